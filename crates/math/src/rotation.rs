@@ -1,0 +1,90 @@
+//! Turns of the circle and of the sphere of unit quaternions: exponential, logarithm and their derivatives, theory (1.3)-(1.6).
+
+use nalgebra::{Matrix3, Quaternion, UnitQuaternion, Vector3};
+
+/// A turn in the plane, with its angle kept unwrapped so that a wheel counts its revolutions.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Turn {
+    /// Angle [rad], not reduced.
+    pub angle: f64,
+    /// cos(angle).
+    pub cos: f64,
+    /// sin(angle).
+    pub sin: f64,
+}
+
+impl Turn {
+    /// The turn by an angle [rad].
+    pub fn by(angle: f64) -> Self {
+        let (sin, cos) = angle.sin_cos();
+        Turn { angle, cos, sin }
+    }
+}
+
+/// Below this angle [rad] the closed forms lose digits to cancellation and their series are exact to rounding.
+const SMALL_ANGLE: f64 = 1e-2;
+
+/// exp of a rotation vector, theory (1.3).
+pub fn quaternion_exp(vector: Vector3<f64>) -> UnitQuaternion<f64> {
+    let half = 0.5 * vector.norm();
+    let sinc = if half < SMALL_ANGLE {
+        let x = half * half;
+        1.0 - x / 6.0 * (1.0 - x / 20.0 * (1.0 - x / 42.0))
+    } else {
+        half.sin() / half
+    };
+    let v = vector * (0.5 * sinc);
+    UnitQuaternion::new_unchecked(Quaternion::from_parts(half.cos(), v))
+}
+
+/// The shortest rotation vector of a unit quaternion, theory (1.4).
+pub fn quaternion_log(rotation: UnitQuaternion<f64>) -> Vector3<f64> {
+    let (w, v) = if rotation.w < 0.0 { (-rotation.w, -rotation.imag()) } else { (rotation.w, rotation.imag()) };
+    let s = v.norm();
+    if s < 1e-8 {
+        // 2 atan2(s, w)/s -> 2/w (1 - s^2/(3 w^2)); the second term is below rounding here.
+        return v * (2.0 / w);
+    }
+    v * (2.0 * s.atan2(w) / s)
+}
+
+/// [w]x, the matrix of the cross product.
+pub fn cross_matrix(w: Vector3<f64>) -> Matrix3<f64> {
+    Matrix3::new(0.0, -w.z, w.y, w.z, 0.0, -w.x, -w.y, w.x, 0.0)
+}
+
+/// Left Jacobian of the exponential, J(w) = 1 + (1 - cos t)/t^2 [w]x + (t - sin t)/t^3 [w]x^2, theory (1.5).
+pub fn exp_derivative(vector: Vector3<f64>) -> Matrix3<f64> {
+    let t2 = vector.norm_squared();
+    let (a, b) = if t2 < SMALL_ANGLE * SMALL_ANGLE {
+        (0.5 - t2 / 24.0 * (1.0 - t2 / 30.0), 1.0 / 6.0 - t2 / 120.0 * (1.0 - t2 / 42.0))
+    } else {
+        let t = t2.sqrt();
+        ((1.0 - t.cos()) / t2, (t - t.sin()) / (t2 * t))
+    };
+    let w = cross_matrix(vector);
+    Matrix3::identity() + w * a + w * w * b
+}
+
+/// Newton iterations allowed for the implicit rate; 3-4 suffice at any step that resolves the motion.
+const IMPLICIT_RATE_CAP: usize = 20;
+
+/// Solves I y + s y x (I y) = m for y by Newton, theory (2.6). `None` when it does not converge within the cap.
+pub fn implicit_rate(inertia: Matrix3<f64>, s: f64, m: Vector3<f64>, guess: Vector3<f64>) -> Option<Vector3<f64>> {
+    let mut y = guess;
+    let scale = m.norm().max((inertia * guess).norm());
+    for _ in 0..IMPLICIT_RATE_CAP {
+        let iy = inertia * y;
+        let residual = iy + y.cross(&iy) * s - m;
+        if residual.norm() <= 4.0 * f64::EPSILON * scale {
+            return Some(y);
+        }
+        let jacobian = inertia + (cross_matrix(y) * inertia - cross_matrix(iy)) * s;
+        let change = jacobian.lu().solve(&residual)?;
+        y -= change;
+        if change.norm() <= f64::EPSILON * y.norm() {
+            return Some(y);
+        }
+    }
+    None
+}
