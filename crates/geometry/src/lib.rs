@@ -1,1 +1,15 @@
-//! placeholder
+//! Shapes and the questions asked of them: mass, bounds, contacts, time of impact. Knows no dynamics.
+//!
+//! The planar and the spatial shapes are two folders behind one trait, [`Geometry`]; everything above is written once over it.
+
+pub mod bounds;
+pub mod broadphase;
+pub mod contact;
+pub mod mass;
+pub mod planar;
+pub mod spatial;
+pub mod time_of_impact;
+
+pub use bounds::Aabb;
+pub use contact::{Contact, Geometry};
+pub use mass::MassProperties;
