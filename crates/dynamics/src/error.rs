@@ -1,0 +1,121 @@
+//! What can go wrong: in the description of a model, and in a step.
+
+use std::fmt;
+
+/// A model that cannot be built; names the body, joint, pair or force and what is wrong with it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ModelError {
+    /// Which part: `body "rod"`, `joint "hip"`, `tolerances`.
+    pub part: String,
+    /// Which property of it, as in the scene file; may be empty.
+    pub key: String,
+    /// What was found and what is allowed.
+    pub message: String,
+}
+
+impl ModelError {
+    /// An error about a property of a part.
+    pub fn new(part: impl Into<String>, key: impl Into<String>, message: impl Into<String>) -> Self {
+        ModelError { part: part.into(), key: key.into(), message: message.into() }
+    }
+}
+
+impl fmt::Display for ModelError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.key.is_empty() {
+            write!(f, "{}: {}", self.part, self.message)
+        } else {
+            write!(f, "{}, {}: {}", self.part, self.key, self.message)
+        }
+    }
+}
+
+impl std::error::Error for ModelError {}
+
+/// A room of the step, for error messages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Room {
+    /// 1: pairs, gaps, normals, islands.
+    Contacts,
+    /// 2: velocities jump.
+    Impact,
+    /// 3: loads act.
+    Predict,
+    /// 4: rows and targets.
+    Constraints,
+    /// 5: the complementarity problem.
+    Solve,
+    /// 6: bodies move.
+    Integrate,
+    /// 7: second kick, projection.
+    Finish,
+}
+
+impl fmt::Display for Room {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = match self {
+            Room::Contacts => "contacts",
+            Room::Impact => "impact",
+            Room::Predict => "predict",
+            Room::Constraints => "constraints",
+            Room::Solve => "solve",
+            Room::Integrate => "integrate",
+            Room::Finish => "finish",
+        };
+        f.write_str(name)
+    }
+}
+
+/// Why a step failed.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Cause {
+    /// A value of this body stopped being a finite number.
+    NotFinite {
+        /// Name of the body.
+        body: String,
+    },
+    /// A solve ended above its tolerance.
+    NoConvergence {
+        /// Iterations spent.
+        iterations: usize,
+        /// Residual reached [m/s].
+        residual: f64,
+        /// Residual wanted [m/s].
+        wanted: f64,
+    },
+    /// An array handed in has the wrong length.
+    WrongLength {
+        /// What it is.
+        what: &'static str,
+        /// Its length.
+        found: usize,
+        /// The length needed.
+        wanted: usize,
+    },
+}
+
+/// A step that could not be completed; the state is left as it was before it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StepError {
+    /// Where.
+    pub room: Room,
+    /// Simulated time at which the step began [s].
+    pub time: f64,
+    /// Why.
+    pub cause: Cause,
+}
+
+impl fmt::Display for StepError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "step at t = {} s, {}: ", self.time, self.room)?;
+        match &self.cause {
+            Cause::NotFinite { body } => write!(f, "body \"{body}\" is no longer finite"),
+            Cause::NoConvergence { iterations, residual, wanted } => {
+                write!(f, "no convergence after {iterations} iterations: residual {residual:.3e}, wanted {wanted:.1e}")
+            }
+            Cause::WrongLength { what, found, wanted } => write!(f, "{what} has length {found}, needed {wanted}"),
+        }
+    }
+}
+
+impl std::error::Error for StepError {}

@@ -1,0 +1,259 @@
+//! What never changes during a run: bodies, joints, pairs, forces, choices, tolerances.
+
+use crate::constraints::Joint;
+use crate::error::ModelError;
+use crate::options::{ImpactLaw, Options};
+use crate::tolerances::Tolerances;
+use carom_geometry::{Geometry, MassProperties};
+use carom_math::{Pose, Space, Twist, Vector};
+
+/// How a body answers to forces.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum BodyKind {
+    /// Moves by its dynamics.
+    #[default]
+    Dynamic,
+    /// Never moves.
+    Static,
+    /// Moves with its velocity, whatever pushes it.
+    Kinematic,
+}
+
+/// A shape placed in its body, whose origin is the centre of mass.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Collider<G: Geometry> {
+    /// The solid.
+    pub shape: G::Shape,
+    /// Its frame in the body's.
+    pub local: Pose<G>,
+}
+
+/// A rigid body.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Body<G: Geometry> {
+    /// Unique name.
+    pub name: String,
+    /// Dynamic, static or kinematic.
+    pub kind: BodyKind,
+    /// Mass [kg]; ignored unless dynamic.
+    pub mass: f64,
+    /// Inertia about the centre of mass in the body frame [kg m^2]; ignored unless dynamic.
+    pub inertia: G::Inertia,
+    /// Its shapes; none for a point mass.
+    pub colliders: Vec<Collider<G>>,
+    /// Friction coefficient; a pair takes the mean.
+    pub friction: f64,
+    /// Restitution coefficient, 0 to 1; a pair takes the mean.
+    pub restitution: f64,
+    /// Groups it belongs to, one bit each.
+    pub group: u64,
+    /// Groups it collides with, one bit each.
+    pub mask: u64,
+    /// Linear damping [1/s].
+    pub damping: f64,
+    /// Angular damping [1/s].
+    pub spin_damping: f64,
+    /// World axes along which it is held.
+    pub locked: G::Lin,
+    /// Whether its rotation is held.
+    pub locked_rotation: bool,
+    /// Colour for people, 0xrrggbb.
+    pub color: u32,
+}
+
+impl<G: Geometry> Body<G> {
+    /// A body with these mass properties and nothing else: no shapes, friction 0.5, restitution 0, in every group.
+    pub fn new(name: impl Into<String>, kind: BodyKind, mass: f64, inertia: G::Inertia) -> Self {
+        Body {
+            name: name.into(),
+            kind,
+            mass,
+            inertia,
+            colliders: Vec::new(),
+            friction: 0.5,
+            restitution: 0.0,
+            group: u64::MAX,
+            mask: u64::MAX,
+            damping: 0.0,
+            spin_damping: 0.0,
+            locked: G::Lin::zero(),
+            locked_rotation: false,
+            color: 0x8888_88,
+        }
+    }
+    /// Largest extent over its shapes [m]; 0 without shapes.
+    pub fn extent(&self) -> f64 {
+        self.colliders.iter().fold(0.0, |m, c| m.max(G::extent(&c.shape)))
+    }
+    /// Moves the origin of the shapes to their common centroid: returns the mass properties at unit density about it, and
+    /// `None` when no shape has volume.
+    pub fn centre_shapes(&mut self) -> Option<MassProperties<G>> {
+        let mut total: Option<MassProperties<G>> = None;
+        for collider in &self.colliders {
+            if let Some(part) = G::mass_properties(&collider.shape) {
+                let part = part.placed(&collider.local);
+                total = Some(total.map_or(part, |t| t.plus(&part)));
+            }
+        }
+        let total = total?;
+        for collider in &mut self.colliders {
+            collider.local.position -= total.centre;
+        }
+        Some(total)
+    }
+}
+
+/// What two bodies do together, where it is not the mean of what they do alone.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PairRule {
+    /// The two bodies.
+    pub bodies: [usize; 2],
+    /// Restitution, if given.
+    pub restitution: Option<f64>,
+    /// Friction, if given.
+    pub friction: Option<f64>,
+    /// Impact law, if given.
+    pub impact: Option<ImpactLaw>,
+    /// Whether they collide, if given.
+    pub collide: Option<bool>,
+}
+
+/// A force or torque on a body, constant in world axes, or scaled by a control.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Force<G: Geometry> {
+    /// The body.
+    pub body: usize,
+    /// Force [N], world axes.
+    pub force: G::Lin,
+    /// Torque [N m], world axes.
+    pub torque: G::Ang,
+    /// Where it acts, body frame, from the centre of mass [m].
+    pub at: G::Lin,
+    /// First moment it acts [s].
+    pub from: f64,
+    /// Last moment it acts [s].
+    pub until: f64,
+    /// Whether a control scales it.
+    pub control: bool,
+}
+
+/// A whole scene, ready to run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Model<G: Geometry> {
+    /// For people.
+    pub name: String,
+    /// Bodies in order.
+    pub bodies: Vec<Body<G>>,
+    /// Joints in order.
+    pub joints: Vec<Joint<G>>,
+    /// Rules of pairs.
+    pub pairs: Vec<PairRule>,
+    /// Forces in order.
+    pub forces: Vec<Force<G>>,
+    /// Gravity [m/s^2].
+    pub gravity: G::Lin,
+    /// Time step [s].
+    pub step: f64,
+    /// Choices.
+    pub options: Options,
+    /// Tolerances.
+    pub tolerances: Tolerances,
+}
+
+impl<G: Geometry> Model<G> {
+    /// An empty scene with default gravity (9.81 downwards along the last axis), step 5 ms and default choices.
+    pub fn new(name: impl Into<String>) -> Self {
+        let mut gravity = G::Lin::zero();
+        gravity[G::DIM - 1] = -9.81;
+        Model {
+            name: name.into(),
+            bodies: Vec::new(),
+            joints: Vec::new(),
+            pairs: Vec::new(),
+            forces: Vec::new(),
+            gravity,
+            step: 0.005,
+            options: Options::default(),
+            tolerances: Tolerances::default(),
+        }
+    }
+
+    /// Number of controls: motors with `control`, then forces with `control`.
+    pub fn control_count(&self) -> usize {
+        self.joints.iter().filter(|j| j.is_controlled()).count() + self.forces.iter().filter(|f| f.control).count()
+    }
+
+    /// Checks everything a step relies on; the first fault is named.
+    pub fn check(&self, state: &crate::state::State<G>) -> Result<(), ModelError> {
+        if !(self.step.is_finite() && self.step > 0.0) {
+            return Err(ModelError::new("scene", "step", format!("found {}, needs a positive number of seconds", self.step)));
+        }
+        if !self.gravity.is_finite() {
+            return Err(ModelError::new("scene", "gravity", "needs finite numbers"));
+        }
+        if let Some((name, value, allowed)) = self.tolerances.fault() {
+            return Err(ModelError::new("tolerances", name, format!("found {value}, needs {allowed}")));
+        }
+        if state.poses.len() != self.bodies.len() || state.twists.len() != self.bodies.len() {
+            return Err(ModelError::new(
+                "state",
+                "",
+                format!("has {} poses and {} velocities for {} bodies", state.poses.len(), state.twists.len(), self.bodies.len()),
+            ));
+        }
+        for (i, body) in self.bodies.iter().enumerate() {
+            let part = || format!("body \"{}\"", body.name);
+            if body.kind == BodyKind::Dynamic {
+                if !(body.mass.is_finite() && body.mass > 0.0) {
+                    return Err(ModelError::new(part(), "mass", format!("found {}, needs a positive number of kilograms", body.mass)));
+                }
+                if G::inertia_invert(body.inertia).is_none() && !body.locked_rotation {
+                    return Err(ModelError::new(part(), "inertia", "needs to be positive definite"));
+                }
+            }
+            for (key, value) in [("friction", body.friction), ("damping", body.damping), ("spin_damping", body.spin_damping)] {
+                if !(value.is_finite() && value >= 0.0) {
+                    return Err(ModelError::new(part(), key, format!("found {value}, needs a number >= 0")));
+                }
+            }
+            if !(0.0..=1.0).contains(&body.restitution) {
+                return Err(ModelError::new(part(), "restitution", format!("found {}, needs a number from 0 to 1", body.restitution)));
+            }
+            if !state.poses[i].is_finite() {
+                return Err(ModelError::new(part(), "position", "needs finite numbers"));
+            }
+            if !state.twists[i].is_finite() {
+                return Err(ModelError::new(part(), "velocity", "needs finite numbers"));
+            }
+        }
+        let count = self.bodies.len();
+        for rule in &self.pairs {
+            if rule.bodies.iter().any(|&b| b >= count) || rule.bodies[0] == rule.bodies[1] {
+                return Err(ModelError::new("pair", "between", "needs two different bodies of the scene"));
+            }
+        }
+        for force in &self.forces {
+            if force.body >= count {
+                return Err(ModelError::new("force", "body", "needs a body of the scene"));
+            }
+        }
+        for joint in &self.joints {
+            for body in joint.bodies.iter().flatten() {
+                if *body >= count {
+                    return Err(ModelError::new(format!("joint \"{}\"", joint.name), "between", "needs bodies of the scene"));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Index of a body by name.
+    pub fn body(&self, name: &str) -> Option<usize> {
+        self.bodies.iter().position(|b| b.name == name)
+    }
+}
+
+/// The pose and twist of the world itself: at the origin, at rest.
+pub fn world_pose<S: Space>() -> (Pose<S>, Twist<S>) {
+    (Pose::identity(), Twist::zero())
+}

@@ -1,0 +1,88 @@
+//! The choices of a scene, one per question; the first of each is the default.
+
+/// In which order pairwise reflections are applied.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Order {
+    /// Always the violated contact of least index.
+    #[default]
+    Lexicographic,
+    /// Sweeps over all contacts.
+    Cyclic,
+    /// Drawn by a counter-based generator with this seed.
+    Random(u64),
+    /// Always the most violated contact.
+    Worst,
+}
+
+/// What happens when contacts strike.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ImpactLaw {
+    /// The energy law for a single contact, otherwise generalised reflections with one-way friction.
+    #[default]
+    Auto,
+    /// Generalised reflections (Vouga et al. 2017), blended restitution, one-way friction.
+    Reflections,
+    /// Pairwise reflections in a chosen order, blended restitution, one-way friction.
+    GaussSeidel(Order),
+    /// The energy law (Baber 2011) at one contact after another, worst first.
+    Stronge,
+    /// Newton restitution inside the dynamics problem (de Avila Belbute-Peres et al. 2018, eq. 13-14).
+    Newton,
+}
+
+/// How the complementarity problem of an island is solved.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SolverChoice {
+    /// The fastest that applies, per island.
+    #[default]
+    Auto,
+    /// Primal-dual interior point with its fallbacks.
+    InteriorPoint,
+}
+
+/// The shape of the friction cone in space; in the plane friction is exact either way.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum FrictionCone {
+    /// The round cone.
+    #[default]
+    Round,
+    /// A pyramid with an even number of directions, at least 4.
+    Polyhedral(usize),
+}
+
+/// How a step moves the bodies.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Integrator {
+    /// Kick, move, kick: second order, keeps the energy in a band.
+    #[default]
+    Verlet,
+    /// Semi-implicit Euler: first order, the source's scheme.
+    Euler,
+}
+
+/// What is done about bodies that would meet within the step.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum TimeOfImpact {
+    /// The step is cut at the time of impact.
+    #[default]
+    Event,
+    /// The step is halved until nothing overlaps (the source's way).
+    Halving,
+    /// Nothing: overlap is removed afterwards.
+    Off,
+}
+
+/// All choices of a scene.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Options {
+    /// Impact law.
+    pub impact: ImpactLaw,
+    /// Solver of the complementarity problem.
+    pub solver: SolverChoice,
+    /// Friction cone in space.
+    pub friction_cone: FrictionCone,
+    /// Integrator.
+    pub integrator: Integrator,
+    /// Treatment of impacts within the step.
+    pub time_of_impact: TimeOfImpact,
+}
