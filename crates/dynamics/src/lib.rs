@@ -1,15 +1,35 @@
 //! Models, states and the step of the carom engine.
+//!
+//! A [`World`] holds a [`Model`] (what never changes), a [`State`] (what does) and scratch. One step takes every island through seven
+//! rooms: contacts, impact, predict, constraints, solve, integrate, finish. Equations cited as (n.m) stand in `docs/theory.md`.
 
+mod assembly;
 pub mod constraints;
+mod contacts;
 pub mod error;
+mod finish;
+mod impact;
+mod integrate;
+mod island;
+mod islands;
+mod joint_factor;
+pub mod ledger;
+mod line;
 pub mod model;
 pub mod options;
+mod predict;
+mod project;
+mod solve;
 pub mod state;
+mod step;
 pub mod tolerances;
+pub mod world;
 
 pub use constraints::{Joint, JointKind, JointSpec, Motor};
 pub use error::{ModelError, StepError};
+pub use ledger::{Flow, Ledger};
 pub use model::{Body, BodyKind, Collider, Force, Model, PairRule};
 pub use options::Options;
 pub use state::State;
 pub use tolerances::Tolerances;
+pub use world::{ContactReport, StepReport, World};

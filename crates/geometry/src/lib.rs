@@ -7,6 +7,7 @@ pub mod broadphase;
 pub mod contact;
 pub mod mass;
 pub mod planar;
+pub mod shape_error;
 pub mod spatial;
 pub mod time_of_impact;
 

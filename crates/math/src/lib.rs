@@ -2,9 +2,16 @@
 //!
 //! The equations cited as (n.m) stand in `docs/theory.md`.
 
+pub mod block_sparse;
+pub mod ldl;
+mod ordering;
 pub mod pose;
 pub mod rotation;
+mod small;
 pub mod space;
+mod symbolic;
+#[cfg(test)]
+mod tests;
 
 pub use pose::{Pose, Twist, Wrench};
 pub use space::{Planar, Space, Spatial, Vector};

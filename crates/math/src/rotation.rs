@@ -37,11 +37,14 @@ pub fn quaternion_exp(vector: Vector3<f64>) -> UnitQuaternion<f64> {
     UnitQuaternion::new_unchecked(Quaternion::from_parts(half.cos(), v))
 }
 
+/// Below this |sin(angle/2)| the angle is its sine to rounding: the next term is a third of its square.
+const TINY_SINE: f64 = 1e-8;
+
 /// The shortest rotation vector of a unit quaternion, theory (1.4).
 pub fn quaternion_log(rotation: UnitQuaternion<f64>) -> Vector3<f64> {
     let (w, v) = if rotation.w < 0.0 { (-rotation.w, -rotation.imag()) } else { (rotation.w, rotation.imag()) };
     let s = v.norm();
-    if s < 1e-8 {
+    if s < TINY_SINE {
         // 2 atan2(s, w)/s -> 2/w (1 - s^2/(3 w^2)); the second term is below rounding here.
         return v * (2.0 / w);
     }
@@ -64,6 +67,20 @@ pub fn exp_derivative(vector: Vector3<f64>) -> Matrix3<f64> {
     };
     let w = cross_matrix(vector);
     Matrix3::identity() + w * a + w * w * b
+}
+
+/// Inverse of the left Jacobian, J(w)^-1 = 1 - [w]x/2 + (1 - (t/2) cot(t/2))/t^2 [w]x^2, theory (1.6): how the shortest rotation
+/// vector changes as its rotation turns. Singular at t = 2 pi; a shortest vector has t <= pi.
+pub fn log_derivative(vector: Vector3<f64>) -> Matrix3<f64> {
+    let t2 = vector.norm_squared();
+    let c = if t2 < SMALL_ANGLE * SMALL_ANGLE {
+        1.0 / 12.0 + t2 / 720.0 * (1.0 + t2 / 42.0)
+    } else {
+        let half = 0.5 * t2.sqrt();
+        (1.0 - half / half.tan()) / t2
+    };
+    let w = cross_matrix(vector);
+    Matrix3::identity() - w * 0.5 + w * w * c
 }
 
 /// Newton iterations allowed for the implicit rate; 3-4 suffice at any step that resolves the motion.

@@ -82,7 +82,7 @@ impl<const N: usize> Vector for SVector<f64, N> {
 }
 
 /// The plane or space: how points turn, how forces twist, how inertia acts.
-pub trait Space: Copy + Clone + Debug + Default + PartialEq + Send + Sync + 'static {
+pub trait Space: Copy + Clone + Debug + Default + PartialEq + Eq + PartialOrd + Ord + Send + Sync + 'static {
     /// Number of coordinates of a point: 2 or 3.
     const DIM: usize;
     /// Number of angular velocity components: 1 or 3.
@@ -132,6 +132,10 @@ pub trait Space: Copy + Clone + Debug + Default + PartialEq + Send + Sync + 'sta
     fn exp_derivative(vector: Self::Ang, rate: Self::Ang) -> Self::Ang;
     /// The transpose of `exp_derivative`, applied to a covector.
     fn exp_derivative_transpose(vector: Self::Ang, covector: Self::Ang) -> Self::Ang;
+    /// The inverse of `exp_derivative`: log(exp(d) R) = w + J(w)^-1 d + O(d^2) with w = log R, applied to a rate.
+    fn log_derivative(vector: Self::Ang, rate: Self::Ang) -> Self::Ang;
+    /// The transpose of `log_derivative`, applied to a covector.
+    fn log_derivative_transpose(vector: Self::Ang, covector: Self::Ang) -> Self::Ang;
 
     /// I w.
     fn inertia_apply(inertia: Self::Inertia, rate: Self::Ang) -> Self::Ang;
@@ -169,11 +173,11 @@ pub trait Space: Copy + Clone + Debug + Default + PartialEq + Send + Sync + 'sta
 }
 
 /// The plane: points (x, y), turns about the axis out of it.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Planar;
 
 /// Space: points (x, y, z), z up.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Spatial;
 
 impl Space for Planar {
@@ -231,6 +235,12 @@ impl Space for Planar {
         rate
     }
     fn exp_derivative_transpose(_: Self::Ang, covector: Self::Ang) -> Self::Ang {
+        covector
+    }
+    fn log_derivative(_: Self::Ang, rate: Self::Ang) -> Self::Ang {
+        rate
+    }
+    fn log_derivative_transpose(_: Self::Ang, covector: Self::Ang) -> Self::Ang {
         covector
     }
     #[inline(always)]
@@ -337,6 +347,12 @@ impl Space for Spatial {
     }
     fn exp_derivative_transpose(vector: Self::Ang, covector: Self::Ang) -> Self::Ang {
         rotation::exp_derivative(vector).transpose() * covector
+    }
+    fn log_derivative(vector: Self::Ang, rate: Self::Ang) -> Self::Ang {
+        rotation::log_derivative(vector) * rate
+    }
+    fn log_derivative_transpose(vector: Self::Ang, covector: Self::Ang) -> Self::Ang {
+        rotation::log_derivative(vector).transpose() * covector
     }
     #[inline(always)]
     fn inertia_apply(inertia: Self::Inertia, rate: Self::Ang) -> Self::Ang {

@@ -1,1 +1,17 @@
-//! placeholder
+//! Complementarity problems, collisions and simultaneous impacts: matrices in, multipliers out. Knows neither shapes nor bodies.
+
+pub mod collision;
+pub mod contact_solver;
+pub mod dense;
+pub mod impact;
+pub mod interior_point;
+pub mod lemke;
+pub mod lineality;
+pub mod linear_complementarity;
+pub mod linear_program;
+pub mod modes;
+pub mod newton;
+pub mod nnls;
+pub mod problem;
+pub mod status;
+pub mod sweep;

@@ -1,0 +1,271 @@
+//! Room 4: rows at one pose, the joint factor, and the matrix of the reduced problem, theory (2.10)-(2.13).
+//!
+//! Made once per pose: room 7 builds it at q', and the next substep's rooms 2, 4 and 5 select from it.
+
+use crate::constraints::Row;
+use crate::contacts::NO_GROUP;
+use crate::island::{Context, Island};
+use crate::joint_factor::JointFactor;
+use crate::line::Line;
+use crate::predict::{effective_mass, soft_spring};
+use carom_geometry::Geometry;
+use carom_math::Twist;
+
+/// Limits farther than this [rad or m] and than two steps of their present rate get no row.
+const LIMIT_REACH: f64 = 0.05;
+
+/// Where a group of rows comes from; joints are numbered within the island.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Source {
+    /// A contact: normal, then tangents.
+    Contact(usize),
+    /// A limit or a rope.
+    Limit {
+        /// Joint of the island.
+        joint: usize,
+        /// Which of its inequalities.
+        index: usize,
+        /// Its gap at this pose.
+        gap: f64,
+    },
+    /// A velocity or position motor; the coordinate at this pose.
+    Motor {
+        /// Joint of the island.
+        joint: usize,
+        /// Its coordinate.
+        coordinate: f64,
+    },
+    /// Dry friction in a joint.
+    Friction {
+        /// Joint of the island.
+        joint: usize,
+    },
+    /// A spring too stiff to be explicit; its length at this pose.
+    Spring {
+        /// Joint of the island.
+        joint: usize,
+        /// Its length.
+        length: f64,
+    },
+}
+
+/// Consecutive rows that belong together.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Group {
+    /// Where they come from.
+    pub source: Source,
+    /// First row.
+    pub first: usize,
+    /// Number of rows.
+    pub rows: usize,
+    /// The joints leave no freedom along the first row: it is dropped.
+    pub locked: bool,
+}
+
+/// Everything about the rows of an island at one pose.
+#[derive(Debug)]
+pub(crate) struct Assembly<G: Geometry> {
+    /// Equality rows of the joints.
+    pub equalities: Vec<Line<G>>,
+    /// Their factor.
+    pub factor: JointFactor,
+    /// Redundant equality rows.
+    pub redundant: usize,
+    /// Groups of inequality, motor and friction rows.
+    pub groups: Vec<Group>,
+    /// Their rows.
+    pub lines: Vec<Line<G>>,
+    /// (J_e M^-1 J_e')^-1 J_e M^-1 J' of each row, one after the other.
+    pub columns: Vec<f64>,
+    /// J M~^-1 J' of all rows, by rows.
+    pub matrix: Vec<f64>,
+    /// Whether a row has no freedom left.
+    pub locked_rows: Vec<bool>,
+    rows: Vec<Row<G>>,
+}
+
+impl<G: Geometry> Assembly<G> {
+    /// No rows.
+    pub fn empty() -> Self {
+        Assembly {
+            equalities: Vec::new(),
+            factor: JointFactor::default(),
+            redundant: 0,
+            groups: Vec::new(),
+            lines: Vec::new(),
+            columns: Vec::new(),
+            matrix: Vec::new(),
+            locked_rows: Vec::new(),
+            rows: Vec::new(),
+        }
+    }
+
+    /// Velocity change of impulses along selected rows, joints holding: v += M~^-1 J' l; the joint impulses are added to `reaction`.
+    pub fn push(&self, selected: &[usize], impulses: &[f64], reaction: &mut [f64], scratch: &mut Vec<f64>, twists: &mut [Twist<G>]) {
+        for (&line, &impulse) in selected.iter().zip(impulses) {
+            self.lines[line].push(impulse, twists);
+        }
+        let count = self.equalities.len();
+        if count == 0 {
+            return;
+        }
+        scratch.clear();
+        scratch.resize(count, 0.0);
+        for (&line, &impulse) in selected.iter().zip(impulses) {
+            if impulse != 0.0 {
+                let column = &self.columns[line * count..(line + 1) * count];
+                for (s, x) in scratch.iter_mut().zip(column) {
+                    *s -= x * impulse;
+                }
+            }
+        }
+        for (row, &impulse) in scratch.iter().enumerate() {
+            self.equalities[row].push(impulse, twists);
+            reaction[row] += impulse;
+        }
+    }
+
+    /// Makes J_e v equal a target by joint impulses: v += M^-1 J_e' y with y = A_e^-1 (target - J_e v), left in `reaction`.
+    pub fn hold_joints(&self, target: &[f64], reaction: &mut Vec<f64>, twists: &mut [Twist<G>]) {
+        reaction.clear();
+        reaction.extend(self.equalities.iter().zip(target).map(|(line, b)| b - line.speed(twists)));
+        if reaction.is_empty() {
+            return;
+        }
+        self.factor.solve(reaction);
+        for (line, &y) in self.equalities.iter().zip(reaction.iter()) {
+            line.push(y, twists);
+        }
+    }
+}
+
+/// Builds the rows of the island at its present poses, for the contacts that may act and the joints.
+pub(crate) fn assemble<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>) {
+    let model = ctx.model;
+    let Island { bodies, poses, twists, joints, near, assembly, report, .. } = island;
+    let Assembly { equalities, factor, redundant, groups, lines, columns, matrix, locked_rows, rows } = assembly;
+
+    // Joints.
+    equalities.clear();
+    for joint in joints.iter() {
+        if joint.rows > 0 {
+            let [a, b] = joint.bodies;
+            rows.clear();
+            rows.resize(joint.rows, Row::zero());
+            model.joints[joint.index].rows(&poses[a], &poses[b], rows);
+            equalities.extend(rows.iter().map(|row| Line::new(joint.bodies, *row, bodies)));
+        }
+    }
+    *redundant = factor.refactor(joints, equalities, bodies);
+
+    // Contacts that touch, were active, or will be crossed slowly.
+    groups.clear();
+    lines.clear();
+    for (index, contact) in near.iter_mut().enumerate() {
+        contact.group = NO_GROUP;
+        if !(contact.touching || contact.active || contact.extra) {
+            continue;
+        }
+        contact.group = groups.len();
+        groups.push(Group { source: Source::Contact(index), first: lines.len(), rows: 1 + G::TANGENTS, locked: false });
+        let arms = contact.arms(poses);
+        let normal = contact.contact.normal;
+        lines.push(Line::along(contact.bodies, normal, arms, bodies));
+        let tangents = G::tangents(normal);
+        for tangent in &tangents[..G::TANGENTS] {
+            lines.push(Line::along(contact.bodies, *tangent, arms, bodies));
+        }
+    }
+
+    // Limits, ropes, motors, joint friction, stiff springs.
+    for (index, joint) in joints.iter().enumerate() {
+        let spec = &model.joints[joint.index];
+        let [a, b] = joint.bodies;
+        for inequality in 0..spec.inequality_count() {
+            let (gap, row) = spec.inequality(inequality, &poses[a], &poses[b]);
+            let line = Line::new(joint.bodies, row, bodies);
+            if gap <= LIMIT_REACH + 2.0 * model.step * line.speed(twists).abs() {
+                groups.push(Group { source: Source::Limit { joint: index, index: inequality, gap }, first: lines.len(), rows: 1, locked: false });
+                lines.push(line);
+            }
+        }
+        let driven = spec.motor.is_some() && !spec.is_controlled();
+        if driven || spec.friction > 0.0 {
+            let coordinate = spec.coordinate(&poses[a], &poses[b]);
+            let line = Line::new(joint.bodies, spec.coordinate_row(&poses[a], &poses[b]), bodies);
+            if driven {
+                groups.push(Group { source: Source::Motor { joint: index, coordinate }, first: lines.len(), rows: 1, locked: false });
+                lines.push(line);
+            }
+            if spec.friction > 0.0 {
+                groups.push(Group { source: Source::Friction { joint: index }, first: lines.len(), rows: 1, locked: false });
+                lines.push(line);
+            }
+        }
+        if let Some(spring) = spec.spring(&poses[a], &poses[b]) {
+            let (_, soft) = soft_spring(model.step, spring.stiffness, effective_mass(bodies, joint.bodies));
+            if soft {
+                report.soft_spring = true;
+                let source = Source::Spring { joint: index, length: spring.length };
+                groups.push(Group { source, first: lines.len(), rows: 1, locked: false });
+                lines.push(Line::new(joint.bodies, spring.row, bodies));
+            }
+        }
+    }
+
+    // The reduced matrix J M~^-1 J' = J M^-1 J' - B' A_e^-1 B, theory (2.12).
+    let n = lines.len();
+    let e = equalities.len();
+    matrix.clear();
+    matrix.resize(n * n, 0.0);
+    for i in 0..n {
+        for j in 0..=i {
+            matrix[i * n + j] = lines[i].couple(&lines[j]);
+        }
+    }
+    locked_rows.clear();
+    locked_rows.extend((0..n).map(|i| matrix[i * n + i] <= 0.0));
+    if e > 0 {
+        columns.clear();
+        columns.resize(n * e, 0.0);
+        for j in 0..n {
+            let column = &mut columns[j * e..(j + 1) * e];
+            let mut coupled = false;
+            for (value, equality) in column.iter_mut().zip(equalities.iter()) {
+                *value = equality.couple(&lines[j]);
+                coupled |= *value != 0.0;
+            }
+            if coupled {
+                factor.solve(column);
+            }
+        }
+        for i in 0..n {
+            let unheld = matrix[i * n + i];
+            for j in 0..=i {
+                let column = &columns[j * e..(j + 1) * e];
+                let mut sum = 0.0;
+                for (x, equality) in column.iter().zip(equalities.iter()) {
+                    if *x != 0.0 {
+                        sum += x * equality.couple(&lines[i]);
+                    }
+                }
+                matrix[i * n + j] -= sum;
+            }
+            locked_rows[i] |= matrix[i * n + i] <= model.tolerances.locked * unheld;
+        }
+    }
+    for i in 0..n {
+        for j in 0..i {
+            if locked_rows[i] || locked_rows[j] {
+                matrix[i * n + j] = 0.0;
+            }
+            matrix[j * n + i] = matrix[i * n + j];
+        }
+        if locked_rows[i] {
+            matrix[i * n + i] = 0.0;
+        }
+    }
+    for group in groups.iter_mut() {
+        group.locked = locked_rows[group.first];
+    }
+}

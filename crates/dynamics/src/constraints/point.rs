@@ -1,0 +1,21 @@
+//! A point in common: DIM rows in world axes, theory (3.3).
+
+use super::joint::Joint;
+use super::row::Row;
+use carom_math::{Pose, Space, Vector};
+
+/// phi = c_a - c_b [m].
+pub(super) fn error<S: Space>(joint: &Joint<S>, a: &Pose<S>, b: &Pose<S>, out: &mut [f64]) {
+    let [point_a, point_b] = joint.points(a, b);
+    out[..S::DIM].copy_from_slice((point_a - point_b).as_slice());
+}
+
+/// Velocity of the point of a minus that of b, one row per world axis.
+pub(super) fn rows<S: Space>(joint: &Joint<S>, a: &Pose<S>, b: &Pose<S>, out: &mut [Row<S>]) {
+    let (arm_a, arm_b) = (a.direction(joint.anchors[0]), b.direction(joint.anchors[1]));
+    for i in 0..S::DIM {
+        let mut axis = S::Lin::zero();
+        axis[i] = 1.0;
+        out[i] = Row::along(axis, arm_a, arm_b);
+    }
+}

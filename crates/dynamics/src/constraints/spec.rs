@@ -1,0 +1,99 @@
+//! A joint as a scene describes it, before it knows the frames of its bodies.
+
+use super::kind::JointKind;
+use carom_math::Space;
+
+/// What drives the free coordinate of a joint.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Motor {
+    /// Holds a rate [rad/s or m/s] with at most `max` [N m or N].
+    Velocity {
+        /// Target rate.
+        velocity: f64,
+        /// Largest torque or force.
+        max: f64,
+    },
+    /// Pulls towards a position with stiffness and damping, implicit, with at most `max`.
+    Position {
+        /// Target coordinate [rad or m].
+        position: f64,
+        /// Stiffness [N m/rad or N/m].
+        stiffness: f64,
+        /// Damping [N m s/rad or N s/m].
+        damping: f64,
+        /// Largest torque or force.
+        max: f64,
+    },
+    /// Torque or force given by a control, clamped by `max`.
+    Control {
+        /// Largest torque or force; infinite for no clamp.
+        max: f64,
+    },
+}
+
+impl Motor {
+    /// Largest torque [N m] or force [N].
+    pub fn max(&self) -> f64 {
+        match *self {
+            Motor::Velocity { max, .. } | Motor::Position { max, .. } | Motor::Control { max } => max,
+        }
+    }
+}
+
+/// A joint as a scene describes it: anchors and axes in world coordinates at the start pose; what a kind does not use stays `None`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct JointSpec<S: Space> {
+    /// Unique name.
+    pub name: String,
+    /// Bodies a and b; `None` is the world.
+    pub bodies: [Option<usize>; 2],
+    /// Kind.
+    pub kind: JointKind,
+    /// World point [m].
+    pub anchor: Option<S::Lin>,
+    /// World points on a and on b [m] (distance, rope, spring).
+    pub anchors: Option<[S::Lin; 2]>,
+    /// World direction.
+    pub axis: Option<S::Lin>,
+    /// World directions fixed in a and in b (universal).
+    pub axes: Option<[S::Lin; 2]>,
+    /// Length [m] (distance, rope); the start distance when absent.
+    pub length: Option<f64>,
+    /// Rest length [m] (spring); the start distance when absent.
+    pub rest: Option<f64>,
+    /// Stiffness [N/m] (spring).
+    pub stiffness: f64,
+    /// Damping [N s/m] (spring).
+    pub damping: f64,
+    /// Limits of the free coordinate, a relative to b, 0 at the start pose [rad or m].
+    pub limits: Option<[f64; 2]>,
+    /// Motor on the free coordinate.
+    pub motor: Option<Motor>,
+    /// Largest friction torque or force on the free coordinate [N m or N].
+    pub friction: f64,
+    /// Whether the two bodies may touch.
+    pub collide: bool,
+}
+
+impl<S: Space> JointSpec<S> {
+    /// A joint of a kind between two bodies with nothing else said.
+    pub fn new(name: impl Into<String>, kind: JointKind, bodies: [Option<usize>; 2]) -> Self {
+        JointSpec {
+            name: name.into(),
+            bodies,
+            kind,
+            anchor: None,
+            anchors: None,
+            axis: None,
+            axes: None,
+            length: None,
+            rest: None,
+            stiffness: 0.0,
+            damping: 0.0,
+            limits: None,
+            motor: None,
+            friction: 0.0,
+            collide: false,
+        }
+    }
+}

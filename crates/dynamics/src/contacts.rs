@@ -1,0 +1,162 @@
+//! Room 1: contacts at a pose. A set of pairs from the boxes, then gap, normal and arms of each feature pair, theory (2.1).
+
+use crate::island::Island;
+use crate::model::Model;
+use carom_geometry::{Contact, Geometry};
+use carom_math::{Pose, Vector};
+
+/// Marks a contact without a row.
+pub(crate) const NO_GROUP: usize = usize::MAX;
+
+/// Names a contact from one step to the next: bodies and colliders of the model, and the pair of features.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Key<G: Geometry> {
+    /// Bodies a and b in the model.
+    pub bodies: [usize; 2],
+    /// Colliders of a and b.
+    pub colliders: [usize; 2],
+    /// Features of a and b.
+    pub feature: G::Feature,
+}
+
+/// A contact within the margin at the current pose.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Near<G: Geometry> {
+    /// Its name.
+    pub key: Key<G>,
+    /// Gap, normal and witness points.
+    pub contact: Contact<G>,
+    /// Which pair of the island.
+    pub pair: usize,
+    /// Local indexes of a and b.
+    pub bodies: [usize; 2],
+    /// Gap below the touching tolerance.
+    pub touching: bool,
+    /// Its row was active at the end of the last substep.
+    pub active: bool,
+    /// Added because it would be crossed slowly within the move.
+    pub extra: bool,
+    /// It had a row in room 5 of the last move.
+    pub rowed: bool,
+    /// It takes part in room 7.
+    pub held: bool,
+    /// Its rows in the assembly, or `NO_GROUP`.
+    pub group: usize,
+    /// Impulse on a in world axes, last seen in rooms 5 and 7.
+    pub warm: [G::Lin; 2],
+}
+
+/// What is remembered of a contact between substeps and steps.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Memory<G: Geometry> {
+    /// Its name.
+    pub key: Key<G>,
+    /// Its row was active.
+    pub active: bool,
+    /// It had a row in room 5.
+    pub rowed: bool,
+    /// Impulse on a in world axes, in rooms 5 and 7.
+    pub warm: [G::Lin; 2],
+}
+
+/// A contact of the last step as a user sees it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Report<G: Geometry> {
+    /// Its name.
+    pub key: Key<G>,
+    /// Gap, normal and points, at the end of the step.
+    pub contact: Contact<G>,
+    /// Impulse on a in world axes, summed over impacts and substeps [N s].
+    pub impulse: G::Lin,
+}
+
+/// The pose of a collider in the world.
+#[inline]
+pub(crate) fn placed<G: Geometry>(model: &Model<G>, body: usize, collider: usize, pose: &Pose<G>) -> Pose<G> {
+    pose.compose(&model.bodies[body].colliders[collider].local)
+}
+
+impl<G: Geometry> Near<G> {
+    /// World arms from the centres of mass to the contact.
+    #[inline]
+    pub fn arms(&self, poses: &[Pose<G>]) -> [G::Lin; 2] {
+        [self.contact.point_a - poses[self.bodies[0]].position, self.contact.point_b - poses[self.bodies[1]].position]
+    }
+    /// The same features at other poses.
+    pub fn at(&self, model: &Model<G>, poses: &[Pose<G>]) -> Contact<G> {
+        let [a, b] = self.key.bodies;
+        let [ca, cb] = self.key.colliders;
+        G::evaluate(
+            self.key.feature,
+            &model.bodies[a].colliders[ca].shape,
+            &placed(model, a, ca, &poses[self.bodies[0]]),
+            &model.bodies[b].colliders[cb].shape,
+            &placed(model, b, cb, &poses[self.bodies[1]]),
+        )
+    }
+}
+
+/// Finds every contact of the island within the margin at its current poses, and what is remembered of each.
+pub(crate) fn detect<G: Geometry>(island: &mut Island<G>, model: &Model<G>) {
+    island.near.clear();
+    for index in 0..island.pairs.len() {
+        let pair = island.pairs[index];
+        let [a, b] = pair.bodies;
+        let bodies = [island.bodies[a].index, island.bodies[b].index];
+        for ca in 0..model.bodies[bodies[0]].colliders.len() {
+            let pose_a = placed(model, bodies[0], ca, &island.poses[a]);
+            for cb in 0..model.bodies[bodies[1]].colliders.len() {
+                let pose_b = placed(model, bodies[1], cb, &island.poses[b]);
+                let reach = model.tolerances.margin * pair.size;
+                island.manifold.clear();
+                let shapes = [&model.bodies[bodies[0]].colliders[ca].shape, &model.bodies[bodies[1]].colliders[cb].shape];
+                G::contacts(shapes[0], &pose_a, shapes[1], &pose_b, reach, &mut island.manifold);
+                for contact in island.manifold.iter() {
+                    let key = Key { bodies, colliders: [ca, cb], feature: contact.feature };
+                    let mut near = Near {
+                        key,
+                        contact: *contact,
+                        pair: index,
+                        bodies: [a, b],
+                        touching: contact.gap <= model.tolerances.touch * pair.size,
+                        active: false,
+                        extra: false,
+                        rowed: false,
+                        held: false,
+                        group: NO_GROUP,
+                        warm: [G::Lin::zero(); 2],
+                    };
+                    if let Ok(found) = island.memory.binary_search_by(|m| m.key.cmp(&key)) {
+                        let memory = &island.memory[found];
+                        near.active = memory.active;
+                        near.rowed = memory.rowed;
+                        near.warm = memory.warm;
+                    }
+                    island.near.push(near);
+                }
+            }
+        }
+    }
+}
+
+/// Keeps what the next detection should know of the present contacts.
+pub(crate) fn remember<G: Geometry>(near: &[Near<G>], memory: &mut Vec<Memory<G>>) {
+    memory.clear();
+    for contact in near {
+        if contact.active || contact.rowed {
+            memory.push(Memory { key: contact.key, active: contact.active, rowed: contact.rowed, warm: contact.warm });
+        }
+    }
+    memory.sort_unstable_by(|x, y| x.key.cmp(&y.key));
+}
+
+/// Adds an impulse on body a to the account of a contact.
+pub(crate) fn account<G: Geometry>(reports: &mut Vec<Report<G>>, near: &Near<G>, impulse: G::Lin) {
+    match reports.binary_search_by(|r| r.key.cmp(&near.key)) {
+        Ok(found) => {
+            reports[found].impulse += impulse;
+            reports[found].contact = near.contact;
+        }
+        Err(place) => reports.insert(place, Report { key: near.key, contact: near.contact, impulse }),
+    }
+}

@@ -1,0 +1,198 @@
+//! Room 7: second half kick and velocity rows at q', what is remembered, and the books of the substep, theory (2.23)-(2.26).
+
+use crate::assembly::{self, Source};
+use crate::contacts::{NO_GROUP, account};
+use crate::impact::rest_speed;
+use crate::integrate::Moved;
+use crate::island::{Context, Island};
+use crate::options::Integrator;
+use crate::predict::{self, Instant, kick_share};
+use crate::solve::{self, Phase};
+use carom_geometry::Geometry;
+use carom_math::{Twist, Vector, Wrench};
+
+/// Rounds in which the gyroscopic torque at the end of the step and the constraint impulses find each other.
+const GYROSCOPIC_CAP: usize = 30;
+
+/// Change of the constraint impulses, relative to the momentum, at which they have.
+const GYROSCOPIC_TOLERANCE: f64 = 1e-14;
+
+/// Books the half step of room 5: rows and loads times the mean of the velocities before and after, theory (10.3).
+pub(crate) fn book<G: Geometry>(island: &mut Island<G>, before: &[Twist<G>], after: &[Twist<G>], duration: f64) {
+    let Island { bodies, assembly, solve, loads, flow, .. } = island;
+    for (index, body) in bodies.iter().enumerate() {
+        if body.dynamic {
+            let mean = Twist { lin: (before[index].lin + after[index].lin) * 0.5, ang: (before[index].ang + after[index].ang) * 0.5 };
+            flow.work_in += duration * loads[index].driving.power(&mean);
+            flow.damping_loss -= duration * loads[index].damping.power(&mean);
+        }
+    }
+    let work = |line: &crate::line::Line<G>, impulse: f64| {
+        let mean = 0.5 * (line.speed(before) + line.speed(after));
+        let driven = 0.5 * (line.driven_speed(bodies, before) + line.driven_speed(bodies, after));
+        (impulse * mean, -impulse * driven)
+    };
+    for (position, &index) in solve.groups.iter().enumerate() {
+        let group = &assembly.groups[index];
+        for k in 0..group.rows {
+            let row = solve.first[position] + k;
+            let (relative, fed) = work(&assembly.lines[group.first + k], solve.impulses[row]);
+            flow.work_in += fed;
+            match group.source {
+                Source::Contact(_) if k == 0 => flow.contact_loss -= relative,
+                Source::Contact(_) | Source::Friction { .. } => flow.friction_loss -= relative,
+                Source::Limit { .. } => flow.contact_loss -= relative,
+                Source::Motor { .. } => flow.work_in += relative,
+                // What a soft spring stores is seen in the elastic energy; its numerical damping is part of the drift.
+                Source::Spring { .. } => {}
+            }
+        }
+    }
+    for (line, &impulse) in assembly.equalities.iter().zip(&solve.reaction) {
+        let (relative, fed) = work(line, impulse);
+        flow.joint_work += relative;
+        flow.work_in += fed;
+    }
+}
+
+/// The end of a substep: velocities v' at q'.
+pub(crate) fn finish<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, moved: &Moved, time: f64) {
+    let t = moved.time;
+    // Room 5 is booked with the rows it used, before they are rebuilt at q'.
+    let (before, after) = (std::mem::take(&mut island.twists), std::mem::take(&mut island.half));
+    book(island, &before, &after, kick_share(ctx.model.options.integrator) * t);
+    island.twists = before;
+    island.half = after;
+
+    crate::integrate::commit(island, ctx, moved);
+    assembly::assemble(island, ctx);
+    match ctx.model.options.integrator {
+        Integrator::Verlet => second_kick(island, ctx, t, time),
+        Integrator::Euler => {
+            // The joints hold at q'; their velocities follow without a kick.
+            let Island { assembly, solve, half, twists, .. } = island;
+            twists.clear();
+            twists.extend_from_slice(half);
+            solve.joint_target.clear();
+            solve.joint_target.resize(assembly.equalities.len(), 0.0);
+            assembly.hold_joints(&solve.joint_target, &mut solve.reaction, twists);
+            let lost = {
+                let before = island.kinetic(&island.half);
+                island.kinetic(&island.twists) - before
+            };
+            island.flow.joint_work += lost;
+        }
+    }
+}
+
+/// Second half kick and second solve of `verlet`.
+fn second_kick<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, t: f64, time: f64) {
+    let model = ctx.model;
+    predict::loads(island, ctx, Instant::End, time + t);
+    // A contact that had no row and closes fast strikes in the next room 2; a row here would kill the bounce.
+    for index in 0..island.near.len() {
+        let near = &island.near[index];
+        let kept = near.touching || (near.active && near.contact.gap <= model.tolerances.margin * island.pairs[near.pair].size);
+        let strikes = !near.rowed && near.group != NO_GROUP && {
+            let line = &island.assembly.lines[island.assembly.groups[near.group].first];
+            -line.speed(&island.half) > rest_speed(island, ctx, near)
+        };
+        island.near[index].held = kept && !strikes;
+    }
+    solve::select(island, ctx, Phase::Finish, t, |near, _| near.held);
+
+    let mut scratch = std::mem::take(&mut island.scratch);
+    let [mut pushed, mut fresh] = std::mem::take(&mut island.turning);
+    pushed.clear();
+    pushed.resize(island.bodies.len(), G::Ang::zero());
+    for _ in 0..GYROSCOPIC_CAP {
+        end_velocity(island, t, &pushed, &mut scratch);
+        let Island { assembly, solve, solver, twists, report, .. } = island;
+        let _ = solve::resolve(assembly, solve, solver, model.options.friction_cone, &scratch, twists, report);
+        if G::ANG == 1 || !rows_turn_bodies(island, &mut pushed, &mut fresh) {
+            break;
+        }
+    }
+    island.scratch = scratch;
+    island.turning = [pushed, fresh];
+
+    let (before, after) = (std::mem::take(&mut island.half), std::mem::take(&mut island.twists));
+    book(island, &before, &after, 0.5 * t);
+    island.half = before;
+    island.twists = after;
+
+    // What the next substep should know.
+    for near in &mut island.near {
+        near.active = false;
+    }
+    for (position, &group) in island.solve.groups.iter().enumerate() {
+        if let Source::Contact(c) = island.assembly.groups[group].source {
+            let row = island.solve.first[position];
+            let near = &mut island.near[c];
+            near.active = island.solve.impulses[row] > 0.0;
+            let tangents = G::tangents(near.contact.normal);
+            let mut impulse = near.contact.normal * island.solve.impulses[row];
+            for k in 0..G::TANGENTS {
+                impulse += tangents[k] * island.solve.impulses[row + 1 + k];
+            }
+            near.warm[1] = impulse;
+            account(&mut island.reports, near, impulse);
+        }
+    }
+}
+
+/// v1/2 + (t/2) M^-1 f' with the gyroscopic torque implicit at the end velocity, given the angular impulses of rows, theory (2.24).
+fn end_velocity<G: Geometry>(island: &Island<G>, t: f64, pushed: &[G::Ang], out: &mut Vec<Twist<G>>) {
+    out.clear();
+    for (index, body) in island.bodies.iter().enumerate() {
+        let half = island.half[index];
+        if !body.dynamic {
+            out.push(half);
+            continue;
+        }
+        let load = island.loads[index].total;
+        let kick = body.response(&Wrench { lin: load.lin, ang: load.ang });
+        let mut twist = half.plus(0.5 * t, kick);
+        if G::ANG > 1 {
+            let reaction = G::inertia_apply(body.inv_inertia, pushed[index]);
+            let momentum = G::inertia_apply(body.inertia, twist.ang) + pushed[index];
+            let locked = G::inertia_apply(body.inv_inertia, momentum).norm() == 0.0;
+            if !locked {
+                // Where Newton does not converge the torque is taken at the predicted velocity.
+                match G::implicit_rate(body.inertia, 0.5 * t, momentum, twist.ang + reaction) {
+                    Some(rate) => twist.ang = rate - reaction,
+                    None => {
+                        let rate = twist.ang + reaction;
+                        twist.ang -= G::inertia_apply(body.inv_inertia, G::gyroscopic(body.inertia, rate)) * (0.5 * t);
+                    }
+                }
+            }
+        }
+        out.push(twist);
+    }
+}
+
+/// Angular impulses of the rows on each body; returns whether they changed since the last round.
+fn rows_turn_bodies<G: Geometry>(island: &Island<G>, pushed: &mut [G::Ang], fresh: &mut Vec<G::Ang>) -> bool {
+    let mut changed = false;
+    fresh.clear();
+    fresh.resize(pushed.len(), G::Ang::zero());
+    let mut add = |line: &crate::line::Line<G>, impulse: f64| {
+        fresh[line.bodies[0]] += line.row.a.ang * impulse;
+        fresh[line.bodies[1]] += line.row.b.ang * impulse;
+    };
+    for (&line, &impulse) in island.solve.lines.iter().zip(&island.solve.impulses) {
+        add(&island.assembly.lines[line], impulse);
+    }
+    for (line, &impulse) in island.assembly.equalities.iter().zip(&island.solve.reaction) {
+        add(line, impulse);
+    }
+    for (index, body) in island.bodies.iter().enumerate() {
+        if body.dynamic {
+            let scale = G::inertia_apply(body.inertia, island.twists[index].ang).norm() + fresh[index].norm();
+            changed |= (fresh[index] - pushed[index]).norm() > GYROSCOPIC_TOLERANCE * scale;
+            pushed[index] = fresh[index];
+        }
+    }
+    changed
+}

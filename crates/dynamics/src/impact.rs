@@ -1,0 +1,358 @@
+//! Room 2: which contacts strike, which touching contacts share their impact, and under which law velocities jump, theory (2.4)-(2.8).
+
+use crate::contacts::{Near, NO_GROUP, account};
+use crate::error::{Cause, Room, StepError};
+use crate::island::{Context, Island};
+use crate::options::{FrictionCone, ImpactLaw, Order};
+use carom_geometry::Geometry;
+use carom_math::Vector;
+use carom_solve::collision::collide_contact;
+use carom_solve::impact::{self, ContactSpace, Friction, GramView, Law, Restitution, Settings};
+use carom_solve::problem::{Block, Cone, Problem};
+
+/// Tolerance handed to the collision at one point, relative.
+const COLLISION_TOLERANCE: f64 = 1e-10;
+
+/// Collisions one at a time (`stronge`) per contact of the problem, after which restitution is dropped.
+const SEQUENCE_FACTOR: usize = 1000;
+
+/// Scratch of the impact problems of an island.
+#[derive(Debug, Default)]
+pub(crate) struct ImpactScratch {
+    parent: Vec<usize>,
+    members: Vec<usize>,
+    lines: Vec<usize>,
+    gram: Vec<f64>,
+    approach: Vec<f64>,
+    friction: Vec<f64>,
+    restitution: Vec<f64>,
+    impulses: Vec<f64>,
+    reaction: Vec<f64>,
+    scratch: Vec<f64>,
+    blocks: Vec<Block>,
+    work: impact::Workspace,
+}
+
+/// The closing speed below which a contact does not bounce: max(least, k h (|n.a_a| + |n.a_b|)), theory (2.4).
+pub(crate) fn rest_speed<G: Geometry>(island: &Island<G>, ctx: &Context<G>, near: &Near<G>) -> f64 {
+    rest_speed_at(island, ctx, near.bodies, near.contact.normal, near.arms(&island.poses))
+}
+
+/// The same for a contact anywhere along the move.
+pub(crate) fn rest_speed_at<G: Geometry>(
+    island: &Island<G>,
+    ctx: &Context<G>,
+    bodies: [usize; 2],
+    normal: G::Lin,
+    arms: [G::Lin; 2],
+) -> f64 {
+    let tolerances = &ctx.model.tolerances;
+    let load: f64 = (0..2).map(|side| normal.dot(island.held[bodies[side]].at(arms[side])).abs()).sum();
+    tolerances.rest_speed.max(tolerances.rest_steps * ctx.model.step * load)
+}
+
+/// Lets every impact problem of this instant jump. Returns whether anything struck.
+pub(crate) fn impact<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, inelastic: bool) -> Result<bool, StepError> {
+    let strikes = |island: &Island<G>| {
+        island.near.iter().any(|near| {
+            near.touching && live(island, near) && island.assembly.lines[row_of(island, near)].speed(&island.twists) < -rest_speed(island, ctx, near)
+        })
+    };
+    if !strikes(island) {
+        return Ok(false);
+    }
+    let mut work = std::mem::take(&mut island.impact);
+    components(island, &mut work.parent);
+    // Every connected component of touching contacts and joints is a problem of its own, in the order of its first contact.
+    let mut outcome = Ok(());
+    for first in 0..island.near.len() {
+        let near = &island.near[first];
+        if !(near.touching && live(island, near)) {
+            continue;
+        }
+        let root = component(island, &mut work.parent, near);
+        let seen = (0..first).any(|k| {
+            let other = &island.near[k];
+            other.touching && live(island, other) && component(island, &mut work.parent, other) == root
+        });
+        if seen {
+            continue;
+        }
+        work.members.clear();
+        for k in first..island.near.len() {
+            let other = &island.near[k];
+            if other.touching && live(island, other) && component(island, &mut work.parent, other) == root {
+                work.members.push(k);
+            }
+        }
+        outcome = resolve(island, ctx, &mut work, inelastic);
+        if outcome.is_err() {
+            break;
+        }
+    }
+    island.impact = work;
+    outcome.map(|()| true)
+}
+
+/// Whether a contact has rows and the joints leave it free to move.
+fn live<G: Geometry>(island: &Island<G>, near: &Near<G>) -> bool {
+    near.group != NO_GROUP && !island.assembly.groups[near.group].locked
+}
+
+/// The normal row of a contact in the assembly.
+fn row_of<G: Geometry>(island: &Island<G>, near: &Near<G>) -> usize {
+    island.assembly.groups[near.group].first
+}
+
+/// Joins bodies that touch or are joined; immovable bodies join nothing.
+fn components<G: Geometry>(island: &Island<G>, parent: &mut Vec<usize>) {
+    parent.clear();
+    parent.extend(0..island.bodies.len());
+    let mut join = |pair: [usize; 2]| {
+        if island.bodies[pair[0]].dynamic && island.bodies[pair[1]].dynamic {
+            let (a, b) = (root(parent, pair[0]), root(parent, pair[1]));
+            parent[a.max(b)] = a.min(b);
+        }
+    };
+    island.near.iter().filter(|n| n.touching).for_each(|n| join(n.bodies));
+    island.joints.iter().for_each(|j| join(j.bodies));
+}
+
+/// The representative of a body, with path halving.
+pub(crate) fn root(parent: &mut [usize], mut body: usize) -> usize {
+    while parent[body] != body {
+        parent[body] = parent[parent[body]];
+        body = parent[body];
+    }
+    body
+}
+
+fn component<G: Geometry>(island: &Island<G>, parent: &mut [usize], near: &Near<G>) -> usize {
+    let [a, b] = near.bodies;
+    root(parent, if island.bodies[a].dynamic { a } else { b })
+}
+
+/// Resolves one impact problem: a first round with restitution, later ones without, until nothing strikes.
+fn resolve<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, work: &mut ImpactScratch, inelastic: bool) -> Result<(), StepError> {
+    gather(island, work);
+    let m = work.members.len();
+    let law = law_of(island, &work.members);
+    for round in 0..ctx.model.tolerances.max_rounds {
+        let lines = &island.assembly.lines;
+        work.approach.clear();
+        work.approach.extend(work.lines.iter().map(|&line| if island.assembly.locked_rows[line] { 0.0 } else { lines[line].speed(&island.twists) }));
+        let striking = (0..m).any(|i| work.approach[i] < -rest_speed(island, ctx, &island.near[work.members[i]]));
+        if !striking {
+            break;
+        }
+        if round > 0 || inelastic {
+            work.restitution.fill(0.0);
+        }
+        let before = island.kinetic(&island.twists);
+        strike(island, ctx, work, law)?;
+        island.report.impacts += 1;
+
+        let ImpactScratch { lines, impulses, reaction, scratch, .. } = &mut *work;
+        reaction.clear();
+        reaction.resize(island.assembly.equalities.len(), 0.0);
+        island.assembly.push(lines, impulses, reaction, scratch, &mut island.twists);
+
+        // Ledger: what kinematic bodies fed in, and what the strike lost, theory (10.4).
+        let fed = -kinematic_work(island, work);
+        island.flow.work_in += fed;
+        island.flow.impact_loss += fed - (island.kinetic(&island.twists) - before);
+        for (i, &member) in work.members.iter().enumerate() {
+            let near = island.near[member];
+            let mut impulse = near.contact.normal * work.impulses[i];
+            for (k, tangent) in G::tangents(near.contact.normal)[..G::TANGENTS].iter().enumerate() {
+                impulse += *tangent * work.impulses[m + i * G::TANGENTS + k];
+            }
+            account(&mut island.reports, &near, impulse);
+        }
+    }
+    Ok(())
+}
+
+/// Power of the impulses against kinematic bodies, times time: sum of l J_k v_k.
+fn kinematic_work<G: Geometry>(island: &Island<G>, work: &ImpactScratch) -> f64 {
+    let mut sum = 0.0;
+    for (&line, &impulse) in work.lines.iter().zip(&work.impulses) {
+        sum += impulse * island.assembly.lines[line].driven_speed(&island.bodies, &island.twists);
+    }
+    for (equality, &impulse) in island.assembly.equalities.iter().zip(&work.reaction) {
+        sum += impulse * equality.driven_speed(&island.bodies, &island.twists);
+    }
+    sum
+}
+
+/// Rows of the problem: all normals, then all tangents contact by contact, with their matrix and coefficients.
+fn gather<G: Geometry>(island: &Island<G>, work: &mut ImpactScratch) {
+    let ImpactScratch { members, lines, gram, friction, restitution, .. } = work;
+    lines.clear();
+    friction.clear();
+    restitution.clear();
+    for &member in members.iter() {
+        let near = &island.near[member];
+        lines.push(row_of(island, near));
+        friction.push(island.pairs[near.pair].friction);
+        restitution.push(island.pairs[near.pair].restitution);
+    }
+    for &member in members.iter() {
+        let first = row_of(island, &island.near[member]);
+        lines.extend(first + 1..first + 1 + G::TANGENTS);
+    }
+    let (n, all) = (lines.len(), island.assembly.lines.len());
+    gram.clear();
+    gram.resize(n * n, 0.0);
+    for i in 0..n {
+        for j in 0..n {
+            gram[i * n + j] = island.assembly.matrix[lines[i] * all + lines[j]];
+        }
+    }
+}
+
+/// The law of a problem: that of its pairs, or `auto` where they disagree.
+fn law_of<G: Geometry>(island: &Island<G>, members: &[usize]) -> ImpactLaw {
+    let law = island.pairs[island.near[members[0]].pair].impact;
+    if members.iter().all(|&k| island.pairs[island.near[k].pair].impact == law) { law } else { ImpactLaw::Auto }
+}
+
+/// One application of the law: impulses of all rows, normals first.
+fn strike<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, work: &mut ImpactScratch, law: ImpactLaw) -> Result<(), StepError> {
+    let m = work.members.len();
+    work.impulses.clear();
+    work.impulses.resize(work.lines.len(), 0.0);
+    match law {
+        ImpactLaw::Auto if m == 1 => {
+            if !single::<G>(work, 0, m) {
+                reflect(island, ctx, work, Law::Reflections)?;
+            }
+        }
+        ImpactLaw::Auto | ImpactLaw::Reflections => reflect(island, ctx, work, Law::Reflections)?,
+        ImpactLaw::GaussSeidel(order) => {
+            let (order, seed) = match order {
+                Order::Lexicographic => (impact::Order::Lexicographic, 0),
+                Order::Cyclic => (impact::Order::Cyclic, 0),
+                Order::Random(seed) => (impact::Order::Random, seed),
+                Order::Worst => (impact::Order::Worst, 0),
+            };
+            reflect(island, ctx, work, Law::GaussSeidel { order, seed })?;
+        }
+        ImpactLaw::Stronge => sequence::<G>(island, work),
+        ImpactLaw::Newton => newton(island, ctx, work),
+    }
+    Ok(())
+}
+
+/// The energy law at one contact; adds its impulses and updates the approach speeds. False when the contact is locked.
+fn single<G: Geometry>(work: &mut ImpactScratch, contact: usize, m: usize) -> bool {
+    let n = work.lines.len();
+    let tangent = m + contact * G::TANGENTS;
+    let mut rows = [contact; 3];
+    for k in 0..G::TANGENTS {
+        rows[k] = tangent + k;
+    }
+    rows[G::TANGENTS] = contact;
+    let mut matrix = [[0.0; 3]; 3];
+    let mut u = G::Lin::zero();
+    for i in 0..G::DIM {
+        u[i] = work.approach[rows[i]];
+        for j in 0..G::DIM {
+            matrix[i][j] = work.gram[rows[i] * n + rows[j]];
+        }
+    }
+    let Ok(outcome) = collide_contact::<G>(&matrix, work.friction[contact], work.restitution[contact], u, COLLISION_TOLERANCE) else {
+        return false;
+    };
+    for i in 0..G::DIM {
+        work.impulses[rows[i]] += outcome.impulse[i];
+        for row in 0..n {
+            work.approach[row] += work.gram[row * n + rows[i]] * outcome.impulse[i];
+        }
+    }
+    true
+}
+
+/// Many contacts at once: reflections, blended restitution, one-way friction.
+fn reflect<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, work: &mut ImpactScratch, law: Law) -> Result<(), StepError> {
+    let m = work.members.len();
+    let speed = (2.0 * island.kinetic(&island.twists)).sqrt();
+    let space = ContactSpace { contacts: m, gram: GramView::Dense(&work.gram), approach: &work.approach, speed };
+    let friction = work.friction.iter().any(|&mu| mu > 0.0).then_some(Friction { coefficients: &work.friction, staggered: false });
+    let settings = Settings { law, ..Settings::default() };
+    let report = impact::resolve(&space, Restitution::PerContact(&work.restitution), friction, &settings, &mut work.work).map_err(|_| {
+        let body = island.bodies[island.near[work.members[0]].bodies[0]].index;
+        StepError { room: Room::Impact, time: ctx.time, cause: Cause::NotFinite { body: ctx.model.bodies[body].name.clone() } }
+    })?;
+    island.report.impact_iterations += report.iterations;
+    island.report.impact_capped |= report.status == impact::Status::Capped;
+    work.impulses[..m].copy_from_slice(work.work.impulses());
+    let tangential = work.work.friction_impulses();
+    work.impulses[m..m + tangential.len()].copy_from_slice(tangential);
+    Ok(())
+}
+
+/// The energy law at one contact after another, the fastest closing first (Mirtich's way): energy never rises, but nothing proves
+/// that it ends, so after a cap restitution is dropped.
+fn sequence<G: Geometry>(island: &mut Island<G>, work: &mut ImpactScratch) {
+    let m = work.members.len();
+    let cap = SEQUENCE_FACTOR * m;
+    let slowest = impact::FEASIBILITY * work.approach.iter().fold(0.0f64, |s, u| s.max(u.abs()));
+    for count in 0..2 * cap {
+        if count == cap {
+            island.report.impact_capped = true;
+            work.restitution.fill(0.0);
+        }
+        let (mut worst, mut speed) = (usize::MAX, -slowest);
+        for i in 0..m {
+            if work.approach[i] < speed {
+                (worst, speed) = (i, work.approach[i]);
+            }
+        }
+        if worst == usize::MAX || !single::<G>(work, worst, m) {
+            return;
+        }
+        island.report.impact_iterations += 1;
+    }
+}
+
+/// Newton restitution with impulses only: the dynamics problem without loads, c = k min(0, J v).
+fn newton<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, work: &mut ImpactScratch) {
+    let m = work.members.len();
+    let width = 1 + G::TANGENTS;
+    let n = work.lines.len();
+    // The contact problem wants each contact's rows together.
+    let place = |row: usize| if row < m { row * width } else { ((row - m) / G::TANGENTS) * width + 1 + (row - m) % G::TANGENTS };
+    let mut matrix = vec![0.0; n * n];
+    let mut free = vec![0.0; n];
+    for i in 0..n {
+        free[place(i)] = work.approach[i];
+        for j in 0..n {
+            matrix[place(i) * n + place(j)] = work.gram[i * n + j];
+        }
+    }
+    work.blocks.clear();
+    for i in 0..m {
+        work.blocks.push(Block::Contact { friction: work.friction[i] });
+        free[i * width] += work.restitution[i] * work.approach[i].min(0.0);
+    }
+    let cone = match ctx.model.options.friction_cone {
+        FrictionCone::Round => Cone::Round,
+        FrictionCone::Polyhedral(edges) => Cone::Polyhedral(edges),
+    };
+    let mut impulses = vec![0.0; n];
+    let mut outcome = island.solver.solve(&Problem { tangents: G::TANGENTS, blocks: &work.blocks, matrix: &matrix, free: &free, cone }, None, &mut impulses);
+    if !outcome.is_solved() {
+        // Opposing contacts with restitution have no solution: drop it.
+        island.report.impact_capped = true;
+        for i in 0..m {
+            free[i * width] = work.approach[i];
+        }
+        outcome = island.solver.solve(&Problem { tangents: G::TANGENTS, blocks: &work.blocks, matrix: &matrix, free: &free, cone }, None, &mut impulses);
+        island.report.inaccurate |= !outcome.is_solved();
+    }
+    island.report.impact_iterations += outcome.iterations;
+    for i in 0..n {
+        work.impulses[i] = impulses[place(i)];
+    }
+}

@@ -1,0 +1,374 @@
+//! Room 6: the move, and the first moment of it at which a pair without a row would overlap, theory (2.19)-(2.22).
+
+use crate::contacts::{Key, Near, NO_GROUP, placed};
+use crate::error::StepError;
+use crate::impact::rest_speed_at;
+use crate::island::{Context, Island};
+use crate::options::TimeOfImpact;
+use crate::predict::{kick_share, largest_turn};
+use crate::solve::{self, Held};
+use crate::{assembly, contacts};
+use carom_geometry::time_of_impact::{Motion, Touch, time_of_impact};
+use carom_geometry::{Contact, Geometry};
+use carom_math::{Pose, Twist, Vector};
+
+/// Solves of one substep: rows added, cuts and halvings together.
+const TRIAL_CAP: usize = 120;
+
+/// Contacts within this fraction of the size of the nearest one belong to the same crossing.
+const CROSSING_BAND: f64 = 1e-6;
+
+/// Under `halving` a depth of this fraction of the size is accepted.
+const HALVING_DEPTH: f64 = 1e-4;
+
+/// Bisections and secants of one root; each at least halves the bracket over two rounds.
+const ROOT_CAP: usize = 200;
+
+/// How a substep's move ended.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Moved {
+    /// Its length [s].
+    pub time: f64,
+    /// It ends at an impact.
+    pub event: bool,
+    /// Its solve.
+    pub held: Held,
+}
+
+/// A crossing of a pair without a row.
+#[derive(Clone, Copy, Debug)]
+struct Crossing {
+    time: f64,
+    pair: usize,
+    colliders: [usize; 2],
+}
+
+/// Rooms 3 to 6: finds the longest move of at most `remaining` that no fast crossing interrupts.
+pub(crate) fn integrate<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, remaining: f64) -> Result<Moved, StepError> {
+    let tolerances = &ctx.model.tolerances;
+    let shortest = ctx.model.step * 0.5f64.powi(tolerances.max_halvings as i32 * 3);
+    let mut t = remaining;
+    while largest_turn(&island.bodies, &island.twists, t) > tolerances.turn && t > shortest {
+        t *= 0.5;
+    }
+    let mut event = false;
+    let mut held = solve::hold(island, ctx, t);
+    for _ in 0..TRIAL_CAP {
+        let turned = largest_turn(&island.bodies, &island.half, t);
+        if (!held.converged || turned > 2.0 * tolerances.turn) && t > shortest {
+            t *= 0.5;
+            event = false;
+            held = solve::hold(island, ctx, t);
+            continue;
+        }
+        if !held.converged {
+            island.report.unconverged = true;
+        }
+        match ctx.model.options.time_of_impact {
+            TimeOfImpact::Off => break,
+            TimeOfImpact::Halving => {
+                let least = ctx.model.step * 0.5f64.powi(tolerances.max_halvings as i32);
+                if t * 0.5 < least || !overlaps_after(island, ctx) {
+                    break;
+                }
+                t *= 0.5;
+                held = solve::hold(island, ctx, t);
+            }
+            TimeOfImpact::Event => {
+                let limit = if event { t * (1.0 - CROSSING_BAND) } else { t };
+                let Some(crossing) = first_crossing(island, ctx, limit) else { break };
+                if add_slow_rows(island, ctx, &crossing) {
+                    assembly::assemble(island, ctx);
+                    event = false;
+                    held = solve::hold(island, ctx, t);
+                    continue;
+                }
+                t = event_time(island, ctx, &crossing, t);
+                event = true;
+                held = solve::hold(island, ctx, t);
+            }
+        }
+    }
+    Ok(Moved { time: t, event, held })
+}
+
+/// The shapes of a pair of colliders with their motion along the move.
+fn motions<G: Geometry>(island: &Island<G>, ctx: &Context<G>, pair: [usize; 2], colliders: [usize; 2]) -> [Motion<G>; 2] {
+    [0, 1].map(|side| {
+        let body = pair[side];
+        Motion {
+            start: island.poses[body],
+            local: ctx.model.bodies[island.bodies[body].index].colliders[colliders[side]].local,
+            twist: island.half[body],
+        }
+    })
+}
+
+/// Whether any contact of these colliders has a row in the present solve.
+fn has_row<G: Geometry>(island: &Island<G>, pair: usize, colliders: [usize; 2]) -> bool {
+    island.near.iter().any(|near| {
+        near.pair == pair && near.key.colliders == colliders && near.group != NO_GROUP && island.solve.groups.binary_search(&near.group).is_ok()
+    })
+}
+
+/// The earliest moment, before `limit`, at which a pair without a row would overlap.
+fn first_crossing<G: Geometry>(island: &Island<G>, ctx: &Context<G>, limit: f64) -> Option<Crossing> {
+    let mut first: Option<Crossing> = None;
+    for (index, pair) in island.pairs.iter().enumerate() {
+        let [a, b] = pair.bodies;
+        let shapes = [0, 1].map(|side| &ctx.model.bodies[island.bodies[pair.bodies[side]].index].colliders);
+        debug_assert!(a != b, "a pair has two bodies");
+        for ca in 0..shapes[0].len() {
+            for cb in 0..shapes[1].len() {
+                if has_row(island, index, [ca, cb]) {
+                    continue;
+                }
+                let [motion_a, motion_b] = motions(island, ctx, pair.bodies, [ca, cb]);
+                let horizon = first.map_or(limit, |c| c.time);
+                let tolerance = ctx.model.tolerances.touch * pair.size;
+                let touch = time_of_impact(&shapes[0][ca].shape, &motion_a, &shapes[1][cb].shape, &motion_b, horizon, tolerance);
+                let time = match touch {
+                    Touch::At(time) | Touch::Capped { time } => time,
+                    Touch::Never | Touch::Overlapping => continue,
+                };
+                if first.is_none_or(|c| time < c.time) {
+                    first = Some(Crossing { time, pair: index, colliders: [ca, cb] });
+                }
+            }
+        }
+    }
+    first
+}
+
+/// Contacts of a pair of colliders at given poses, within a reach.
+fn contacts_at<G: Geometry>(
+    island: &mut Island<G>,
+    ctx: &Context<G>,
+    crossing: &Crossing,
+    poses: [Pose<G>; 2],
+    reach: f64,
+) -> Vec<Contact<G>> {
+    let pair = island.pairs[crossing.pair];
+    let bodies = pair.bodies.map(|b| island.bodies[b].index);
+    let mut found = std::mem::take(&mut island.manifold);
+    found.clear();
+    let [ca, cb] = crossing.colliders;
+    G::contacts(
+        &ctx.model.bodies[bodies[0]].colliders[ca].shape,
+        &placed(ctx.model, bodies[0], ca, &poses[0]),
+        &ctx.model.bodies[bodies[1]].colliders[cb].shape,
+        &placed(ctx.model, bodies[1], cb, &poses[1]),
+        reach,
+        &mut found,
+    );
+    found
+}
+
+/// Where a crossing closes slower than its rest speed its contacts get rows, and the move keeps its length. Returns whether it was slow.
+fn add_slow_rows<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, crossing: &Crossing) -> bool {
+    let pair = island.pairs[crossing.pair];
+    let poses = pair.bodies.map(|b| island.poses[b].advanced(island.half[b], crossing.time));
+    let mut found = contacts_at(island, ctx, crossing, poses, ctx.model.tolerances.margin * pair.size);
+    let nearest = found.iter().fold(f64::INFINITY, |m, c| m.min(c.gap));
+    found.retain(|c| c.gap <= nearest + CROSSING_BAND * pair.size);
+    let slow = !found.is_empty()
+        && found.iter().all(|contact| {
+            let arms = [contact.point_a - poses[0].position, contact.point_b - poses[1].position];
+            let speed = contact.normal.dot(island.half[pair.bodies[0]].at(arms[0]) - island.half[pair.bodies[1]].at(arms[1]));
+            -speed <= rest_speed_at(island, ctx, pair.bodies, contact.normal, arms)
+        });
+    let mut added = false;
+    if slow {
+        for contact in &found {
+            let key = Key { bodies: pair.bodies.map(|b| island.bodies[b].index), colliders: crossing.colliders, feature: contact.feature };
+            if let Some(near) = island.near.iter_mut().find(|n| n.key == key) {
+                added |= !near.extra;
+                near.extra = true;
+                continue;
+            }
+            let mut near = Near {
+                key,
+                contact: *contact,
+                pair: crossing.pair,
+                bodies: pair.bodies,
+                touching: false,
+                active: false,
+                extra: true,
+                rowed: false,
+                held: false,
+                group: NO_GROUP,
+                warm: [G::Lin::zero(); 2],
+            };
+            near.contact = near.at(ctx.model, &island.poses);
+            island.near.push(near);
+            added = true;
+        }
+    }
+    island.manifold = found;
+    added
+}
+
+/// Whether rows bend the path of a body in the present solve.
+fn constrained<G: Geometry>(island: &Island<G>, body: usize) -> bool {
+    island.bodies[body].jointed
+        || island.solve.lines.iter().any(|&line| {
+            let pair = island.assembly.lines[line].bodies;
+            pair[0] == body || pair[1] == body
+        })
+}
+
+/// The root of gap(q + t v1/2(t)) = 0: the moment of a fast crossing when the move ends there, theory (2.21).
+fn event_time<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, crossing: &Crossing, longest: f64) -> f64 {
+    let pair = island.pairs[crossing.pair];
+    let free = pair.bodies.iter().all(|&b| !constrained(island, b));
+    let share = kick_share(ctx.model.options.integrator);
+    let mut gap = |t: f64| -> f64 {
+        let poses = if free {
+            // Without rows the path is the parabola itself: no solve is needed.
+            pair.bodies.map(|b| island.poses[b].advanced(island.twists[b].plus(share * t, island.free[b]), t))
+        } else {
+            let _ = solve::hold(island, ctx, t);
+            pair.bodies.map(|b| island.next[b])
+        };
+        let bodies = pair.bodies.map(|b| island.bodies[b].index);
+        let [ca, cb] = crossing.colliders;
+        G::separation(
+            &ctx.model.bodies[bodies[0]].colliders[ca].shape,
+            &placed(ctx.model, bodies[0], ca, &poses[0]),
+            &ctx.model.bodies[bodies[1]].colliders[cb].shape,
+            &placed(ctx.model, bodies[1], cb, &poses[1]),
+            f64::INFINITY,
+        )
+    };
+    let precision = f64::EPSILON * pair.size;
+    let (mut low, mut high);
+    let (mut gap_low, mut gap_high);
+    let start = crossing.time.min(longest);
+    let here = gap(start);
+    if here.abs() <= precision {
+        return start;
+    }
+    if here > 0.0 {
+        // Search forward with growing steps.
+        (low, gap_low) = (start, here);
+        let mut stride = (longest - start) * 0.5f64.powi(20) + precision;
+        loop {
+            let next = (low + stride).min(longest);
+            let value = gap(next);
+            if value <= 0.0 {
+                (high, gap_high) = (next, value);
+                break;
+            }
+            if next >= longest {
+                return longest;
+            }
+            (low, gap_low) = (next, value);
+            stride *= 2.0;
+        }
+    } else {
+        (high, gap_high) = (start, here);
+        let mut back = start;
+        let mut stride = start * 0.5f64.powi(20);
+        loop {
+            back = (back - stride).max(0.0);
+            let value = gap(back);
+            if value >= 0.0 || back == 0.0 {
+                (low, gap_low) = (back, value);
+                break;
+            }
+            (high, gap_high) = (back, value);
+            stride *= 2.0;
+        }
+        if gap_low < 0.0 {
+            return low;
+        }
+    }
+    for round in 0..ROOT_CAP {
+        if gap_low <= precision || high - low <= f64::EPSILON * high {
+            break;
+        }
+        // Secants, with a bisection every third round so that the bracket always shrinks.
+        let mut middle = low + (high - low) * (gap_low / (gap_low - gap_high));
+        if round % 3 == 2 || !(middle > low && middle < high) {
+            middle = 0.5 * (low + high);
+        }
+        let value = gap(middle);
+        if value.abs() <= precision {
+            return middle;
+        }
+        if value > 0.0 {
+            (low, gap_low) = (middle, value);
+        } else {
+            (high, gap_high) = (middle, value);
+        }
+    }
+    if gap_low <= -gap_high { low } else { high }
+}
+
+/// Whether a pair without a row overlaps at the end of the move (the source's test).
+fn overlaps_after<G: Geometry>(island: &Island<G>, ctx: &Context<G>) -> bool {
+    island.pairs.iter().enumerate().any(|(index, pair)| {
+        let bodies = pair.bodies.map(|b| island.bodies[b].index);
+        let counts = bodies.map(|b| ctx.model.bodies[b].colliders.len());
+        (0..counts[0]).any(|ca| {
+            (0..counts[1]).any(|cb| {
+                !has_row(island, index, [ca, cb])
+                    && G::separation(
+                        &ctx.model.bodies[bodies[0]].colliders[ca].shape,
+                        &placed(ctx.model, bodies[0], ca, &island.next[pair.bodies[0]]),
+                        &ctx.model.bodies[bodies[1]].colliders[cb].shape,
+                        &placed(ctx.model, bodies[1], cb, &island.next[pair.bodies[1]]),
+                        0.0,
+                    ) < -HALVING_DEPTH * pair.size
+            })
+        })
+    })
+}
+
+/// Commits the move: poses become q', inertias turn, boxes grow; contacts are found anew.
+pub(crate) fn commit<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, moved: &Moved) {
+    // Who had a row, and whose row was active, is known by name after the move.
+    for near in &mut island.near {
+        near.rowed = false;
+        near.active = false;
+    }
+    for (position, &group) in island.solve.groups.iter().enumerate() {
+        if let assembly::Source::Contact(c) = island.assembly.groups[group].source {
+            let row = island.solve.first[position];
+            let near = &mut island.near[c];
+            near.rowed = true;
+            near.active = island.solve.impulses[row] > 0.0;
+            let tangents = G::tangents(near.contact.normal);
+            let mut impulse = near.contact.normal * island.solve.impulses[row];
+            for k in 0..G::TANGENTS {
+                impulse += tangents[k] * island.solve.impulses[row + 1 + k];
+            }
+            near.warm[0] = impulse;
+            contacts::account(&mut island.reports, near, impulse);
+        }
+    }
+    contacts::remember(&island.near, &mut island.memory);
+    let Island { poses, next, .. } = island;
+    std::mem::swap(poses, next);
+    let _ = moved;
+    island.refresh_inertia();
+    grow_travelled(island, ctx);
+    contacts::detect(island, ctx.model);
+}
+
+/// Extends each body's travelled box by its present place.
+pub(crate) fn grow_travelled<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>) {
+    for (body, pose) in island.bodies.iter_mut().zip(&island.poses) {
+        if body.dynamic || body.kinematic {
+            for collider in &ctx.model.bodies[body.index].colliders {
+                let bounds = G::bounds(&collider.shape, &pose.compose(&collider.local));
+                body.travelled = body.travelled.union(&bounds);
+            }
+        }
+    }
+}
+
+/// Whether velocities are finite; the first body whose are not is named by the error of the step.
+pub(crate) fn first_not_finite<G: Geometry>(island: &Island<G>, twists: &[Twist<G>]) -> Option<usize> {
+    (0..island.bodies.len()).find(|&b| !twists[b].is_finite() || !island.poses[b].is_finite()).map(|b| island.bodies[b].index)
+}

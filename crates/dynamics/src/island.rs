@@ -1,0 +1,323 @@
+//! An island: bodies that may meet within the step or are joined, copied out of the world so that it advances on its own clock.
+
+use crate::assembly::Assembly;
+use crate::contacts::{Memory, Near, Report};
+use crate::error::StepError;
+use crate::ledger::Flow;
+use crate::model::{Body, BodyKind, Model};
+use crate::options::ImpactLaw;
+use crate::solve::Solve;
+use carom_geometry::{Aabb, Contact, Geometry};
+use carom_math::{Pose, Twist, Vector, Wrench};
+use carom_solve::contact_solver::ContactSolver;
+
+/// Marks the world in `LocalBody::index`.
+pub(crate) const WORLD: usize = usize::MAX;
+
+/// A body of an island.
+#[derive(Clone, Debug)]
+pub(crate) struct LocalBody<G: Geometry> {
+    /// Its index in the model, or `WORLD`.
+    pub index: usize,
+    /// Whether impulses move it.
+    pub dynamic: bool,
+    /// Whether it moves whatever pushes it.
+    pub kinematic: bool,
+    /// Whether a joint holds it.
+    pub jointed: bool,
+    /// Mass [kg], 0 unless dynamic.
+    pub mass: f64,
+    /// Inverse mass per world axis [1/kg].
+    pub inv_mass: G::Lin,
+    /// Inertia in the body frame.
+    pub inertia_body: G::Inertia,
+    /// Its inverse in the body frame, zero where nothing turns.
+    pub inv_inertia_body: G::Inertia,
+    /// Inertia in world axes at the current pose.
+    pub inertia: G::Inertia,
+    /// Inverse inertia in world axes at the current pose.
+    pub inv_inertia: G::Inertia,
+    /// Box of everywhere it has been in this step.
+    pub travelled: Aabb<G>,
+}
+
+impl<G: Geometry> LocalBody<G> {
+    /// The world: immovable, at the origin.
+    pub fn world() -> Self {
+        LocalBody {
+            index: WORLD,
+            dynamic: false,
+            kinematic: false,
+            jointed: false,
+            mass: 0.0,
+            inv_mass: G::Lin::zero(),
+            inertia_body: G::inertia_zero(),
+            inv_inertia_body: G::inertia_zero(),
+            inertia: G::inertia_zero(),
+            inv_inertia: G::inertia_zero(),
+            travelled: Aabb::of_point(G::Lin::zero()),
+        }
+    }
+    /// A body of the model.
+    pub fn of(index: usize, body: &Body<G>, jointed: bool) -> Self {
+        let mut local: LocalBody<G> = LocalBody::world();
+        local.index = index;
+        local.kinematic = body.kind == BodyKind::Kinematic;
+        if body.kind == BodyKind::Dynamic {
+            local.dynamic = true;
+            local.jointed = jointed;
+            local.mass = body.mass;
+            for axis in 0..G::DIM {
+                local.inv_mass[axis] = if body.locked[axis] == 0.0 { 1.0 / body.mass } else { 0.0 };
+            }
+            local.inertia_body = body.inertia;
+            if !body.locked_rotation {
+                local.inv_inertia_body = G::inertia_invert(body.inertia).unwrap_or_else(G::inertia_zero);
+            }
+        }
+        local
+    }
+    /// Turns the inertia with the body, theory (1.7).
+    pub fn turn_to(&mut self, pose: &Pose<G>) {
+        if self.dynamic {
+            self.inertia = G::inertia_world(self.inertia_body, pose.rotation);
+            self.inv_inertia = G::inertia_world(self.inv_inertia_body, pose.rotation);
+        }
+    }
+    /// M^-1 applied to a wrench or impulse.
+    #[inline]
+    pub fn response(&self, wrench: &Wrench<G>) -> Twist<G> {
+        Twist { lin: wrench.lin.scale(self.inv_mass), ang: G::inertia_apply(self.inv_inertia, wrench.ang) }
+    }
+    /// Kinetic energy [J] of a twist.
+    pub fn kinetic(&self, twist: &Twist<G>) -> f64 {
+        0.5 * (self.mass * twist.lin.dot(twist.lin) + twist.ang.dot(G::inertia_apply(self.inertia, twist.ang)))
+    }
+}
+
+/// Two bodies of an island whose boxes allow contact.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LocalPair {
+    /// Local indexes.
+    pub bodies: [usize; 2],
+    /// Friction of the pair.
+    pub friction: f64,
+    /// Restitution of the pair.
+    pub restitution: f64,
+    /// Impact law of the pair.
+    pub impact: ImpactLaw,
+    /// Largest extent of the smaller body [m].
+    pub size: f64,
+}
+
+/// A joint of an island.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LocalJoint {
+    /// Index in the model.
+    pub index: usize,
+    /// Local indexes of its bodies; 0 is the world.
+    pub bodies: [usize; 2],
+    /// First of its equality rows in the island.
+    pub first_row: usize,
+    /// How many equality rows it has.
+    pub rows: usize,
+    /// Its place among the controls, if it has one.
+    pub control: Option<usize>,
+}
+
+/// Bodies that share substeps, and everything a substep needs.
+#[derive(Debug)]
+pub(crate) struct Island<G: Geometry> {
+    /// Bodies; the first is the world.
+    pub bodies: Vec<LocalBody<G>>,
+    /// Poses q.
+    pub poses: Vec<Pose<G>>,
+    /// Velocities v, full step.
+    pub twists: Vec<Twist<G>>,
+    /// Velocities v1/2 of the move.
+    pub half: Vec<Twist<G>>,
+    /// Poses q' at the end of the move.
+    pub next: Vec<Pose<G>>,
+    /// Accelerations under loads alone, at q.
+    pub free: Vec<Twist<G>>,
+    /// Accelerations under loads and joints, at q: what sets the rest speed.
+    pub held: Vec<Twist<G>>,
+    /// Scratch velocities.
+    pub scratch: Vec<Twist<G>>,
+    /// Angular impulses of rows on each body, of this and of the last round of room 7.
+    pub turning: [Vec<G::Ang>; 2],
+    /// Loads at q or q'.
+    pub loads: Vec<Loads<G>>,
+    /// Pairs that may touch.
+    pub pairs: Vec<LocalPair>,
+    /// Joints.
+    pub joints: Vec<LocalJoint>,
+    /// Indexes of the forces that act on its bodies: (force, local body, control).
+    pub forces: Vec<(usize, usize, Option<usize>)>,
+    /// Contacts at the current pose within the margin.
+    pub near: Vec<Near<G>>,
+    /// What the last substep left: which contacts were active, with which impulses; sorted by key.
+    pub memory: Vec<Memory<G>>,
+    /// Contacts of this step and their summed impulses; sorted by key.
+    pub reports: Vec<Report<G>>,
+    /// Rows and factors at the current pose.
+    pub assembly: Assembly<G>,
+    /// The selected problem and its solution.
+    pub solve: Solve,
+    /// Solver with its scratch.
+    pub solver: ContactSolver,
+    /// Manifold scratch.
+    pub manifold: Vec<Contact<G>>,
+    /// Energy booked in this step.
+    pub flow: Flow,
+    /// Room 2's scratch.
+    pub impact: crate::impact::ImpactScratch,
+    /// How the step went.
+    pub report: IslandReport,
+    /// Why it failed, if it did.
+    pub failure: Option<StepError>,
+}
+
+/// Loads on a body at one instant, by what they are booked as.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Loads<G: Geometry> {
+    /// Everything: gravity, springs, damping, forces, controls.
+    pub total: Wrench<G>,
+    /// Forces and controls: work goes in.
+    pub driving: Wrench<G>,
+    /// Damping: work is lost.
+    pub damping: Wrench<G>,
+}
+
+impl<G: Geometry> Loads<G> {
+    /// No load.
+    pub fn zero() -> Self {
+        Loads { total: Wrench::zero(), driving: Wrench::zero(), damping: Wrench::zero() }
+    }
+}
+
+/// Counts and flags of one step of an island.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct IslandReport {
+    /// Substeps taken.
+    pub substeps: usize,
+    /// Times of impact the step was cut at.
+    pub events: usize,
+    /// Impact problems resolved.
+    pub impacts: usize,
+    /// Reflections or collisions inside them.
+    pub impact_iterations: usize,
+    /// Solves of the complementarity problem.
+    pub solves: usize,
+    /// Iterations inside them.
+    pub iterations: usize,
+    /// Rounds of the joint and contact correction.
+    pub corrections: usize,
+    /// Largest complementarity residual [m/s].
+    pub residual: f64,
+    /// Largest joint error at the end of a substep [m or rad].
+    pub joint_error: f64,
+    /// Contacts at the end of the step.
+    pub contacts: usize,
+    /// The cap on events was reached: restitution was 0 for the rest of the step.
+    pub events_capped: bool,
+    /// An impact problem reached its cap.
+    pub impact_capped: bool,
+    /// A solve ended above its tolerance.
+    pub inaccurate: bool,
+    /// A spring was so stiff that it became a soft row.
+    pub soft_spring: bool,
+    /// The substep could not be made short enough for the joint correction to converge.
+    pub unconverged: bool,
+    /// Positions were projected.
+    pub projected: bool,
+}
+
+impl IslandReport {
+    /// Adds another island's counts.
+    pub fn merge(&mut self, other: &IslandReport) {
+        self.substeps += other.substeps;
+        self.events += other.events;
+        self.impacts += other.impacts;
+        self.impact_iterations += other.impact_iterations;
+        self.solves += other.solves;
+        self.iterations += other.iterations;
+        self.corrections += other.corrections;
+        self.residual = self.residual.max(other.residual);
+        self.joint_error = self.joint_error.max(other.joint_error);
+        self.contacts += other.contacts;
+        self.events_capped |= other.events_capped;
+        self.impact_capped |= other.impact_capped;
+        self.inaccurate |= other.inaccurate;
+        self.soft_spring |= other.soft_spring;
+        self.unconverged |= other.unconverged;
+        self.projected |= other.projected;
+    }
+}
+
+/// What all islands share during a step.
+pub(crate) struct Context<'a, G: Geometry> {
+    /// The model.
+    pub model: &'a Model<G>,
+    /// Controls of this step.
+    pub controls: &'a [f64],
+    /// Time at the start of the step [s].
+    pub time: f64,
+}
+
+impl<G: Geometry> Island<G> {
+    /// An island with nothing in it.
+    pub fn empty() -> Self {
+        Island {
+            bodies: Vec::new(),
+            poses: Vec::new(),
+            twists: Vec::new(),
+            half: Vec::new(),
+            next: Vec::new(),
+            free: Vec::new(),
+            held: Vec::new(),
+            scratch: Vec::new(),
+            turning: [Vec::new(), Vec::new()],
+            loads: Vec::new(),
+            pairs: Vec::new(),
+            joints: Vec::new(),
+            forces: Vec::new(),
+            near: Vec::new(),
+            memory: Vec::new(),
+            reports: Vec::new(),
+            assembly: Assembly::empty(),
+            solve: Solve::default(),
+            solver: ContactSolver::new(),
+            manifold: Vec::new(),
+            flow: Flow::default(),
+            impact: Default::default(),
+            report: IslandReport::default(),
+            failure: None,
+        }
+    }
+    /// Forgets bodies, pairs and joints but keeps the scratch.
+    pub fn clear(&mut self) {
+        self.bodies.clear();
+        self.poses.clear();
+        self.twists.clear();
+        self.pairs.clear();
+        self.joints.clear();
+        self.forces.clear();
+        self.near.clear();
+        self.memory.clear();
+        self.reports.clear();
+        self.flow = Flow::default();
+        self.report = IslandReport::default();
+        self.failure = None;
+    }
+    /// Kinetic energy [J] of velocities at the current pose.
+    pub fn kinetic(&self, twists: &[Twist<G>]) -> f64 {
+        self.bodies.iter().zip(twists).map(|(body, twist)| body.kinetic(twist)).sum()
+    }
+    /// Turns every inertia to the current pose.
+    pub fn refresh_inertia(&mut self) {
+        for (body, pose) in self.bodies.iter_mut().zip(&self.poses) {
+            body.turn_to(pose);
+        }
+    }
+}

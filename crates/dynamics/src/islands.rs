@@ -1,0 +1,237 @@
+//! Which bodies share an island: those joined, and those whose swept boxes meet, theory (2.1).
+
+use crate::contacts::Memory;
+use crate::impact::root;
+use crate::island::{Island, LocalBody, LocalJoint, LocalPair};
+use crate::model::{BodyKind, Model};
+use crate::state::State;
+use carom_geometry::{Aabb, Geometry};
+
+/// Marks a body without an island or without a place in it.
+const NONE: usize = usize::MAX;
+
+/// Whether and how two bodies collide, looked up by pair.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct PairTable {
+    /// Pairs that never collide because a joint holds them, sorted.
+    joined: Vec<(usize, usize)>,
+    /// Rules by pair, sorted: (pair, index of the rule).
+    rules: Vec<((usize, usize), usize)>,
+}
+
+fn ordered(a: usize, b: usize) -> (usize, usize) {
+    (a.min(b), a.max(b))
+}
+
+impl PairTable {
+    /// Collects the rules of a model.
+    pub fn new<G: Geometry>(model: &Model<G>) -> Self {
+        let mut joined: Vec<_> = model
+            .joints
+            .iter()
+            .filter(|j| !j.collide)
+            .filter_map(|j| match j.bodies {
+                [Some(a), Some(b)] => Some(ordered(a, b)),
+                _ => None,
+            })
+            .collect();
+        joined.sort_unstable();
+        joined.dedup();
+        let mut rules: Vec<_> = model.pairs.iter().enumerate().map(|(i, r)| (ordered(r.bodies[0], r.bodies[1]), i)).collect();
+        rules.sort_unstable();
+        PairTable { joined, rules }
+    }
+    /// Whether two bodies may touch.
+    pub fn collide<G: Geometry>(&self, model: &Model<G>, i: usize, j: usize) -> bool {
+        let (a, b) = (&model.bodies[i], &model.bodies[j]);
+        if (a.kind != BodyKind::Dynamic && b.kind != BodyKind::Dynamic) || a.colliders.is_empty() || b.colliders.is_empty() {
+            return false;
+        }
+        if let Some(collide) = self.rule(model, i, j).and_then(|r| r.collide) {
+            return collide;
+        }
+        (a.group & b.mask) != 0 && (b.group & a.mask) != 0 && self.joined.binary_search(&ordered(i, j)).is_err()
+    }
+    fn rule<'a, G: Geometry>(&self, model: &'a Model<G>, i: usize, j: usize) -> Option<&'a crate::model::PairRule> {
+        let pair = ordered(i, j);
+        let found = self.rules.binary_search_by(|(p, _)| p.cmp(&pair)).ok()?;
+        Some(&model.pairs[self.rules[found].1])
+    }
+    /// Friction, restitution, law and size of a pair.
+    fn local<G: Geometry>(&self, model: &Model<G>, i: usize, j: usize, extents: &[f64]) -> LocalPair {
+        let (a, b) = (&model.bodies[i], &model.bodies[j]);
+        let rule = self.rule(model, i, j);
+        let size = extents[i].min(extents[j]);
+        LocalPair {
+            bodies: [NONE, NONE],
+            friction: rule.and_then(|r| r.friction).unwrap_or(0.5 * (a.friction + b.friction)),
+            restitution: rule.and_then(|r| r.restitution).unwrap_or(0.5 * (a.restitution + b.restitution)),
+            impact: rule.and_then(|r| r.impact).unwrap_or(model.options.impact),
+            size: if size.is_finite() && size > 0.0 { size } else { 1.0 },
+        }
+    }
+}
+
+/// Scratch for building islands.
+#[derive(Debug, Default)]
+pub(crate) struct Partition {
+    parent: Vec<usize>,
+    island_of: Vec<usize>,
+    local: Vec<usize>,
+    stamp: Vec<usize>,
+    pairs_of: Vec<Vec<usize>>,
+}
+
+impl Partition {
+    /// Splits the bodies into islands, each with its pairs, joints, forces and memory; returns how many.
+    #[allow(clippy::too_many_arguments)]
+    pub fn build<G: Geometry>(
+        &mut self,
+        model: &Model<G>,
+        state: &State<G>,
+        table: &PairTable,
+        extents: &[f64],
+        pairs: &[(usize, usize)],
+        memory: &[Memory<G>],
+        islands: &mut Vec<Island<G>>,
+    ) -> usize {
+        let count = model.bodies.len();
+        let dynamic = |i: usize| model.bodies[i].kind == BodyKind::Dynamic;
+        self.parent.clear();
+        self.parent.extend(0..count);
+        let mut join = |a: usize, b: usize| {
+            if dynamic(a) && dynamic(b) {
+                let (a, b) = (root(&mut self.parent, a), root(&mut self.parent, b));
+                self.parent[a.max(b)] = a.min(b);
+            }
+        };
+        pairs.iter().for_each(|&(a, b)| join(a, b));
+        for joint in &model.joints {
+            if let [Some(a), Some(b)] = joint.bodies {
+                join(a, b);
+            }
+        }
+
+        // Islands are numbered by their first body.
+        self.island_of.clear();
+        self.island_of.resize(count, NONE);
+        self.local.clear();
+        self.local.resize(count, NONE);
+        let mut islands_used = 0;
+        for body in 0..count {
+            if !dynamic(body) {
+                continue;
+            }
+            let first = root(&mut self.parent, body);
+            if self.island_of[first] == NONE {
+                self.island_of[first] = islands_used;
+                if islands.len() == islands_used {
+                    islands.push(Island::empty());
+                }
+                islands[islands_used].clear();
+                add_body(&mut islands[islands_used], LocalBody::world(), None);
+                islands_used += 1;
+            }
+            let index = self.island_of[first];
+            self.island_of[body] = index;
+            self.local[body] = islands[index].bodies.len();
+            add_body(&mut islands[index], LocalBody::of(body, &model.bodies[body], false), Some((state, body)));
+        }
+
+        // Pairs by island, then each island's immovable bodies on demand.
+        while self.pairs_of.len() < islands_used {
+            self.pairs_of.push(Vec::new());
+        }
+        self.pairs_of.iter_mut().for_each(Vec::clear);
+        for (index, &(a, b)) in pairs.iter().enumerate() {
+            let owner = if dynamic(a) { a } else { b };
+            self.pairs_of[self.island_of[owner]].push(index);
+        }
+        self.stamp.clear();
+        self.stamp.resize(count, NONE);
+        for (index, island) in islands[..islands_used].iter_mut().enumerate() {
+            for &pair in &self.pairs_of[index] {
+                let (a, b) = pairs[pair];
+                let mut local = table.local(model, a, b, extents);
+                for (side, body) in [a, b].into_iter().enumerate() {
+                    local.bodies[side] = place(&mut self.local, &mut self.stamp, index, island, model, state, body);
+                }
+                let from = memory.partition_point(|m| m.key.bodies < [a, b]);
+                island.memory.extend(memory[from..].iter().take_while(|m| m.key.bodies == [a, b]));
+                island.pairs.push(local);
+            }
+        }
+
+        // Joints and forces.
+        let mut control = 0;
+        for (index, joint) in model.joints.iter().enumerate() {
+            let own_control = joint.is_controlled().then_some(control);
+            control += usize::from(joint.is_controlled());
+            let Some(owner) = joint.bodies.iter().flatten().copied().find(|&b| dynamic(b)) else { continue };
+            let number = self.island_of[owner];
+            let island = &mut islands[number];
+            let mut bodies = [0; 2];
+            for side in 0..2 {
+                if let Some(body) = joint.bodies[side] {
+                    // Immovable bodies of a joint may belong to another island's stamps: they are found or added by search.
+                    bodies[side] = if dynamic(body) {
+                        self.local[body]
+                    } else {
+                        island.bodies.iter().position(|b| b.index == body).unwrap_or_else(|| {
+                            add_body(island, LocalBody::of(body, &model.bodies[body], false), Some((state, body)));
+                            island.bodies.len() - 1
+                        })
+                    };
+                    island.bodies[bodies[side]].jointed = dynamic(body) && joint.row_count() > 0 || island.bodies[bodies[side]].jointed;
+                }
+            }
+            let first_row = island.joints.last().map_or(0, |j| j.first_row + j.rows);
+            island.joints.push(LocalJoint { index, bodies, first_row, rows: joint.row_count(), control: own_control });
+        }
+        for (index, force) in model.forces.iter().enumerate() {
+            let own_control = force.control.then_some(control);
+            control += usize::from(force.control);
+            if dynamic(force.body) {
+                let island = &mut islands[self.island_of[force.body]];
+                island.forces.push((index, self.local[force.body], own_control));
+            }
+        }
+        islands_used
+    }
+}
+
+/// The local index of a body in the island being built; immovable bodies are copied in when first seen.
+fn place<G: Geometry>(
+    local: &mut [usize],
+    stamp: &mut [usize],
+    number: usize,
+    island: &mut Island<G>,
+    model: &Model<G>,
+    state: &State<G>,
+    body: usize,
+) -> usize {
+    if model.bodies[body].kind == BodyKind::Dynamic {
+        return local[body];
+    }
+    if stamp[body] != number {
+        stamp[body] = number;
+        local[body] = island.bodies.len();
+        add_body(island, LocalBody::of(body, &model.bodies[body], false), Some((state, body)));
+    }
+    local[body]
+}
+
+/// Appends a body with its pose and velocity; a static body's velocity is zero whatever the state says.
+fn add_body<G: Geometry>(island: &mut Island<G>, mut body: LocalBody<G>, from: Option<(&State<G>, usize)>) {
+    let (pose, twist) = match from {
+        Some((state, index)) => {
+            let moves = body.dynamic || body.kinematic;
+            (state.poses[index], if moves { state.twists[index] } else { carom_math::Twist::zero() })
+        }
+        None => (carom_math::Pose::identity(), carom_math::Twist::zero()),
+    };
+    body.travelled = Aabb::of_point(pose.position);
+    island.bodies.push(body);
+    island.poses.push(pose);
+    island.twists.push(twist);
+}

@@ -1,0 +1,117 @@
+//! Room 3: loads, and the accelerations they give, theory (2.2)-(2.3).
+
+use crate::constraints::Motor;
+use crate::island::{Context, Island, Loads};
+use crate::options::Integrator;
+use carom_geometry::Geometry;
+use carom_math::{Pose, Twist, Vector, Wrench};
+
+/// Gravity, springs, damping, forces and controls at given poses and velocities; the gyroscopic torque is not a load.
+pub(crate) fn loads<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, at: Instant, time: f64) {
+    let model = ctx.model;
+    let Island { bodies, poses, twists, half, joints, forces, loads, .. } = island;
+    // After the move the poses of the island are already q'; the velocity is then that of the move.
+    let (poses, twists): (&[Pose<G>], &[Twist<G>]) = match at {
+        Instant::Start => (poses, twists),
+        Instant::End => (poses, half),
+    };
+    loads.clear();
+    for (local, twist) in bodies.iter().zip(twists) {
+        let mut load = Loads::zero();
+        if local.dynamic {
+            let body = &model.bodies[local.index];
+            load.damping.lin = twist.lin * (-body.damping * body.mass);
+            load.damping.ang = G::inertia_apply(local.inertia, twist.ang) * -body.spin_damping;
+            load.total = load.damping;
+            load.total.lin += model.gravity * body.mass;
+        }
+        loads.push(load);
+    }
+    for joint in joints.iter() {
+        let spec = &model.joints[joint.index];
+        let [a, b] = joint.bodies;
+        if let Some(spring) = spec.spring(&poses[a], &poses[b]) {
+            let (_, soft) = soft_spring(model.step, spring.stiffness, effective_mass(bodies, joint.bodies));
+            if !soft {
+                let pull = -spring.stiffness * (spring.length - spring.rest);
+                let drag = -spring.damping * spring.row.speed(&twists[a], &twists[b]);
+                for (body, block) in [(a, spring.row.a), (b, spring.row.b)] {
+                    loads[body].total = loads[body].total.plus(pull + drag, block);
+                    loads[body].damping = loads[body].damping.plus(drag, block);
+                }
+            }
+        }
+        if let (Some(Motor::Control { max }), Some(control)) = (spec.motor, joint.control) {
+            let torque = ctx.controls.get(control).copied().unwrap_or(0.0).clamp(-max, max);
+            let row = spec.coordinate_row(&poses[a], &poses[b]);
+            for (body, block) in [(a, row.a), (b, row.b)] {
+                loads[body].total = loads[body].total.plus(torque, block);
+                loads[body].driving = loads[body].driving.plus(torque, block);
+            }
+        }
+    }
+    for &(index, local, control) in forces.iter() {
+        let force = &model.forces[index];
+        if time < force.from || time > force.until {
+            continue;
+        }
+        let scale = control.map_or(1.0, |c| ctx.controls.get(c).copied().unwrap_or(0.0));
+        let arm = poses[local].direction(force.at);
+        let wrench = Wrench { lin: force.force, ang: G::torque(arm, force.force) + force.torque };
+        loads[local].total = loads[local].total.plus(scale, wrench);
+        loads[local].driving = loads[local].driving.plus(scale, wrench);
+    }
+}
+
+/// Which end of a move the loads are wanted for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Instant {
+    /// At q with v.
+    Start,
+    /// At q' with v1/2.
+    End,
+}
+
+/// Whether a spring is too stiff to be an explicit force at this step: h^2 k/m > 1; returns the ratio too.
+pub(crate) fn soft_spring(step: f64, stiffness: f64, mass: f64) -> (f64, bool) {
+    let ratio = if mass > 0.0 { step * step * stiffness / mass } else { 0.0 };
+    (ratio, ratio > 1.0)
+}
+
+/// The smaller mass of two joined bodies [kg], infinite for immovable ones.
+pub(crate) fn effective_mass<G: Geometry>(bodies: &[crate::island::LocalBody<G>], pair: [usize; 2]) -> f64 {
+    pair.iter().map(|&b| if bodies[b].dynamic { bodies[b].mass } else { f64::INFINITY }).fold(f64::INFINITY, f64::min)
+}
+
+/// Accelerations under the loads alone, gyroscopic torque included: M^-1 (f - w x I w), theory (2.2).
+pub(crate) fn accelerate<G: Geometry>(island: &mut Island<G>) {
+    let Island { bodies, twists, loads, free, .. } = island;
+    free.clear();
+    for ((body, twist), load) in bodies.iter().zip(twists.iter()).zip(loads.iter()) {
+        if !body.dynamic {
+            free.push(Twist::zero());
+            continue;
+        }
+        let wrench = Wrench { lin: load.total.lin, ang: load.total.ang - G::gyroscopic(body.inertia, twist.ang) };
+        free.push(body.response(&wrench));
+    }
+}
+
+/// Part of the step over which the impulses of room 5 act: half of it for `verlet`, all of it for `euler`.
+pub(crate) fn kick_share(integrator: Integrator) -> f64 {
+    match integrator {
+        Integrator::Verlet => 0.5,
+        Integrator::Euler => 1.0,
+    }
+}
+
+/// v + s t a for every body, theory (2.3): the velocity before rows act.
+pub(crate) fn kicked<G: Geometry>(twists: &[Twist<G>], free: &[Twist<G>], duration: f64, out: &mut Vec<Twist<G>>) {
+    out.clear();
+    out.extend(twists.iter().zip(free).map(|(v, a)| v.plus(duration, *a)));
+}
+
+/// Largest turn [rad] of a jointed body in a move of length t.
+pub(crate) fn largest_turn<G: Geometry>(bodies: &[crate::island::LocalBody<G>], twists: &[Twist<G>], t: f64) -> f64 {
+    bodies.iter().zip(twists).filter(|(b, _)| b.jointed).fold(0.0, |m, (_, v)| m.max(v.ang.norm() * t))
+}

@@ -1,0 +1,369 @@
+//! Room 5: one complementarity problem per island, held over the move, theory (2.14)-(2.18).
+//!
+//! Impulses act along the rows of the start pose. Targets are corrected until joints, active contacts and active limits hold at the
+//! end of the move, and until a sticking contact has no mean slip over it.
+
+use crate::assembly::{Assembly, Source};
+use crate::constraints::Motor;
+use crate::contacts::Near;
+use crate::island::{Context, Island, IslandReport, LocalPair};
+use crate::options::{FrictionCone, ImpactLaw, Integrator, TimeOfImpact};
+use crate::predict::{kick_share, kicked};
+use carom_geometry::Geometry;
+use carom_math::{Twist, Vector};
+use carom_solve::contact_solver::ContactSolver;
+use carom_solve::problem::{Block, Cone, Problem};
+use carom_solve::status::{Outcome, Status};
+
+/// Rounds of the end-of-move correction. Flat contacts need one, curved ones and hinges 3-6; a move that needs more is too long.
+const CORRECTION_CAP: usize = 40;
+
+/// Position errors below this many units in the last place of the largest coordinate are rounding.
+const ROUNDING: f64 = 8.0;
+
+/// The selected part of an assembly, its targets and its solution.
+#[derive(Debug, Default)]
+pub(crate) struct Solve {
+    /// Groups that take part.
+    pub groups: Vec<usize>,
+    /// Their rows in the assembly, in order.
+    pub lines: Vec<usize>,
+    /// First selected row of each group.
+    pub first: Vec<usize>,
+    /// The law of each group.
+    pub blocks: Vec<Block>,
+    /// Sub-matrix with the softness of soft rows on its diagonal.
+    pub matrix: Vec<f64>,
+    /// Target speed of each row.
+    pub target: Vec<f64>,
+    /// Velocity of each row without impulses, minus the target.
+    pub free: Vec<f64>,
+    /// Impulses of the rows.
+    pub impulses: Vec<f64>,
+    /// Impulses of the last solution, the next one's start.
+    pub warm: Vec<f64>,
+    /// Target speed of the joint rows.
+    pub joint_target: Vec<f64>,
+    /// Impulses of the joint rows.
+    pub reaction: Vec<f64>,
+    /// Joint errors.
+    pub error: Vec<f64>,
+    scratch: Vec<f64>,
+}
+
+/// Which of the two solves of a substep is at hand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Phase {
+    /// Room 5: positions at the end of the move count.
+    Move,
+    /// Room 7: velocities count.
+    Finish,
+}
+
+/// Selects the groups that take part, with their laws, targets and warm starts.
+pub(crate) fn select<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, phase: Phase, t: f64, takes_part: impl Fn(&Near<G>, &LocalPair) -> bool) {
+    let model = ctx.model;
+    let Island { joints, near, assembly, solve, pairs, .. } = island;
+    let share = match phase {
+        Phase::Move => kick_share(model.options.integrator),
+        Phase::Finish => 0.5,
+    };
+    let duration = share * t;
+    solve.groups.clear();
+    solve.lines.clear();
+    solve.first.clear();
+    solve.blocks.clear();
+    solve.target.clear();
+    solve.warm.clear();
+    let mut softness: Vec<(usize, f64)> = Vec::new();
+    for (index, group) in assembly.groups.iter().enumerate() {
+        if group.locked {
+            continue;
+        }
+        let row = solve.lines.len();
+        let block = match group.source {
+            Source::Contact(c) => {
+                let contact = &near[c];
+                if !takes_part(contact, &pairs[contact.pair]) {
+                    continue;
+                }
+                let gap = match phase {
+                    Phase::Move => contact.contact.gap.max(0.0),
+                    Phase::Finish => 0.0,
+                };
+                solve.target.push(if t > 0.0 { -gap / t } else { 0.0 });
+                let warm = contact.warm[phase as usize];
+                solve.warm.push(warm.dot(contact.contact.normal));
+                for tangent in &G::tangents(contact.contact.normal)[..G::TANGENTS] {
+                    solve.target.push(0.0);
+                    solve.warm.push(warm.dot(*tangent));
+                }
+                Block::Contact { friction: pairs[contact.pair].friction }
+            }
+            Source::Limit { gap, .. } => {
+                if phase == Phase::Finish && gap > model.tolerances.touch {
+                    continue;
+                }
+                solve.target.push(if phase == Phase::Move { -gap.max(0.0) / t } else { 0.0 });
+                solve.warm.push(0.0);
+                Block::Unilateral
+            }
+            Source::Motor { joint, coordinate } => {
+                let (target, soft, max) = match model.joints[joints[joint].index].motor {
+                    Some(Motor::Velocity { velocity, max }) => (velocity, 0.0, max),
+                    Some(Motor::Position { position, stiffness, damping, max }) => {
+                        let (target, soft) = soft_row(stiffness, damping, position - coordinate, t, duration);
+                        (target, soft, max)
+                    }
+                    _ => continue,
+                };
+                if soft > 0.0 {
+                    softness.push((row, soft));
+                }
+                solve.target.push(target);
+                solve.warm.push(0.0);
+                Block::Bounded { lower: -max * duration, upper: max * duration }
+            }
+            Source::Friction { joint } => {
+                let bound = model.joints[joints[joint].index].friction * duration;
+                solve.target.push(0.0);
+                solve.warm.push(0.0);
+                Block::Bounded { lower: -bound, upper: bound }
+            }
+            Source::Spring { joint, length } => {
+                let spring = &model.joints[joints[joint].index];
+                let (target, soft) = soft_row(spring.stiffness, spring.damping, spring.rest - length, t, duration);
+                softness.push((row, soft));
+                solve.target.push(target);
+                solve.warm.push(0.0);
+                Block::Bounded { lower: f64::NEG_INFINITY, upper: f64::INFINITY }
+            }
+        };
+        solve.groups.push(index);
+        solve.first.push(row);
+        solve.blocks.push(block);
+        solve.lines.extend(group.first..group.first + group.rows);
+    }
+    let n = solve.lines.len();
+    let all = assembly.lines.len();
+    solve.matrix.clear();
+    solve.matrix.resize(n * n, 0.0);
+    for i in 0..n {
+        for j in 0..n {
+            solve.matrix[i * n + j] = assembly.matrix[solve.lines[i] * all + solve.lines[j]];
+        }
+    }
+    for (row, soft) in softness {
+        solve.matrix[row * n + row] += soft;
+    }
+    solve.impulses.clear();
+    solve.impulses.resize(n, 0.0);
+    solve.joint_target.clear();
+    solve.joint_target.resize(assembly.equalities.len(), 0.0);
+}
+
+/// Target and softness of an implicit spring row: l = d (k (x - t s) - c s), with x the way still to go and s the speed, theory (3.9).
+fn soft_row(stiffness: f64, damping: f64, way: f64, t: f64, duration: f64) -> (f64, f64) {
+    let resistance = stiffness * t + damping;
+    if resistance > 0.0 && duration > 0.0 { (stiffness * way / resistance, 1.0 / (duration * resistance)) } else { (0.0, f64::MAX.sqrt()) }
+}
+
+/// Solves the selected problem for velocities `free` before rows act; the result is written to `out`.
+pub(crate) fn resolve<G: Geometry>(
+    assembly: &Assembly<G>,
+    solve: &mut Solve,
+    solver: &mut ContactSolver,
+    cone: FrictionCone,
+    free: &[Twist<G>],
+    out: &mut Vec<Twist<G>>,
+    report: &mut IslandReport,
+) -> Outcome {
+    out.clear();
+    out.extend_from_slice(free);
+    assembly.hold_joints(&solve.joint_target, &mut solve.reaction, out);
+    solve.free.clear();
+    for (&line, target) in solve.lines.iter().zip(&solve.target) {
+        // A direction that the joints lock has nothing to answer with.
+        solve.free.push(if assembly.locked_rows[line] { 0.0 } else { assembly.lines[line].speed(out) - target });
+    }
+    let problem = Problem {
+        tangents: G::TANGENTS,
+        blocks: &solve.blocks,
+        matrix: &solve.matrix,
+        free: &solve.free,
+        cone: match cone {
+            FrictionCone::Round => Cone::Round,
+            FrictionCone::Polyhedral(edges) => Cone::Polyhedral(edges),
+        },
+    };
+    let outcome = solver.solve(&problem, Some(&solve.warm), &mut solve.impulses);
+    report.solves += 1;
+    report.iterations += outcome.iterations;
+    report.residual = report.residual.max(outcome.residual);
+    if outcome.status != Status::Solved {
+        report.inaccurate = true;
+    }
+    solve.warm.copy_from_slice(&solve.impulses);
+    assembly.push(&solve.lines, &solve.impulses, &mut solve.reaction, &mut solve.scratch, out);
+    outcome
+}
+
+/// How the solve of a move ended.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Held {
+    /// Joints and active contacts hold at the end of the move.
+    pub converged: bool,
+    /// The last solve.
+    pub outcome: Outcome,
+}
+
+/// Whether the source's own scheme was asked for, where rows are the start pose's only.
+fn start_pose_only(options: &crate::options::Options) -> bool {
+    options.integrator == Integrator::Euler && options.impact == ImpactLaw::Newton && options.time_of_impact == TimeOfImpact::Halving
+}
+
+/// Rooms 3 to 5 for a move of length t: velocities v1/2 in `island.half`, poses q' in `island.next`.
+pub(crate) fn hold<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, t: f64) -> Held {
+    let model = ctx.model;
+    let options = &model.options;
+    let margin = model.tolerances.margin;
+    select(island, ctx, Phase::Move, t, |near, pair| {
+        near.touching || near.extra || (near.active && near.contact.gap <= margin * pair.size)
+    });
+    if options.impact == ImpactLaw::Newton && options.time_of_impact != TimeOfImpact::Event {
+        restitution_targets(island, ctx);
+    }
+    let duration = kick_share(options.integrator) * t;
+    let mut scratch = std::mem::take(&mut island.scratch);
+    kicked(&island.twists, &island.free, duration, &mut scratch);
+    let mut held = Held { converged: false, outcome: Outcome::failed(0, carom_solve::status::Method::Trivial) };
+    for _ in 0..CORRECTION_CAP {
+        let Island { assembly, solve, solver, half, report, .. } = island;
+        held.outcome = resolve(assembly, solve, solver, options.friction_cone, &scratch, half, report);
+        island.next.clear();
+        island.next.extend(island.poses.iter().zip(&island.half).map(|(pose, twist)| pose.advanced(*twist, t)));
+        if start_pose_only(options) || t == 0.0 {
+            held.converged = true;
+            break;
+        }
+        let worst = correct_targets(island, ctx, t);
+        island.report.corrections += 1;
+        if worst <= 1.0 {
+            held.converged = true;
+            break;
+        }
+        if !worst.is_finite() {
+            break;
+        }
+    }
+    island.scratch = scratch;
+    held
+}
+
+/// Newton restitution inside the problem: c = k min(0, J v) where the approach is faster than the rest speed, theory (2.15).
+fn restitution_targets<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>) {
+    for position in 0..island.solve.groups.len() {
+        let group = island.assembly.groups[island.solve.groups[position]];
+        if let Source::Contact(c) = group.source {
+            let near = &island.near[c];
+            let approach = island.assembly.lines[group.first].speed(&island.twists);
+            let restitution = island.pairs[near.pair].restitution;
+            if near.touching && restitution > 0.0 && approach < -crate::impact::rest_speed(island, ctx, near) {
+                island.solve.target[island.solve.first[position]] = -restitution * approach;
+            }
+        }
+    }
+}
+
+/// Moves the targets by what joints, active contacts and limits miss at the end of the move; returns the worst miss over its
+/// tolerance (at most 1 means done), theory (2.17).
+fn correct_targets<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, t: f64) -> f64 {
+    let model = ctx.model;
+    let Island { joints, near, assembly, solve, pairs, next, half, poses, report, .. } = island;
+    let mut worst: f64 = 0.0;
+
+    report.joint_error = 0.0;
+    for joint in joints.iter().filter(|j| j.rows > 0) {
+        let [a, b] = joint.bodies;
+        let spec = &model.joints[joint.index];
+        solve.error.clear();
+        solve.error.resize(joint.rows, 0.0);
+        spec.error(&next[a], &next[b], &mut solve.error);
+        let reach = next[a].position.max_abs().max(next[b].position.max_abs());
+        let size = joint_size(model, joint, &next[a], &next[b]);
+        let tolerance = (model.tolerances.position * size).max(ROUNDING * f64::EPSILON * (reach + size));
+        for (row, &error) in solve.error.iter().enumerate() {
+            worst = worst.max(error.abs() / tolerance);
+            report.joint_error = report.joint_error.max(error.abs());
+            solve.joint_target[joint.first_row + row] -= error / t;
+        }
+    }
+
+    for (position, &index) in solve.groups.iter().enumerate() {
+        let group = assembly.groups[index];
+        let row = solve.first[position];
+        if solve.impulses[row] <= 0.0 {
+            continue;
+        }
+        match group.source {
+            Source::Contact(c) => {
+                let contact = &near[c];
+                let size = pairs[contact.pair].size;
+                let then = contact.at(model, next);
+                let reach = then.point_a.max_abs();
+                let tolerance = (model.tolerances.position * size).max(ROUNDING * f64::EPSILON * (reach + size));
+                let start = contact.contact.gap;
+                let deeper = then.gap < start - tolerance;
+                if start < 0.0 && then.gap < 0.0 && !deeper {
+                    continue;
+                }
+                let miss = then.gap - start.min(0.0);
+                solve.target[row] -= miss / t;
+                worst = worst.max(miss.abs() / tolerance);
+                // A sticking contact does not slip on the mean of its rows at q and q'.
+                let [a, b] = contact.bodies;
+                let arms = [then.point_a - next[a].position, then.point_b - next[b].position];
+                let slip_there = half[a].at(arms[0]) - half[b].at(arms[1]);
+                let start_arms = contact.arms(poses);
+                let slip_here = half[a].at(start_arms[0]) - half[b].at(start_arms[1]);
+                for (k, tangent) in G::tangents(contact.contact.normal)[..G::TANGENTS].iter().enumerate() {
+                    let carried = (*tangent - then.normal * then.normal.dot(*tangent)).unit();
+                    let wanted = -0.5 * (carried.dot(slip_there) - tangent.dot(slip_here));
+                    worst = worst.max(t * (wanted - solve.target[row + 1 + k]).abs() / tolerance);
+                    solve.target[row + 1 + k] = wanted;
+                }
+            }
+            Source::Limit { joint, index, gap } => {
+                let [a, b] = joints[joint].bodies;
+                let (then, _) = model.joints[joints[joint].index].inequality(index, &next[a], &next[b]);
+                let tolerance = model.tolerances.position.max(ROUNDING * f64::EPSILON * (1.0 + next[a].position.max_abs()));
+                if gap < 0.0 && then < 0.0 && then >= gap - tolerance {
+                    continue;
+                }
+                let miss = then - gap.min(0.0);
+                solve.target[row] -= miss / t;
+                worst = worst.max(miss.abs() / tolerance);
+            }
+            _ => {}
+        }
+    }
+    worst
+}
+
+/// The length that joint errors are measured against [m]: the farther anchor arm, at least the bodies' extents where they have shapes.
+pub(crate) fn joint_size<G: Geometry>(
+    model: &crate::model::Model<G>,
+    joint: &crate::island::LocalJoint,
+    _a: &carom_math::Pose<G>,
+    _b: &carom_math::Pose<G>,
+) -> f64 {
+    let spec = &model.joints[joint.index];
+    let mut size: f64 = 0.0;
+    for body in spec.bodies.iter().flatten() {
+        let extent = model.bodies[*body].extent();
+        if extent.is_finite() {
+            size = size.max(extent);
+        }
+    }
+    if size > 0.0 { size } else { 1.0 }
+}

@@ -1,0 +1,87 @@
+//! The step of an island as the numbered rooms of docs/theory.md, section 2: a chain of substeps on the island's own clock.
+
+use crate::error::{Cause, Room, StepError};
+use crate::finish::finish;
+use crate::impact::impact;
+use crate::integrate::{first_not_finite, grow_travelled, integrate};
+use crate::island::{Context, Island};
+use crate::options::{ImpactLaw, TimeOfImpact};
+use crate::predict::{Instant, accelerate, loads};
+use crate::project::project;
+use crate::{assembly, contacts};
+use carom_geometry::Geometry;
+use carom_solve::status::Status;
+
+/// What is left of a step below this fraction of it is rounding.
+const NOTHING_LEFT: f64 = 1e-12;
+
+/// Substeps allowed per step beyond the events: turns and halvings.
+const SUBSTEP_CAP: usize = 100_000;
+
+/// Advances an island by a whole step.
+pub(crate) fn advance<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>) -> Result<(), StepError> {
+    let step = ctx.model.step;
+    let mut remaining = step;
+    island.refresh_inertia();
+    grow_travelled(island, ctx);
+    contacts::detect(island, ctx.model); //                                                1. gaps, normals, arms   (2.1)
+    assembly::assemble(island, ctx);
+    for _ in 0..SUBSTEP_CAP {
+        if remaining <= NOTHING_LEFT * step {
+            break;
+        }
+        remaining -= substep(island, ctx, step - remaining, remaining)?;
+        island.report.substeps += 1;
+    }
+    contacts::remember(&island.near, &mut island.memory);
+    island.report.contacts = island.near.iter().filter(|n| n.active || n.touching).count();
+    Ok(())
+}
+
+/// One substep of at most `remaining`; returns its length.
+fn substep<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, elapsed: f64, remaining: f64) -> Result<f64, StepError> {
+    let time = ctx.time + elapsed;
+    let options = &ctx.model.options;
+    loads(island, ctx, Instant::Start, time);
+    accelerate(island); //                                                                 loads at q and v         (2.2)
+    held_accelerations(island);
+    let inside_the_problem = options.impact == ImpactLaw::Newton && options.time_of_impact != TimeOfImpact::Event;
+    if !inside_the_problem && impact(island, ctx, island.report.events_capped)? {
+        // 2. v jumped: what depends on it is taken anew                                                            (2.4)
+        loads(island, ctx, Instant::Start, time);
+        accelerate(island);
+    }
+    let moved = integrate(island, ctx, remaining)?; //                                      3-6. predict, rows, solve, move  (2.3)-(2.22)
+    if let Some(body) = first_not_finite(island, &island.half) {
+        return Err(not_finite(ctx, Room::Solve, body));
+    }
+    if moved.held.outcome.status == Status::Failed {
+        let cause = Cause::NoConvergence { iterations: moved.held.outcome.iterations, residual: moved.held.outcome.residual, wanted: ctx.model.tolerances.solve };
+        return Err(StepError { room: Room::Solve, time: ctx.time, cause });
+    }
+    if moved.event {
+        island.report.events += 1;
+        island.report.events_capped |= island.report.events >= ctx.model.tolerances.max_events;
+    }
+    finish(island, ctx, &moved, time); //                                                   7. second kick           (2.23)
+    if let Some(body) = first_not_finite(island, &island.twists) {
+        return Err(not_finite(ctx, Room::Finish, body));
+    }
+    project(island, ctx); //                                                                   positions             (2.27)
+    Ok(moved.time)
+}
+
+fn not_finite<G: Geometry>(ctx: &Context<G>, room: Room, body: usize) -> StepError {
+    let name = ctx.model.bodies.get(body).map_or_else(|| "world".to_string(), |b| b.name.clone());
+    StepError { room, time: ctx.time, cause: Cause::NotFinite { body: name } }
+}
+
+/// Accelerations under loads and joints, which set the rest speeds, theory (2.4).
+fn held_accelerations<G: Geometry>(island: &mut Island<G>) {
+    let Island { free, held, assembly, solve, .. } = island;
+    held.clear();
+    held.extend_from_slice(free);
+    solve.joint_target.clear();
+    solve.joint_target.resize(assembly.equalities.len(), 0.0);
+    assembly.hold_joints(&solve.joint_target, &mut solve.reaction, held);
+}

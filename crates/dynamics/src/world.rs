@@ -1,0 +1,345 @@
+//! A model in motion: state, step, contacts, ledger.
+
+use crate::contacts::{Memory, Report, placed};
+use crate::error::{Cause, ModelError, Room, StepError};
+use crate::island::{Context, Island, IslandReport};
+use crate::islands::{PairTable, Partition};
+use crate::ledger::{Flow, Ledger};
+use crate::model::{BodyKind, Model};
+use crate::state::State;
+use crate::step::advance;
+use carom_geometry::broadphase::Broadphase;
+use carom_geometry::{Aabb, Geometry};
+use carom_math::Vector;
+use rayon::prelude::*;
+
+/// Rounds in which bodies that left their swept boxes are given larger ones before all share one island.
+const SWEEP_CAP: usize = 8;
+
+/// Islands with fewer bodies than this in total are advanced by one thread: waking others costs more.
+const PARALLEL_BODIES: usize = 64;
+
+/// How a step went, summed over islands.
+pub type StepReport = IslandReport;
+
+/// A contact as a user sees it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ContactReport<G: Geometry> {
+    /// Bodies a and b.
+    pub bodies: [usize; 2],
+    /// Midpoint of the witness points in the world [m].
+    pub point: G::Lin,
+    /// Unit normal from b to a.
+    pub normal: G::Lin,
+    /// Gap at the end of the step [m].
+    pub gap: f64,
+    /// Impulse on a in world axes, summed over all impacts and substeps of the last step [N s].
+    pub impulse: G::Lin,
+}
+
+/// A model with its state and scratch.
+#[derive(Debug)]
+pub struct World<G: Geometry> {
+    model: Model<G>,
+    start: State<G>,
+    state: State<G>,
+    table: PairTable,
+    extents: Vec<f64>,
+    boxes: Vec<Aabb<G>>,
+    broadphase: Broadphase<G>,
+    pairs: Vec<(usize, usize)>,
+    wider: Vec<(usize, usize)>,
+    partition: Partition,
+    islands: Vec<Island<G>>,
+    memory: Vec<Memory<G>>,
+    reports: Vec<Report<G>>,
+    flow: Flow,
+    start_energy: f64,
+    largest: f64,
+    last: StepReport,
+}
+
+impl<G: Geometry> World<G> {
+    /// A world at its start; the model and the state are checked.
+    pub fn new(model: Model<G>, state: State<G>) -> Result<Self, ModelError> {
+        model.check(&state)?;
+        let mut world = World {
+            table: PairTable::new(&model),
+            extents: model.bodies.iter().map(|b| b.extent()).collect(),
+            boxes: Vec::new(),
+            broadphase: Broadphase::new(),
+            pairs: Vec::new(),
+            wider: Vec::new(),
+            partition: Partition::default(),
+            islands: Vec::new(),
+            memory: Vec::new(),
+            reports: Vec::new(),
+            flow: Flow::default(),
+            start_energy: 0.0,
+            largest: 0.0,
+            last: StepReport::default(),
+            start: state.clone(),
+            state,
+            model,
+        };
+        world.open_books();
+        Ok(world)
+    }
+
+    /// The model.
+    pub fn model(&self) -> &Model<G> {
+        &self.model
+    }
+    /// The present state.
+    pub fn state(&self) -> &State<G> {
+        &self.state
+    }
+    /// How the last step went.
+    pub fn report(&self) -> &StepReport {
+        &self.last
+    }
+    /// Replaces the state; what was remembered of contacts is forgotten, the books go on.
+    pub fn set_state(&mut self, state: State<G>) -> Result<(), ModelError> {
+        self.model.check(&state)?;
+        self.state = state;
+        self.memory.clear();
+        self.reports.clear();
+        Ok(())
+    }
+    /// Back to the start, with empty books.
+    pub fn reset(&mut self) {
+        self.state = self.start.clone();
+        self.memory.clear();
+        self.reports.clear();
+        self.open_books();
+    }
+    fn open_books(&mut self) {
+        self.flow = Flow::default();
+        let (kinetic, potential, elastic) = self.energies();
+        self.start_energy = kinetic + potential + elastic;
+        self.largest = kinetic + elastic;
+    }
+
+    /// One step with every control at zero.
+    pub fn step(&mut self) -> Result<StepReport, StepError> {
+        let none = vec![0.0; self.model.control_count()];
+        self.step_with(&none)
+    }
+
+    /// One step under controls, theory chapter 2. After an error the state is the one before the step.
+    pub fn step_with(&mut self, controls: &[f64]) -> Result<StepReport, StepError> {
+        let wanted = self.model.control_count();
+        if controls.len() != wanted {
+            let cause = Cause::WrongLength { what: "controls", found: controls.len(), wanted };
+            return Err(StepError { room: Room::Predict, time: self.state.time, cause });
+        }
+        self.sweep();
+        let used = self.advance_islands(controls)?;
+        self.commit(used);
+        Ok(self.last)
+    }
+
+    /// Boxes swept by the whole step at the present velocities, grown by the margin and by what the loads can add.
+    fn sweep(&mut self) {
+        let h = self.model.step;
+        let fall = 0.5 * h * h * self.model.gravity.norm();
+        self.boxes.clear();
+        for (index, body) in self.model.bodies.iter().enumerate() {
+            let pose = &self.state.poses[index];
+            let mut swept: Option<Aabb<G>> = None;
+            let moves = body.kind != BodyKind::Static;
+            let twist = self.state.twists[index];
+            for collider in &body.colliders {
+                let here = G::bounds(&collider.shape, &pose.compose(&collider.local));
+                let mut all = here;
+                if moves {
+                    all = all.union(&G::bounds(&collider.shape, &pose.advanced(twist, h).compose(&collider.local)));
+                    let chord = (twist.ang.norm() * h).min(2.0) * G::reach(&collider.shape, G::Lin::zero());
+                    all = all.grown(if chord.is_finite() { chord * 0.25 } else { 0.0 });
+                }
+                swept = Some(swept.map_or(all, |s| s.union(&all)));
+            }
+            let margin = if self.extents[index].is_finite() { self.model.tolerances.margin * self.extents[index] } else { 0.0 };
+            let slack = if moves { fall + margin } else { margin };
+            self.boxes.push(swept.unwrap_or_else(|| Aabb::of_point(pose.position)).grown(slack));
+        }
+        Self::find_pairs(&self.model, &self.table, &mut self.broadphase, &self.boxes, &mut self.pairs);
+    }
+
+    fn find_pairs(model: &Model<G>, table: &PairTable, broadphase: &mut Broadphase<G>, boxes: &[Aabb<G>], out: &mut Vec<(usize, usize)>) {
+        out.clear();
+        broadphase.pairs(boxes, |i, j| table.collide(model, i, j), out);
+    }
+
+    /// Advances every island. A body that left its box gets a larger one; where that brings new pairs the step is taken again.
+    fn advance_islands(&mut self, controls: &[f64]) -> Result<usize, StepError> {
+        let mut used = 0;
+        for round in 0..=SWEEP_CAP {
+            used = self.partition.build(&self.model, &self.state, &self.table, &self.extents, &self.pairs, &self.memory, &mut self.islands);
+            let ctx = Context { model: &self.model, controls, time: self.state.time };
+            let islands = &mut self.islands[..used];
+            let run = |island: &mut Island<G>| island.failure = advance(island, &ctx).err();
+            if used > 1 && self.model.bodies.len() >= PARALLEL_BODIES {
+                islands.par_iter_mut().for_each(run);
+            } else {
+                islands.iter_mut().for_each(run);
+            }
+            let mut grew = false;
+            for island in islands.iter() {
+                for body in island.bodies.iter().filter(|b| b.dynamic && !self.model.bodies[b.index].colliders.is_empty()) {
+                    let swept = &mut self.boxes[body.index];
+                    if !swept.contains(&body.travelled) {
+                        grew = true;
+                        *swept = swept.union(&body.travelled.grown(self.model.tolerances.margin * self.extents[body.index].min(1.0)));
+                    }
+                }
+            }
+            if !grew || round == SWEEP_CAP {
+                break;
+            }
+            Self::find_pairs(&self.model, &self.table, &mut self.broadphase, &self.boxes, &mut self.wider);
+            if self.wider == self.pairs {
+                break;
+            }
+            std::mem::swap(&mut self.wider, &mut self.pairs);
+        }
+        match self.islands[..used].iter_mut().find_map(|i| i.failure.take()) {
+            Some(error) => Err(error),
+            None => Ok(used),
+        }
+    }
+
+    /// Writes the islands back.
+    fn commit(&mut self, used: usize) {
+        let h = self.model.step;
+        self.last = StepReport::default();
+        self.memory.clear();
+        self.reports.clear();
+        for island in &self.islands[..used] {
+            for (local, body) in island.bodies.iter().enumerate() {
+                if body.dynamic {
+                    self.state.poses[body.index] = island.poses[local];
+                    self.state.twists[body.index] = island.twists[local];
+                }
+            }
+            self.memory.extend_from_slice(&island.memory);
+            self.reports.extend_from_slice(&island.reports);
+            self.flow.add(&island.flow);
+            self.last.merge(&island.report);
+        }
+        for (index, body) in self.model.bodies.iter().enumerate() {
+            if body.kind == BodyKind::Kinematic {
+                self.state.poses[index] = self.state.poses[index].advanced(self.state.twists[index], h);
+            }
+        }
+        self.memory.sort_unstable_by(|a, b| a.key.cmp(&b.key));
+        self.reports.sort_unstable_by(|a, b| a.key.cmp(&b.key));
+        self.state.time += h;
+        let (kinetic, _, elastic) = self.energies();
+        self.largest = self.largest.max(kinetic + elastic);
+    }
+
+    /// Kinetic, potential and elastic energy [J].
+    pub fn energies(&self) -> (f64, f64, f64) {
+        let (mut kinetic, mut potential, mut elastic) = (0.0, 0.0, 0.0);
+        for (index, body) in self.model.bodies.iter().enumerate() {
+            if body.kind == BodyKind::Dynamic {
+                let (pose, twist) = (&self.state.poses[index], &self.state.twists[index]);
+                let inertia = G::inertia_world(body.inertia, pose.rotation);
+                kinetic += 0.5 * (body.mass * twist.lin.dot(twist.lin) + twist.ang.dot(G::inertia_apply(inertia, twist.ang)));
+                potential -= body.mass * self.model.gravity.dot(pose.position);
+            }
+        }
+        for joint in &self.model.joints {
+            let pose = |side: usize| joint.bodies[side].map_or_else(carom_math::Pose::identity, |b| self.state.poses[b]);
+            if let Some(spring) = joint.spring(&pose(0), &pose(1)) {
+                elastic += 0.5 * spring.stiffness * (spring.length - spring.rest).powi(2);
+            }
+        }
+        (kinetic, potential, elastic)
+    }
+
+    /// The balance since reset.
+    pub fn ledger(&self) -> Ledger {
+        let (kinetic, potential, elastic) = self.energies();
+        let flow = self.flow;
+        let balance = kinetic + potential + elastic - self.start_energy;
+        let (mut momentum, mut angular) = (G::Lin::zero(), G::Ang::zero());
+        for (index, body) in self.model.bodies.iter().enumerate() {
+            if body.kind == BodyKind::Dynamic {
+                let (pose, twist) = (&self.state.poses[index], &self.state.twists[index]);
+                let p = twist.lin * body.mass;
+                momentum += p;
+                angular += G::torque(pose.position, p) + G::inertia_apply(G::inertia_world(body.inertia, pose.rotation), twist.ang);
+            }
+        }
+        Ledger {
+            kinetic,
+            potential,
+            elastic,
+            drift: balance - flow.work_in + flow.losses() - flow.joint_work - flow.projection,
+            exchanged: self.largest + flow.losses(),
+            flow,
+            momentum: momentum.as_slice().to_vec(),
+            angular_momentum: angular.as_slice().to_vec(),
+        }
+    }
+
+    /// Contacts of the last step with their summed impulses, gaps taken at its end.
+    pub fn contacts(&self) -> Vec<ContactReport<G>> {
+        self.reports
+            .iter()
+            .map(|report| {
+                let [a, b] = report.key.bodies;
+                let [ca, cb] = report.key.colliders;
+                let now = G::evaluate(
+                    report.key.feature,
+                    &self.model.bodies[a].colliders[ca].shape,
+                    &placed(&self.model, a, ca, &self.state.poses[a]),
+                    &self.model.bodies[b].colliders[cb].shape,
+                    &placed(&self.model, b, cb, &self.state.poses[b]),
+                );
+                ContactReport {
+                    bodies: [a, b],
+                    point: (now.point_a + now.point_b) * 0.5,
+                    normal: now.normal,
+                    gap: now.gap,
+                    impulse: report.impulse,
+                }
+            })
+            .collect()
+    }
+
+    /// Largest joint error [m or rad] at the present state.
+    pub fn joint_error(&self) -> f64 {
+        let mut worst: f64 = 0.0;
+        let mut error = Vec::new();
+        for joint in &self.model.joints {
+            let pose = |side: usize| joint.bodies[side].map_or_else(carom_math::Pose::identity, |b| self.state.poses[b]);
+            error.clear();
+            error.resize(joint.row_count(), 0.0);
+            joint.error(&pose(0), &pose(1), &mut error);
+            worst = error.iter().fold(worst, |m, e| m.max(e.abs()));
+        }
+        worst
+    }
+
+    /// Deepest overlap [m] at the present state over all pairs that may touch: 0 or negative.
+    pub fn deepest(&self) -> f64 {
+        let mut least: f64 = 0.0;
+        for i in 0..self.model.bodies.len() {
+            for j in i + 1..self.model.bodies.len() {
+                if self.table.collide(&self.model, i, j) {
+                    for (ca, a) in self.model.bodies[i].colliders.iter().enumerate() {
+                        for (cb, b) in self.model.bodies[j].colliders.iter().enumerate() {
+                            let pose_a = placed(&self.model, i, ca, &self.state.poses[i]);
+                            let pose_b = placed(&self.model, j, cb, &self.state.poses[j]);
+                            least = least.min(G::separation(&a.shape, &pose_a, &b.shape, &pose_b, 0.0));
+                        }
+                    }
+                }
+            }
+        }
+        least
+    }
+}

@@ -1,0 +1,228 @@
+//! Pairs of features and the contact each makes as a closed form of the poses, theory (8.5)-(8.9).
+
+use super::core::Core;
+use crate::contact::Contact;
+use carom_math::Spatial;
+use nalgebra::Vector3;
+
+type V = Vector3<f64>;
+
+/// Names the pair of features that make a contact.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Feature {
+    /// Triangle of a mesh or heightfield; 0 for other shapes.
+    pub part: u32,
+    /// Which features meet.
+    pub kind: Kind,
+}
+
+/// Which features meet; `a` indexes features of the first shape, `b` of the second.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Kind {
+    /// Two vertices (or centres), theory (8.5).
+    PointPoint {
+        /// Vertex.
+        a: u32,
+        /// Vertex.
+        b: u32,
+    },
+    /// A vertex and an edge, theory (8.6).
+    PointEdge {
+        /// Vertex.
+        a: u32,
+        /// Edge.
+        b: u32,
+    },
+    /// An edge and a vertex, theory (8.6).
+    EdgePoint {
+        /// Edge.
+        a: u32,
+        /// Vertex.
+        b: u32,
+    },
+    /// A vertex and a face, theory (8.7).
+    PointFace {
+        /// Vertex.
+        a: u32,
+        /// Face.
+        b: u32,
+    },
+    /// A face and a vertex, theory (8.7).
+    FacePoint {
+        /// Face.
+        a: u32,
+        /// Vertex.
+        b: u32,
+    },
+    /// Two edges that cross, theory (8.8).
+    EdgeEdge {
+        /// Edge.
+        a: u32,
+        /// Edge.
+        b: u32,
+        /// Whether the normal is minus the cross product of the edges.
+        flip: bool,
+    },
+    /// The point where an edge of a crosses the side plane of a face of b, theory (8.9).
+    EdgeFace {
+        /// Edge.
+        a: u32,
+        /// Face.
+        b: u32,
+        /// Side of the face.
+        side: u32,
+    },
+    /// The point where an edge of b crosses the side plane of a face of a, theory (8.9).
+    FaceEdge {
+        /// Face.
+        a: u32,
+        /// Edge.
+        b: u32,
+        /// Side of the face.
+        side: u32,
+    },
+    /// A curved feature of a cylinder or cone, see the module `round`.
+    Round {
+        /// Feature of a.
+        a: Curve,
+        /// Feature of b.
+        b: Curve,
+    },
+}
+
+/// A feature of one shape of a pair in which a cylinder or a cone takes part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Curve {
+    /// A vertex, or the apex of a cone.
+    Vertex(u32),
+    /// A straight edge.
+    Edge(u32),
+    /// A flat face; the flat end of a cylinder or cone (0 lower, 1 upper).
+    Face(u32),
+    /// The point of a rim (0 lower, 1 upper) nearest to the other shape's feature.
+    Rim(u8),
+    /// A point of a rim (0 lower, 1 upper) fixed in the body, in quarter turns from x.
+    Mark(u8, u8),
+    /// The lateral surface.
+    Side,
+    /// The nearest point of the whole shape.
+    Whole,
+}
+
+impl Kind {
+    /// The same pair with the shapes exchanged.
+    pub fn swapped(self) -> Kind {
+        match self {
+            Kind::PointPoint { a, b } => Kind::PointPoint { a: b, b: a },
+            Kind::PointEdge { a, b } => Kind::EdgePoint { a: b, b: a },
+            Kind::EdgePoint { a, b } => Kind::PointEdge { a: b, b: a },
+            Kind::PointFace { a, b } => Kind::FacePoint { a: b, b: a },
+            Kind::FacePoint { a, b } => Kind::PointFace { a: b, b: a },
+            // Both the cross product and the direction of the normal change sign.
+            Kind::EdgeEdge { a, b, flip } => Kind::EdgeEdge { a: b, b: a, flip },
+            Kind::EdgeFace { a, b, side } => Kind::FaceEdge { a: b, b: a, side },
+            Kind::FaceEdge { a, b, side } => Kind::EdgeFace { a: b, b: a, side },
+            Kind::Round { a, b } => Kind::Round { a: b, b: a },
+        }
+    }
+}
+
+/// A contact before it is named.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Raw {
+    pub gap: f64,
+    pub normal: V,
+    pub point_a: V,
+    pub point_b: V,
+}
+
+impl Raw {
+    /// The contact with the shapes exchanged.
+    #[inline(always)]
+    pub fn swapped(self) -> Raw {
+        Raw { gap: self.gap, normal: -self.normal, point_a: self.point_b, point_b: self.point_a }
+    }
+    /// Named, and carried back to the world's origin.
+    #[inline(always)]
+    pub fn named(self, feature: Feature, origin: V) -> Contact<Spatial> {
+        Contact { feature, gap: self.gap, normal: self.normal, point_a: self.point_a + origin, point_b: self.point_b + origin }
+    }
+}
+
+/// The normal where two centres coincide and none is defined: up.
+pub(super) fn any_normal() -> V {
+    V::z()
+}
+
+/// Two points with radii about them, theory (8.5).
+#[inline(always)]
+pub(super) fn point_point(p: V, q: V, radius_a: f64, radius_b: f64) -> Raw {
+    let d = p - q;
+    let distance = d.norm();
+    let normal = if distance > 0.0 { d / distance } else { any_normal() };
+    Raw { gap: distance - radius_a - radius_b, normal, point_a: p - normal * radius_a, point_b: q + normal * radius_b }
+}
+
+/// A point against a line, theory (8.6).
+#[inline]
+pub(super) fn point_line(p: V, (q0, q1): (V, V), radius_a: f64, radius_b: f64) -> Raw {
+    let e = q1 - q0;
+    let length = e.norm_squared();
+    let t = if length > 0.0 { e.dot(&(p - q0)) / length } else { 0.0 };
+    point_point(p, q0 + e * t, radius_a, radius_b)
+}
+
+/// A point against a plane of b, theory (8.7).
+#[inline(always)]
+pub(super) fn point_plane(p: V, normal: V, on_plane: V, radius_a: f64) -> Raw {
+    let gap = normal.dot(&(p - on_plane)) - radius_a;
+    let point_a = p - normal * radius_a;
+    Raw { gap, normal, point_a, point_b: point_a - normal * gap }
+}
+
+/// Two lines that are not parallel, theory (8.8).
+pub(super) fn line_line((p0, p1): (V, V), (q0, q1): (V, V), flip: bool, radius_a: f64, radius_b: f64) -> Raw {
+    let (e, f, d) = (p1 - p0, q1 - q0, p0 - q0);
+    let cross = e.cross(&f);
+    let n2 = cross.norm_squared();
+    if n2 <= 0.0 {
+        return point_line((p0 + p1) * 0.5, (q0, q1), radius_a, radius_b);
+    }
+    let normal = cross * (if flip { -1.0 } else { 1.0 } / n2.sqrt());
+    // Both feet solve e.(p - q) = f.(p - q) = 0; by the triple product with the common normal.
+    let s = -d.cross(&f).dot(&cross) / n2;
+    let t = -d.cross(&e).dot(&cross) / n2;
+    let gap = normal.dot(&d) - radius_a - radius_b;
+    let point_a = p0 + e * s - normal * radius_a;
+    let point_b = q0 + f * t + normal * radius_b;
+    Raw { gap, normal, point_a, point_b }
+}
+
+/// Where edge `edge` of a crosses side `side` of face `face` of b, theory (8.9).
+fn clipped(a: &Core, edge: u32, b: &Core, face: u32, side: u32) -> Raw {
+    let (p, q) = a.edge(edge);
+    let normal = b.normal(face);
+    let corner = b.vertex(b.face_vertex(face, side as usize));
+    let next = b.vertex(b.face_vertex(face, side as usize + 1));
+    let k = (next - corner).cross(&normal);
+    let slope = k.dot(&(q - p));
+    let t = if slope == 0.0 { 0.5 } else { k.dot(&(corner - p)) / slope };
+    point_plane(p + (q - p) * t, normal, corner, a.radius)
+}
+
+/// The contact of a pair of features at given poses.
+#[inline]
+pub(super) fn evaluate(kind: Kind, a: &Core, b: &Core) -> Raw {
+    match kind {
+        Kind::PointPoint { a: i, b: j } => point_point(a.vertex(i), b.vertex(j), a.radius, b.radius),
+        Kind::PointEdge { a: i, b: j } => point_line(a.vertex(i), b.edge(j), a.radius, b.radius),
+        Kind::EdgePoint { a: i, b: j } => point_line(b.vertex(j), a.edge(i), b.radius, a.radius).swapped(),
+        Kind::PointFace { a: i, b: j } => point_plane(a.vertex(i), b.normal(j), b.face_point(j), a.radius),
+        Kind::FacePoint { a: i, b: j } => point_plane(b.vertex(j), a.normal(i), a.face_point(i), b.radius).swapped(),
+        Kind::EdgeEdge { a: i, b: j, flip } => line_line(a.edge(i), b.edge(j), flip, a.radius, b.radius),
+        Kind::EdgeFace { a: i, b: j, side } => clipped(a, i, b, j, side),
+        Kind::FaceEdge { a: i, b: j, side } => clipped(b, j, a, i, side).swapped(),
+        // Never made for two cores.
+        Kind::Round { .. } => point_point(a.pos, b.pos, 0.0, 0.0),
+    }
+}

@@ -1,0 +1,157 @@
+//! Shapes in space: ball, box, capsule, convex hull, half-space, segment, cylinder, cone, mesh and heightfield, theory chapter 8.
+//!
+//! Every bounded shape but cylinder and cone is a core (point, segment, polyhedron) with a radius about it. While cores are apart the
+//! nearest features give the contact, while they meet the best separating axis does; a feature, once named, is a closed form of the
+//! poses. [`supported`] tells which pairs have contacts.
+
+mod axes;
+mod core;
+mod feature;
+mod gjk;
+mod half_space;
+mod hull;
+mod manifold;
+mod mass;
+mod mesh;
+mod polyhedra;
+mod shape;
+mod tree;
+#[cfg(test)]
+mod tests;
+
+pub use feature::{Curve, Feature, Kind};
+pub use hull::Hull;
+pub use mesh::{Heightfield, Mesh};
+pub use shape::Shape;
+
+use self::core::{Body, Core};
+use self::feature::Raw;
+use crate::bounds::Aabb;
+use crate::contact::{Contact, Geometry};
+use crate::mass::MassProperties;
+use carom_math::{Pose, Spatial};
+use nalgebra::Vector3;
+
+type V = Vector3<f64>;
+
+/// Whether contacts of a pair of shapes are computed. Surfaces and half-spaces are static: among themselves they have none.
+pub fn supported(a: &Shape, b: &Shape) -> bool {
+    let fixed = |s: &Shape| matches!(s, Shape::HalfSpace { .. } | Shape::Mesh(_) | Shape::Heightfield(_));
+    let round = |s: &Shape| matches!(s, Shape::Cylinder { .. } | Shape::Cone { .. });
+    !(fixed(a) && fixed(b)) && !round(a) && !round(b)
+}
+
+/// Two placed shapes as the queries see them.
+enum Query<'a> {
+    /// Two bounded cores.
+    Cores(Core<'a>, Core<'a>),
+    /// A bounded core and a half-space; the flag tells that the core is a.
+    HalfSpace(Core<'a>, Core<'a>, bool),
+    /// A bounded core and a surface with its pose; the flag tells that the core is a.
+    Surface(Core<'a>, &'a Mesh, &'a Pose<Spatial>, bool),
+    /// Nothing is computed.
+    Nothing,
+}
+
+/// Sorts a pair; coordinates are measured from the position of b.
+#[inline]
+fn query<'a>(a: &'a Shape, pose_a: &'a Pose<Spatial>, b: &'a Shape, pose_b: &'a Pose<Spatial>) -> Query<'a> {
+    let origin = pose_b.position;
+    match (Core::of(a, pose_a, origin), Core::of(b, pose_b, origin)) {
+        (Some(x), Some(y)) => match (&x.body, &y.body) {
+            (Body::Plane(_), Body::Plane(_)) => Query::Nothing,
+            (Body::Plane(_), _) => Query::HalfSpace(y, x, false),
+            (_, Body::Plane(_)) => Query::HalfSpace(x, y, true),
+            _ => Query::Cores(x, y),
+        },
+        (Some(x), None) if !matches!(x.body, Body::Plane(_)) => b.surface().map_or(Query::Nothing, |m| Query::Surface(x, m, pose_b, true)),
+        (None, Some(y)) if !matches!(y.body, Body::Plane(_)) => a.surface().map_or(Query::Nothing, |m| Query::Surface(y, m, pose_a, false)),
+        _ => Query::Nothing,
+    }
+}
+
+/// Exchanges the shapes of every contact from `start` on.
+fn exchange(out: &mut [Contact<Spatial>]) {
+    for c in out {
+        std::mem::swap(&mut c.point_a, &mut c.point_b);
+        c.normal = -c.normal;
+        c.feature.kind = c.feature.kind.swapped();
+    }
+}
+
+impl Geometry for Spatial {
+    type Shape = Shape;
+    type Feature = Feature;
+
+    fn mass_properties(shape: &Shape) -> Option<MassProperties<Spatial>> {
+        mass::mass_properties(shape)
+    }
+    fn bounds(shape: &Shape, pose: &Pose<Spatial>) -> Aabb<Spatial> {
+        shape.bounds(pose)
+    }
+    fn extent(shape: &Shape) -> f64 {
+        shape.extent()
+    }
+    fn reach(shape: &Shape, about: V) -> f64 {
+        shape.reach(about)
+    }
+    fn contacts(
+        a: &Shape,
+        pose_a: &Pose<Spatial>,
+        b: &Shape,
+        pose_b: &Pose<Spatial>,
+        reach: f64,
+        out: &mut Vec<Contact<Spatial>>,
+    ) {
+        let origin = pose_b.position;
+        if let (Shape::Ball { radius: ra }, Shape::Ball { radius: rb }) = (a, b) {
+            let raw = feature::point_point(pose_a.position - origin, V::zeros(), *ra, *rb);
+            if raw.gap <= reach {
+                out.push(raw.named(Feature { part: 0, kind: Kind::PointPoint { a: 0, b: 0 } }, origin));
+            }
+            return;
+        }
+        let start = out.len();
+        match query(a, pose_a, b, pose_b) {
+            Query::Cores(x, y) => {
+                let pair = manifold::Pair { a: &x, b: &y, origin, size: polyhedra::size(&x, &y), reach, part: 0, start };
+                polyhedra::contacts(&pair, out);
+                manifold::reduce(out, start);
+            }
+            Query::HalfSpace(core, plane, core_is_a) => half_space::contacts(&core, &plane, core_is_a, origin, reach, out),
+            Query::Surface(core, surface, pose, core_is_a) => {
+                mesh::contacts(&core, surface, pose, origin, reach, out);
+                if !core_is_a {
+                    exchange(&mut out[start..]);
+                }
+            }
+            Query::Nothing => {}
+        }
+    }
+    fn evaluate(feature: Feature, a: &Shape, pose_a: &Pose<Spatial>, b: &Shape, pose_b: &Pose<Spatial>) -> Contact<Spatial> {
+        let origin = pose_b.position;
+        let raw = match query(a, pose_a, b, pose_b) {
+            Query::Cores(x, y) => feature::evaluate(feature.kind, &x, &y),
+            Query::HalfSpace(core, plane, true) => feature::evaluate(feature.kind, &core, &plane),
+            Query::HalfSpace(core, plane, false) => feature::evaluate(feature.kind, &plane, &core),
+            Query::Surface(core, surface, pose, core_is_a) => {
+                let triangle = Core::placed(Body::Triangle(surface.facet(feature.part)), pose, origin, 0.0);
+                if core_is_a { feature::evaluate(feature.kind, &core, &triangle) } else { feature::evaluate(feature.kind, &triangle, &core) }
+            }
+            Query::Nothing => Raw { gap: f64::INFINITY, normal: V::z(), point_a: pose_a.position - origin, point_b: V::zeros() },
+        };
+        raw.named(feature, origin)
+    }
+    fn separation(a: &Shape, pose_a: &Pose<Spatial>, b: &Shape, pose_b: &Pose<Spatial>, cutoff: f64) -> f64 {
+        let origin = pose_b.position;
+        if let (Shape::Ball { radius: ra }, Shape::Ball { radius: rb }) = (a, b) {
+            return (pose_a.position - origin).norm() - ra - rb;
+        }
+        match query(a, pose_a, b, pose_b) {
+            Query::Cores(x, y) => polyhedra::separation(&x, &y, cutoff),
+            Query::HalfSpace(core, plane, _) => half_space::separation(&core, &plane),
+            Query::Surface(core, surface, pose, _) => mesh::separation(&core, surface, pose, origin, cutoff),
+            Query::Nothing => f64::INFINITY,
+        }
+    }
+}

@@ -1,0 +1,346 @@
+//! Contacts and distance of two bounded cores: nearest features while apart, separating axes while they meet, theory (8.10)-(8.13).
+
+use super::axes::{Axes, FACE_BIAS, PARALLEL, axes};
+use super::core::{Body, Core, Element};
+use super::feature::{Kind, evaluate};
+use super::gjk::{self, Vertex};
+use super::manifold::{Pair, prefer_a};
+use crate::contact::Contact;
+use carom_math::Spatial;
+use nalgebra::Vector3;
+
+type V = Vector3<f64>;
+
+/// Cores closer than this part of the size meet: their difference no longer carries a direction, the axes do.
+const TOUCH: f64 = 1e-10;
+/// Agreement of two roads to the distance, as part of the size, that proves the nearest features.
+const CERTAIN: f64 = 1e-12;
+/// Rounding of a distance along a face normal, as part of the size.
+const ROUNDING: f64 = 1e-14;
+
+/// How two cores that are apart are nearest to each other.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Closest {
+    pub elements: (Element, Element),
+    pub distance: f64,
+}
+
+/// Length scale of a pair [m]: of the smaller core where it has one, so that a small body on a large one keeps its accuracy.
+pub(super) fn size(a: &Core, b: &Core) -> f64 {
+    let (x, y) = (a.scale(), b.scale());
+    if x > 0.0 && y > 0.0 { x.min(y) } else { x.max(y) }
+}
+
+/// Appends the contacts of two bounded cores within reach.
+pub(super) fn contacts(pair: &Pair, out: &mut Vec<Contact<Spatial>>) {
+    let (a, b) = (pair.a, pair.b);
+    let radii = a.radius + b.radius;
+    let boxes = matches!((&a.body, &b.body), (Body::Cuboid(_), Body::Cuboid(_)));
+    if boxes {
+        // Fifteen axes are cheaper than the iteration, and mostly decide.
+        let axes = axes(a, b);
+        let best = axes.best(pair.size);
+        if best > pair.reach {
+            return;
+        }
+        if best <= TOUCH * pair.size {
+            return meeting(pair, &axes, out);
+        }
+        if !axes.crossed(pair.size) {
+            let least = best_face(pair, &axes, out);
+            // A point at the largest separation any axis shows is nearest.
+            if least <= best + CERTAIN * pair.size {
+                return;
+            }
+            out.truncate(pair.start);
+        }
+    }
+    let closest = closest(a, b, TOUCH * pair.size, pair.reach + radii);
+    if closest.distance - radii > pair.reach {
+        return;
+    }
+    if closest.distance > TOUCH * pair.size {
+        apart(pair, &closest, out);
+    } else {
+        meeting(pair, &axes(a, b), out);
+    }
+}
+
+/// Signed distance of two bounded cores.
+pub(super) fn separation(a: &Core, b: &Core, cutoff: f64) -> f64 {
+    let radii = a.radius + b.radius;
+    let size = size(a, b);
+    if matches!((&a.body, &b.body), (Body::Cuboid(_), Body::Cuboid(_))) {
+        let best = axes(a, b).best(size);
+        if best >= cutoff || best <= TOUCH * size {
+            return best;
+        }
+    }
+    let closest = closest(a, b, TOUCH * size, cutoff + radii);
+    if closest.distance > TOUCH * size { closest.distance - radii } else { axes(a, b).best(size).max(-f64::MAX) - radii }
+}
+
+/// Contacts of cores that are apart: the nearest features, then the rest of a line or patch they belong to.
+fn apart(pair: &Pair, closest: &Closest, out: &mut Vec<Contact<Spatial>>) {
+    let (a, b) = (pair.a, pair.b);
+    let slack = super::axes::NORMAL_SLACK;
+    match closest.elements {
+        (Element::Face(f), Element::Face(g)) => {
+            let on_a = prefer_a(a, f, b, g, 0.0);
+            pair.face(on_a, if on_a { f } else { g }, None, out);
+        }
+        (Element::Face(f), other) => {
+            let allowed = b.allows(other, -a.normal(f), slack);
+            if allowed {
+                face_or_larger(pair, true, f, out);
+            }
+        }
+        (other, Element::Face(g)) => {
+            if a.allows(other, -b.normal(g), slack) && b.allows(Element::Face(g), b.normal(g), slack) {
+                face_or_larger(pair, false, g, out);
+            }
+        }
+        elements => {
+            let kind = kind_of(a, b, elements);
+            let nearest = evaluate(kind, a, b);
+            if a.allows(elements.0, -nearest.normal, slack) && b.allows(elements.1, nearest.normal, slack) {
+                pair.push(kind, out);
+                pair.supplement(elements, &nearest, out);
+            }
+        }
+    }
+}
+
+/// The manifold on a face, or on the opposite face of the other core when that is parallel and larger.
+fn face_or_larger(pair: &Pair, on_a: bool, face: u32, out: &mut Vec<Contact<Spatial>>) {
+    let (core, other) = if on_a { (pair.a, pair.b) } else { (pair.b, pair.a) };
+    let n = core.normal(face);
+    if other.face_count() > 0
+        && let Some(g) = other.face_at(other.support(-n), -n)
+    {
+        let m = other.normal(g);
+        /// Sine below which two faces are parallel enough to exchange roles without a change of the gap.
+        const EXCHANGE: f64 = 1e-6;
+        let triangle = matches!(other.body, Body::Triangle(_));
+        if m.dot(&n) < 0.0 && m.cross(&n).norm() <= EXCHANGE && (triangle || !prefer_a(core, face, other, g, 0.0)) {
+            if !matches!(core.body, Body::Triangle(_)) {
+                pair.face(!on_a, g, None, out);
+                return;
+            }
+        }
+    }
+    pair.face(on_a, face, None, out);
+}
+
+/// Contacts of cores that meet: the axis of least overlap.
+fn meeting(pair: &Pair, axes: &Axes, out: &mut Vec<Contact<Spatial>>) {
+    let (a, b) = (pair.a, pair.b);
+    if axes.best(pair.size) == f64::NEG_INFINITY {
+        // Two points, or parallel segments in one line: no axis is better than another.
+        if a.face_count() == 0 && b.face_count() == 0 {
+            pair.push(Kind::PointPoint { a: a.support(b.pos - a.pos), b: b.support(a.pos - b.pos) }, out);
+        }
+        return;
+    }
+    if axes.edges.0 - a.radius - b.radius > pair.reach {
+        return;
+    }
+    if axes.crossed(pair.size) {
+        let kind = axes.edges.1;
+        if let Kind::EdgeEdge { a: i, b: j, .. } = kind {
+            let nearest = evaluate(kind, a, b);
+            pair.push(kind, out);
+            pair.supplement((Element::Edge(i), Element::Edge(j)), &nearest, out);
+        }
+        return;
+    }
+    let least = best_face(pair, axes, out);
+    if least == f64::INFINITY && axes.best_face() - a.radius - b.radius <= pair.reach {
+        // The deepest vertex lies beside the face (a sliver of overlap): it is the contact.
+        let kind = if axes.face_a.0 >= axes.face_b.0 {
+            Kind::FacePoint { a: axes.face_a.1, b: b.support(-a.normal(axes.face_a.1)) }
+        } else {
+            Kind::PointFace { a: a.support(-b.normal(axes.face_b.1)), b: axes.face_b.1 }
+        };
+        pair.push(kind, out);
+    }
+}
+
+/// The manifold of the better face; of equals the larger.
+fn best_face(pair: &Pair, axes: &Axes, out: &mut Vec<Contact<Spatial>>) -> f64 {
+    let ((x, f), (y, g)) = (axes.face_a, axes.face_b);
+    let on_a = if (x - y).abs() <= FACE_BIAS * pair.size {
+        match (&pair.a.body, &pair.b.body) {
+            (Body::Triangle(_), _) => true,
+            (_, Body::Triangle(_)) => false,
+            _ => prefer_a(pair.a, f, pair.b, g, 0.0),
+        }
+    } else {
+        x > y
+    };
+    if on_a { pair.face(true, f, None, out) } else { pair.face(false, g, None, out) }
+}
+
+/// The feature of two elements neither of which is a face.
+fn kind_of(a: &Core, b: &Core, elements: (Element, Element)) -> Kind {
+    match elements {
+        (Element::Vertex(i), Element::Vertex(j)) => Kind::PointPoint { a: i, b: j },
+        (Element::Vertex(i), Element::Edge(j)) => Kind::PointEdge { a: i, b: j },
+        (Element::Edge(i), Element::Vertex(j)) => Kind::EdgePoint { a: i, b: j },
+        (Element::Edge(i), Element::Edge(j)) => {
+            let ((p0, p1), (q0, q1)) = (a.edge(i), b.edge(j));
+            let cross = (p1 - p0).cross(&(q1 - q0));
+            Kind::EdgeEdge { a: i, b: j, flip: cross.dot(&(p0 - q0)) < 0.0 }
+        }
+        (Element::Face(f), _) => Kind::FacePoint { a: f, b: b.support(-a.normal(f)) },
+        (_, Element::Face(g)) => Kind::PointFace { a: a.support(-b.normal(g)), b: g },
+    }
+}
+
+/// The nearest features of two cores; only the distance counts when it is below `touch` or its bound is above `enough`.
+pub(super) fn closest(a: &Core, b: &Core, touch: f64, enough: f64) -> Closest {
+    let support = |d: V| {
+        let (ia, ib) = (a.support(-d), b.support(d));
+        let (p, q) = (a.vertex(ia), b.vertex(ib));
+        Vertex { w: p - q, a: p, b: q, ia, ib }
+    };
+    let near = gjk::nearest(support, a.pos - b.pos, touch, enough);
+    let none = (Element::Vertex(0), Element::Vertex(0));
+    if near.lower > enough {
+        return Closest { elements: none, distance: near.lower };
+    }
+    if near.distance <= touch {
+        return Closest { elements: none, distance: near.distance };
+    }
+    let scale = a.scale().max(b.scale()).max(near.distance);
+    if near.distance - near.lower <= CERTAIN * scale {
+        let (list_a, len_a) = near.features(|v| v.ia);
+        let (list_b, len_b) = near.features(|v| v.ib);
+        if let (Some(ea), Some(eb)) = (a.smallest(&list_a[..len_a]), b.smallest(&list_b[..len_b])) {
+            let elements = settle(a, b, (ea, eb));
+            // The exact distance of the features must be the one found.
+            let exact = evaluate(kind_of(a, b, elements), a, b).gap + a.radius + b.radius;
+            if (exact - near.distance).abs() <= CERTAIN * scale {
+                return Closest { elements: flat(a, b, elements, exact, scale), distance: exact };
+            }
+        }
+    }
+    // Not proven: the cores may meet, which only the axes can tell.
+    if axes(a, b).best(size(a, b)) <= touch {
+        return Closest { elements: none, distance: 0.0 };
+    }
+    let hand = by_hand(a, b);
+    Closest { elements: flat(a, b, hand.elements, hand.distance, scale), distance: hand.distance }
+}
+
+/// A face in place of its own edge or vertex where that is as near: close to touching the difference of the nearest points has no
+/// digits left to give the normal, the face has.
+fn flat(a: &Core, b: &Core, elements: (Element, Element), distance: f64, scale: f64) -> (Element, Element) {
+    if matches!(elements.0, Element::Face(_)) || matches!(elements.1, Element::Face(_)) {
+        return elements;
+    }
+    let normal = evaluate(kind_of(a, b, elements), a, b).normal;
+    let first = |core: &Core, element: Element| match element {
+        Element::Vertex(v) => v,
+        Element::Edge(e) => core.edge_ends(e)[0],
+        Element::Face(f) => core.face_vertex(f, 0),
+    };
+    let nearest = |core: &Core, other: &Core, element: Element, n: V| {
+        let face = core.face_at(first(core, element), n)?;
+        let m = core.normal(face);
+        let separation = m.dot(&(other.vertex(other.support(-m)) - core.face_point(face)));
+        (separation >= distance - ROUNDING * scale).then_some(face)
+    };
+    if let Some(f) = nearest(a, b, elements.0, -normal) {
+        return (Element::Face(f), elements.1);
+    }
+    if let Some(g) = nearest(b, a, elements.1, normal) {
+        return (elements.0, Element::Face(g));
+    }
+    elements
+}
+
+/// Parallel edges have no common normal of their own: an end of one beside the other takes their place.
+fn settle(a: &Core, b: &Core, elements: (Element, Element)) -> (Element, Element) {
+    let (Element::Edge(i), Element::Edge(j)) = elements else { return elements };
+    let ((p0, p1), (q0, q1)) = (a.edge(i), b.edge(j));
+    let (e, f) = (p1 - p0, q1 - q0);
+    if e.cross(&f).norm() > PARALLEL * e.norm() * f.norm() {
+        return elements;
+    }
+    let foot = |p: V, q: V, f: V| f.dot(&(p - q)) / f.norm_squared();
+    let inside = |t: f64| (0.0..=1.0).contains(&t);
+    let ([i0, i1], [j0, j1]) = (a.edge_ends(i), b.edge_ends(j));
+    let mut best = elements;
+    let mut least = f64::INFINITY;
+    let trials = [
+        (foot(p0, q0, f), (Element::Vertex(i0), Element::Edge(j))),
+        (foot(p1, q0, f), (Element::Vertex(i1), Element::Edge(j))),
+        (foot(q0, p0, e), (Element::Edge(i), Element::Vertex(j0))),
+        (foot(q1, p0, e), (Element::Edge(i), Element::Vertex(j1))),
+    ];
+    for (t, trial) in trials {
+        let distance = evaluate(kind_of(a, b, trial), a, b).gap;
+        if inside(t) && distance < least {
+            (best, least) = (trial, distance);
+        }
+    }
+    best
+}
+
+/// The nearest features by trying all: vertices over faces and pairs of edges. Slow and sure; used where the iteration cannot prove
+/// its answer, and by the tests.
+pub(super) fn by_hand(a: &Core, b: &Core) -> Closest {
+    let mut best = Closest { elements: (Element::Vertex(0), Element::Vertex(0)), distance: f64::INFINITY };
+    let mut offer = |elements: (Element, Element), distance: f64| {
+        if distance < best.distance {
+            best = Closest { elements, distance };
+        }
+    };
+    for (core, other, swap) in [(a, b, false), (b, a, true)] {
+        let order = |x: Element, y: Element| if swap { (y, x) } else { (x, y) };
+        for v in 0..core.vertex_count() as u32 {
+            let p = core.vertex(v);
+            for u in 0..other.vertex_count() as u32 {
+                offer(order(Element::Vertex(v), Element::Vertex(u)), (p - other.vertex(u)).norm());
+            }
+            for e in 0..other.edge_count() as u32 {
+                let (q0, q1) = other.edge(e);
+                let f = q1 - q0;
+                let t = f.dot(&(p - q0)) / f.norm_squared();
+                if t > 0.0 && t < 1.0 {
+                    offer(order(Element::Vertex(v), Element::Edge(e)), (p - q0 - f * t).norm());
+                }
+            }
+            for f in 0..other.face_count() as u32 {
+                let n = other.normal(f);
+                let height = n.dot(&(p - other.face_point(f)));
+                let over = (0..other.face_len(f)).all(|k| {
+                    let (q0, q1) = (other.vertex(other.face_vertex(f, k)), other.vertex(other.face_vertex(f, k + 1)));
+                    (q1 - q0).cross(&n).dot(&(p - q0)) <= 0.0
+                });
+                let back = matches!(other.body, Body::Triangle(_));
+                if over && (height >= 0.0 || back) {
+                    offer(order(Element::Vertex(v), Element::Face(f)), height.abs());
+                }
+            }
+        }
+    }
+    for i in 0..a.edge_count() as u32 {
+        let (p0, p1) = a.edge(i);
+        for j in 0..b.edge_count() as u32 {
+            let (q0, q1) = b.edge(j);
+            let (e, f, d) = (p1 - p0, q1 - q0, p0 - q0);
+            let cross = e.cross(&f);
+            let n2 = cross.norm_squared();
+            if n2.sqrt() <= PARALLEL * e.norm() * f.norm() {
+                continue;
+            }
+            let (s, t) = (-d.cross(&f).dot(&cross) / n2, -d.cross(&e).dot(&cross) / n2);
+            if s > 0.0 && s < 1.0 && t > 0.0 && t < 1.0 {
+                offer((Element::Edge(i), Element::Edge(j)), d.dot(&cross).abs() / n2.sqrt());
+            }
+        }
+    }
+    best
+}

@@ -1,0 +1,399 @@
+//! Sparse LDL' of a block matrix: analyse once, factor each step, solve many times, theory (9.3)-(9.12).
+//!
+//! Vectors keep the numbering of the [`BlockSparse`] matrix throughout: the order of elimination stays inside, so half solves and
+//! sparse right-hand sides need no permutation by the caller. Nothing here allocates after construction.
+
+use crate::block_sparse::BlockSparse;
+use crate::small::{backward_block, by_size, dot, factor_block, forward_block, scale_panel, subtract_product};
+pub use crate::symbolic::{Order, Reach, Symbolic};
+use std::fmt;
+use std::sync::Arc;
+
+/// A pivot below this part of its row's own diagonal counts as zero: the row's direction lies within 1e-6 rad of those before it,
+/// in the metric of the matrix. Much smaller lets rounding pass for rank; larger would drop honest but nearly parallel rows.
+pub const RANK_TOLERANCE: f64 = 1e-12;
+
+/// Regularisation that drops a redundant row: its pivot becomes as large as the row's diagonal, so its multiplier is zero up to
+/// rounding and the remaining rows carry the load.
+pub const DROP_REDUNDANT: f64 = 1.0;
+
+/// Rounds of iterative refinement after which rounding of the residual, not the factor, bounds the answer.
+const REFINEMENT_CAP: usize = 5;
+
+/// What to do with a pivot that vanishes, theory (9.10).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Pivots {
+    /// Stop with [`LdlError::ZeroPivot`].
+    Strict,
+    /// Set it to `relative` times the row's diagonal (of the largest diagonal where that is zero), at least
+    /// [`RANK_TOLERANCE`], and list the row as redundant.
+    Regularise {
+        /// Part of the row's diagonal; [`DROP_REDUNDANT`] drops the row.
+        relative: f64,
+    },
+}
+
+/// A row that depends on rows eliminated before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Redundant {
+    /// Its node.
+    pub node: usize,
+    /// Its row within the node.
+    pub row: usize,
+}
+
+/// Why a matrix was not factored.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum LdlError {
+    /// A row depends on rows eliminated before it.
+    ZeroPivot {
+        /// Its node.
+        node: usize,
+        /// Its row within the node.
+        row: usize,
+        /// The pivot found.
+        value: f64,
+    },
+    /// The matrix holds a value that is not finite, met at this row.
+    NotFinite {
+        /// Node of the pivot that was not finite.
+        node: usize,
+        /// Its row within the node.
+        row: usize,
+    },
+    /// An order that is not one: this node is missing, repeated or unknown.
+    BadOrder {
+        /// The node.
+        node: usize,
+        /// How many nodes there are.
+        nodes: usize,
+    },
+    /// The matrix lives on another pattern than the factor.
+    PatternMismatch,
+}
+
+impl fmt::Display for LdlError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            LdlError::ZeroPivot { node, row, value } => write!(f, "row {row} of node {node} depends on earlier rows: pivot {value:e}"),
+            LdlError::NotFinite { node, row } => write!(f, "the matrix is not finite: met at row {row} of node {node}"),
+            LdlError::BadOrder { node, nodes } => write!(f, "not an order of {nodes} nodes: node {node} is missing, repeated or unknown"),
+            LdlError::PatternMismatch => write!(f, "the matrix and the factor have different patterns"),
+        }
+    }
+}
+
+impl std::error::Error for LdlError {}
+
+/// The numeric factor A = L D L' over a [`Symbolic`]; that of the identity until the first success and after a failure.
+#[derive(Clone, Debug)]
+pub struct Factor {
+    symbolic: Arc<Symbolic>,
+    /// Columns of L in order of elimination: pivot block, then panel.
+    values: Vec<f64>,
+    /// 1/D by scalar row.
+    inverse: Vec<f64>,
+    /// |a_rr| by scalar row, before elimination.
+    diagonal: Vec<f64>,
+    /// Y = L D of the column at hand.
+    scaled: Vec<f64>,
+    redundant: Vec<Redundant>,
+}
+
+/// How refinement ended.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[must_use]
+pub struct Refined {
+    /// Corrections applied.
+    pub rounds: usize,
+    /// Largest |b - A x| of the answer kept.
+    pub residual: f64,
+}
+
+/// Scratch of [`Factor::refine`].
+#[derive(Clone, Debug, Default)]
+pub struct RefineWork {
+    residual: Vec<f64>,
+    best: Vec<f64>,
+}
+
+impl Factor {
+    /// Room for a factor; it stands for the identity until [`Factor::factor`] succeeds.
+    pub fn new(symbolic: Arc<Symbolic>) -> Self {
+        let rows = symbolic.pattern.rows();
+        let panel = symbolic.columns.iter().map(|column| column.panel_end - column.panel_at).max().unwrap_or(0);
+        Factor {
+            values: vec![0.0; symbolic.values],
+            inverse: vec![1.0; rows],
+            diagonal: vec![0.0; rows],
+            scaled: vec![0.0; panel],
+            redundant: Vec::with_capacity(rows),
+            symbolic,
+        }
+    }
+    /// The analysis behind it.
+    pub fn symbolic(&self) -> &Arc<Symbolic> {
+        &self.symbolic
+    }
+    /// Rows found redundant by the last factorisation, in order of elimination.
+    pub fn redundant(&self) -> &[Redundant] {
+        &self.redundant
+    }
+    /// The pivot of a scalar row, one entry of D.
+    pub fn pivot(&self, node: usize, row: usize) -> f64 {
+        1.0 / self.inverse[self.symbolic.pattern.start(node) + row]
+    }
+
+    /// Factors a matrix over the analysed pattern; after an error the factor stands for the identity.
+    pub fn factor(&mut self, matrix: &BlockSparse, pivots: Pivots) -> Result<(), LdlError> {
+        let outcome = self.try_factor(matrix, pivots);
+        if outcome.is_err() {
+            self.values.fill(0.0);
+            self.inverse.fill(1.0);
+            self.redundant.clear();
+        }
+        outcome
+    }
+
+    /// x := A^-1 x.
+    pub fn solve(&self, x: &mut [f64]) {
+        self.forward(x);
+        self.divide(x);
+        self.backward(x);
+    }
+    /// x := A^-T x: the same as [`Factor::solve`], A being symmetric.
+    pub fn solve_transpose(&self, x: &mut [f64]) {
+        self.solve(x);
+    }
+    /// x := L^-1 x, the first half of a solve.
+    pub fn forward(&self, x: &mut [f64]) {
+        self.check_length(x);
+        for place in 0..self.symbolic.columns.len() {
+            self.forward_column(place, x);
+        }
+    }
+    /// x := D^-1 x, between the halves.
+    pub fn divide(&self, x: &mut [f64]) {
+        self.check_length(x);
+        for (value, inverse) in x.iter_mut().zip(&self.inverse) {
+            *value *= inverse;
+        }
+    }
+    /// x := L^-T x, the second half of a solve.
+    pub fn backward(&self, x: &mut [f64]) {
+        self.check_length(x);
+        for place in (0..self.symbolic.columns.len()).rev() {
+            self.backward_column(place, x);
+        }
+    }
+
+    /// x := L^-1 x for an x that is zero outside `nodes`; visits only the nodes it can reach and leaves them in `reach`.
+    pub fn forward_sparse(&self, nodes: &[usize], x: &mut [f64], reach: &mut Reach) {
+        self.check_length(x);
+        reach.find(&self.symbolic, nodes);
+        for &place in &reach.places {
+            self.forward_column(place, x);
+        }
+    }
+    /// x := D^-1 x on a reach.
+    pub fn divide_sparse(&self, reach: &Reach, x: &mut [f64]) {
+        for &place in &reach.places {
+            let column = &self.symbolic.columns[place];
+            for row in column.start..column.start + column.size {
+                x[row] *= self.inverse[row];
+            }
+        }
+    }
+    /// x := L^-T x on a reach: right there for any x, since a node's rows need only its ancestors; other nodes are not touched.
+    pub fn backward_sparse(&self, reach: &Reach, x: &mut [f64]) {
+        self.check_length(x);
+        for &place in reach.places.iter().rev() {
+            self.backward_column(place, x);
+        }
+    }
+    /// a' D^-1 b over a reach: with a and b already through [`Factor::forward_sparse`] this is a' A^-1 b, theory (9.12).
+    pub fn weighted_dot(&self, reach: &Reach, a: &[f64], b: &[f64]) -> f64 {
+        let mut sum = 0.0;
+        for &place in &reach.places {
+            let column = &self.symbolic.columns[place];
+            for row in column.start..column.start + column.size {
+                sum += a[row] * self.inverse[row] * b[row];
+            }
+        }
+        sum
+    }
+    /// Sets x to zero on a reach, ready for the next right-hand side.
+    pub fn clear_sparse(&self, reach: &Reach, x: &mut [f64]) {
+        for &place in &reach.places {
+            let column = &self.symbolic.columns[place];
+            x[column.start..column.start + column.size].fill(0.0);
+        }
+    }
+
+    /// Improves x towards A x = b with residuals of the matrix itself, until they stop falling by half; keeps the best x seen.
+    pub fn refine(&self, matrix: &BlockSparse, b: &[f64], x: &mut [f64], work: &mut RefineWork) -> Refined {
+        self.check_length(x);
+        work.residual.resize(x.len(), 0.0);
+        work.best.resize(x.len(), 0.0);
+        let mut residual = matrix.residual(b, x, &mut work.residual);
+        for round in 0..REFINEMENT_CAP {
+            if residual == 0.0 {
+                return Refined { rounds: round, residual };
+            }
+            work.best.copy_from_slice(x);
+            self.solve(&mut work.residual);
+            for (value, change) in x.iter_mut().zip(&work.residual) {
+                *value += change;
+            }
+            let next = matrix.residual(b, x, &mut work.residual);
+            if next >= residual {
+                x.copy_from_slice(&work.best);
+                return Refined { rounds: round, residual };
+            }
+            let stalled = next > 0.5 * residual;
+            residual = next;
+            if stalled {
+                return Refined { rounds: round + 1, residual };
+            }
+        }
+        Refined { rounds: REFINEMENT_CAP, residual }
+    }
+
+    fn try_factor(&mut self, matrix: &BlockSparse, pivots: Pivots) -> Result<(), LdlError> {
+        let symbolic = Arc::clone(&self.symbolic);
+        if !Arc::ptr_eq(matrix.pattern(), &symbolic.pattern) && matrix.pattern() != &symbolic.pattern {
+            return Err(LdlError::PatternMismatch);
+        }
+        self.redundant.clear();
+        self.load(&symbolic, matrix.values());
+        let largest = self.diagonal.iter().fold(0.0_f64, |worst, &value| worst.max(value));
+        let floor = if largest > 0.0 { largest } else { 1.0 };
+        for place in 0..symbolic.columns.len() {
+            let mut outcome = Ok(());
+            by_size!(symbolic.columns[place].size, size => outcome = self.eliminate(&symbolic, place, size, pivots, floor));
+            outcome?;
+        }
+        Ok(())
+    }
+
+    /// The matrix into the pattern of L; fill starts at zero.
+    fn load(&mut self, symbolic: &Symbolic, matrix: &[f64]) {
+        self.values.fill(0.0);
+        for block in &symbolic.scatter {
+            let count = block.rows * block.columns;
+            if count == 0 {
+                continue;
+            }
+            let (from, to) = (&matrix[block.from..][..count], &mut self.values[block.to..][..count]);
+            if block.transposed {
+                for (c, row) in to.chunks_exact_mut(block.rows).enumerate() {
+                    for (r, value) in row.iter_mut().enumerate() {
+                        *value = from[r * block.columns + c];
+                    }
+                }
+            } else {
+                to.copy_from_slice(from);
+            }
+        }
+        for column in &symbolic.columns {
+            for r in 0..column.size {
+                self.diagonal[column.start + r] = self.values[column.pivot_at + r * (column.size + 1)].abs();
+            }
+        }
+    }
+
+    /// Factors one column and takes its product from the columns after it, theory (9.7)-(9.8).
+    #[inline(always)]
+    fn eliminate(&mut self, symbolic: &Symbolic, place: usize, size: usize, pivots: Pivots, floor: f64) -> Result<(), LdlError> {
+        let column = &symbolic.columns[place];
+        let (head, later) = self.values.split_at_mut(column.panel_end);
+        let (pivot, panel) = head[column.pivot_at..].split_at_mut(size * size);
+        let rows = column.start..column.start + size;
+        let (diagonal, inverse) = (&self.diagonal[rows.clone()], &mut self.inverse[rows]);
+        let redundant = &mut self.redundant;
+        factor_block(size, pivot, inverse, |row, value| {
+            if value.abs() > RANK_TOLERANCE * diagonal[row] && value.is_finite() {
+                return Ok(value);
+            }
+            let node = symbolic.order[place];
+            if !value.is_finite() {
+                return Err(LdlError::NotFinite { node, row });
+            }
+            match pivots {
+                Pivots::Strict => Err(LdlError::ZeroPivot { node, row, value }),
+                Pivots::Regularise { relative } => {
+                    redundant.push(Redundant { node, row });
+                    Ok(relative.max(RANK_TOLERANCE) * if diagonal[row] > 0.0 { diagonal[row] } else { floor })
+                }
+            }
+        })?;
+
+        let scaled = &mut self.scaled[..panel.len()];
+        scale_panel(size, pivot, inverse, panel, scaled);
+        let below = symbolic.below(column);
+        for (k, block) in below.iter().enumerate() {
+            let target = &symbolic.columns[block.position];
+            let width = block.size;
+            let l = &panel[block.panel_row * size..][..width * size];
+            let y = &scaled[block.panel_row * size..][..width * size];
+            let at = target.pivot_at - column.panel_end;
+            let out = &mut later[at..][..width * width];
+            // The common case, equal sizes along a chain, unrolls fully.
+            if width == size {
+                subtract_product(size, size, out, y, l);
+            } else {
+                subtract_product(size, width, out, y, l);
+            }
+            // struct(k) beyond j is part of struct(j): both rise, so one walk finds every target.
+            let mut candidates = symbolic.below(target).iter();
+            for row in &below[k + 1..] {
+                let Some(found) = candidates.find(|candidate| candidate.position == row.position) else { break };
+                let at = target.panel_at + found.panel_row * width - column.panel_end;
+                let out = &mut later[at..][..row.size * width];
+                let y = &scaled[row.panel_row * size..][..row.size * size];
+                subtract_product(size, width, out, y, l);
+            }
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn forward_column(&self, place: usize, x: &mut [f64]) {
+        let symbolic = &*self.symbolic;
+        let column = &symbolic.columns[place];
+        by_size!(column.size, size => {
+            forward_block(size, &self.values[column.pivot_at..], &mut x[column.start..]);
+            let mut panel = self.values[column.panel_at..column.panel_end].chunks_exact(size);
+            for block in symbolic.below(column) {
+                for row in block.start..block.start + block.size {
+                    let Some(l) = panel.next() else { break };
+                    x[row] -= dot(size, l, &x[column.start..]);
+                }
+            }
+        });
+    }
+
+    #[inline]
+    fn backward_column(&self, place: usize, x: &mut [f64]) {
+        let symbolic = &*self.symbolic;
+        let column = &symbolic.columns[place];
+        by_size!(column.size, size => {
+            let mut panel = self.values[column.panel_at..column.panel_end].chunks_exact(size);
+            for block in symbolic.below(column) {
+                for row in block.start..block.start + block.size {
+                    let Some(l) = panel.next() else { break };
+                    let value = x[row];
+                    let out = &mut x[column.start..][..size];
+                    for c in 0..size {
+                        out[c] -= l[c] * value;
+                    }
+                }
+            }
+            backward_block(size, &self.values[column.pivot_at..], &mut x[column.start..]);
+        });
+    }
+
+    fn check_length(&self, x: &[f64]) {
+        assert_eq!(x.len(), self.symbolic.pattern.rows(), "a vector has one entry for each scalar row of the matrix");
+    }
+}

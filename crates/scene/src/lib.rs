@@ -1,0 +1,165 @@
+//! Scene files: text to model and state with precise errors, and back.
+//!
+//! ```
+//! let text = r#"
+//! dimension = 2
+//!
+//! [[body]]
+//! name = "ground"
+//! kind = "static"
+//! shape = { half_space = [0, 1] }
+//!
+//! [[body]]
+//! name = "ball"
+//! shape = { ball = 0.1 }
+//! position = [0, 1]
+//! "#;
+//! let carom_scene::Scene::Planar(scene) = carom_scene::from_toml(text, "drop.toml")? else { panic!("a plane") };
+//! assert_eq!(scene.model.bodies[1].name, "ball");
+//!
+//! let error = carom_scene::from_toml("dimension = 2\ngravty = [0, -1]", "drop.toml").unwrap_err();
+//! assert_eq!((error.line, error.nearest.as_deref()), (2, Some("gravity")));
+//! # Ok::<(), carom_scene::SceneError>(())
+//! ```
+//!
+//! The keys stand in [`keys`], once for the parser, the JSON schema ([`schema`]) and the reference (`docs/scene-format.md`).
+
+mod check;
+pub mod error;
+pub mod keys;
+mod mesh;
+pub mod parse;
+mod read;
+pub mod reference;
+mod repeat;
+mod scenes;
+mod schema;
+mod solid;
+pub mod tree;
+mod write;
+
+pub use error::{SceneError, SceneErrors, Span};
+pub use scenes::{Embedded, scene, scenes};
+pub use schema::schema;
+pub use solid::SceneSpace;
+pub use write::to_toml;
+
+use carom_dynamics::{JointSpec, Model, State};
+use carom_geometry::Geometry;
+use carom_math::{Planar, Spatial};
+use error::{Fault, Sink};
+use std::path::Path;
+
+/// A scene of the plane or of space, ready to run.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Scene {
+    /// `dimension = 2`.
+    Planar(SceneOf<Planar>),
+    /// `dimension = 3`.
+    Spatial(SceneOf<Spatial>),
+}
+
+/// What a scene file says: the model, the state it starts from and how long to run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SceneOf<G: Geometry> {
+    /// What never changes.
+    pub model: Model<G>,
+    /// Where everything starts.
+    pub state: State<G>,
+    /// Simulated time of a plain run [s].
+    pub duration: f64,
+    /// For people.
+    pub name: String,
+    /// For people.
+    pub description: String,
+    /// The joints as described, in the order of `model.joints`: world anchors and axes at the start.
+    pub joints: Vec<JointSpec<G>>,
+    /// Names of the collision groups; their place is their bit in `group` and `mask`.
+    pub groups: Vec<String>,
+}
+
+impl Scene {
+    /// Name for people.
+    pub fn name(&self) -> &str {
+        match self {
+            Scene::Planar(scene) => &scene.name,
+            Scene::Spatial(scene) => &scene.name,
+        }
+    }
+    /// Description for people.
+    pub fn description(&self) -> &str {
+        match self {
+            Scene::Planar(scene) => &scene.description,
+            Scene::Spatial(scene) => &scene.description,
+        }
+    }
+    /// Simulated time of a plain run [s].
+    pub fn duration(&self) -> f64 {
+        match self {
+            Scene::Planar(scene) => scene.duration,
+            Scene::Spatial(scene) => scene.duration,
+        }
+    }
+    /// 2 or 3.
+    pub fn dimension(&self) -> usize {
+        match self {
+            Scene::Planar(_) => 2,
+            Scene::Spatial(_) => 3,
+        }
+    }
+}
+
+/// Loads a scene file; mesh files are found beside it.
+///
+/// # Errors
+/// The first fault, with file, line, column, key, what was found and what is allowed.
+pub fn load(path: impl AsRef<Path>) -> Result<Scene, SceneError> {
+    load_all(path).map_err(SceneErrors::into_first)
+}
+
+/// Loads a scene file and returns all its faults.
+///
+/// # Errors
+/// Every fault of the file in the order of the text.
+pub fn load_all(path: impl AsRef<Path>) -> Result<Scene, SceneErrors> {
+    let path = path.as_ref();
+    let file = path.display().to_string();
+    let text = match std::fs::read_to_string(path) {
+        Ok(text) => text,
+        Err(error) => {
+            let mut sink = Sink::new(&file, "");
+            sink.push(Fault::new(0..0, "scene", "", format!("cannot be read: {error}")));
+            return Err(sink.into_errors().unwrap_or_else(|| Sink::fallback(&file)));
+        }
+    };
+    build(&text, &file, Some(path.parent().unwrap_or(Path::new("."))))
+}
+
+/// Reads a scene from text, without touching any file; `name` stands for the file in messages and names the scene if it does not.
+///
+/// # Errors
+/// The first fault, as [`load`].
+pub fn from_toml(text: &str, name: &str) -> Result<Scene, SceneError> {
+    from_toml_all(text, name).map_err(SceneErrors::into_first)
+}
+
+/// Reads a scene from text and returns all its faults.
+///
+/// # Errors
+/// Every fault of the text in order.
+pub fn from_toml_all(text: &str, name: &str) -> Result<Scene, SceneErrors> {
+    build(text, name, None)
+}
+
+fn build(text: &str, file: &str, folder: Option<&Path>) -> Result<Scene, SceneErrors> {
+    let mut sink = Sink::new(file, text);
+    let stem = Path::new(file).file_stem().map_or_else(|| "scene".to_string(), |s| s.to_string_lossy().into_owned());
+    let tree = parse::parse_into(&mut sink, text);
+    // Names are resolved only in a tree without faults: a body that could not be read would make every joint on it a fault too.
+    let scene = tree.filter(|_| sink.is_clean()).and_then(|tree| check::check(&tree, &mut sink, folder, &stem));
+    match (scene, sink.into_errors()) {
+        (_, Some(errors)) => Err(errors),
+        (Some(scene), None) => Ok(scene),
+        (None, None) => Err(Sink::fallback(file)),
+    }
+}

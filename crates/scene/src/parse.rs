@@ -1,0 +1,236 @@
+//! Text to tree: every key checked against its list, every value with its place; names are resolved later.
+
+mod body;
+mod choice;
+mod joint;
+mod repeat;
+mod shape;
+
+use crate::error::{Fault, SceneErrors, Sink};
+use crate::keys::{self, Special, Table};
+use crate::read::{Fields, Node, Part, Reader, array, span, text};
+use crate::tree::{ForceTree, MaterialTree, PairTree, SceneTree};
+use carom_dynamics::options::Options;
+use carom_dynamics::{Tolerances, options};
+use toml::de::{DeTable, DeValue};
+
+/// Longest scene text [bytes]: far above any scene that fits in the limit of bodies, far below what would fill a memory.
+const MAX_TEXT: usize = 64 << 20;
+/// Simulated time of a plain run when nothing is said [s].
+const DEFAULT_DURATION: f64 = 10.0;
+
+/// Reads a scene text into its tree; `file` appears in messages. All faults of the text are returned together.
+pub fn parse(text: &str, file: &str) -> Result<SceneTree, SceneErrors> {
+    let mut sink = Sink::new(file, text);
+    let tree = parse_into(&mut sink, text);
+    match (tree, sink.into_errors()) {
+        (_, Some(errors)) => Err(errors),
+        (Some(tree), None) => Ok(tree),
+        (None, None) => Err(Sink::fallback(file)),
+    }
+}
+
+/// Reads a scene text; `None` (with a fault in the sink) when there is no tree to go on with.
+pub(crate) fn parse_into<'t>(sink: &mut Sink<'t>, text: &'t str) -> Option<SceneTree> {
+    if text.len() > MAX_TEXT {
+        let fault = Fault::new(0..0, "scene", "", "too long").found(format!("{} bytes", text.len()));
+        sink.push(fault.allowed(format!("at most {MAX_TEXT} bytes")));
+        return None;
+    }
+    let root = match DeTable::parse(text) {
+        Ok(root) => root,
+        Err(error) => {
+            let span = error.span().unwrap_or(0..0);
+            sink.push(Fault::new(span, "scene", "", format!("not TOML: {}", error.message().trim().replace('\n', ", "))));
+            return None;
+        }
+    };
+    let whole = root.span();
+    let root = Node::new(whole.clone(), DeValue::Table(root.into_inner()));
+    let dimension = dimension(sink, &root)?;
+    let placeholder = Sink::new("", "");
+    let mut reader = Reader { sink: std::mem::replace(sink, placeholder), dimension };
+    let tree = scene(&mut reader, &root);
+    *sink = reader.sink;
+    tree
+}
+
+/// The dimension is read first: it decides how long every vector is.
+fn dimension(sink: &mut Sink<'_>, root: &Node<'_>) -> Option<usize> {
+    let DeValue::Table(entries) = root.get_ref() else { return None };
+    let allowed = "2 (the plane) or 3 (space)";
+    let Some((_, node)) = entries.iter().find(|(k, _)| k.get_ref().as_ref() == "dimension") else {
+        sink.push(Fault::new(0..0, "scene", "dimension", "missing").allowed(allowed));
+        return None;
+    };
+    match crate::read::whole(node, 2, 3) {
+        Ok(d) => Some(d as usize),
+        Err(problem) => {
+            sink.push(Fault::new(span(node), "scene", "dimension", problem).quoted().allowed(allowed));
+            None
+        }
+    }
+}
+
+fn scene<'t>(r: &mut Reader<'t>, root: &Node<'t>) -> Option<SceneTree> {
+    let f = r.table(&keys::SCENE, Part::new("scene"), root, &[])?;
+    let bodies = list(r, &f, "body", "body", body::body);
+    let joints = list(r, &f, "joint", "joint", |r, node, part| joint::joint(r, node, part, false));
+    let pairs = list(r, &f, "pair", "pair", pair);
+    let forces = list(r, &f, "force", "force", force);
+    let repeats = list(r, &f, "repeat", "repeat", repeat::repeat);
+    Some(SceneTree {
+        dimension: r.dimension,
+        name: f.text("name"),
+        description: f.text("description").unwrap_or_default(),
+        gravity: f.vector("gravity"),
+        step: f.number("step"),
+        duration: f.number("duration").unwrap_or(DEFAULT_DURATION),
+        options: Options {
+            impact: f.raw("impact").and_then(|node| choice::impact(r, &f.part, node)).unwrap_or_default(),
+            solver: match f.text("solver").as_deref() {
+                Some("interior-point") => options::SolverChoice::InteriorPoint,
+                _ => options::SolverChoice::Auto,
+            },
+            friction_cone: f.raw("friction_cone").and_then(|node| choice::cone(r, &f.part, node)).unwrap_or_default(),
+            integrator: match f.text("integrator").as_deref() {
+                Some("euler") => options::Integrator::Euler,
+                _ => options::Integrator::Verlet,
+            },
+            time_of_impact: match f.text("time_of_impact").as_deref() {
+                Some("halving") => options::TimeOfImpact::Halving,
+                Some("off") => options::TimeOfImpact::Off,
+                _ => options::TimeOfImpact::Event,
+            },
+        },
+        tolerances: f.raw("tolerances").map_or_else(Tolerances::default, |node| choice::tolerances(r, node)),
+        materials: f.raw("materials").map_or_else(Vec::new, |node| materials(r, node)),
+        bodies,
+        joints,
+        pairs,
+        forces,
+        repeats,
+        places: f.places(),
+    })
+}
+
+/// Reads an array of tables: one `[[word]]` after another.
+fn list<'t, T>(
+    r: &mut Reader<'t>,
+    fields: &Fields<'_, 't>,
+    key: &str,
+    word: &str,
+    mut read: impl FnMut(&mut Reader<'t>, &Node<'t>, Part) -> Option<T>,
+) -> Vec<T> {
+    let Some(node) = fields.raw(key) else { return Vec::new() };
+    let Ok(items) = array(node) else {
+        let fault = Fault::new(span(node), "scene", key, "wrong type").quoted();
+        r.sink.push(fault.allowed(format!("[[{word}]] tables, with two brackets")));
+        return Vec::new();
+    };
+    if items.len() > keys::MAX_BODIES {
+        let fault = Fault::new(span(node), "scene", key, "too many").found(items.len());
+        r.sink.push(fault.allowed(format!("at most {}", keys::MAX_BODIES)));
+        return Vec::new();
+    }
+    items.iter().enumerate().filter_map(|(i, item)| read(r, item, Part::new(part_name(word, i, item)))).collect()
+}
+
+/// `body "cue"`, or `body 3` while it has no usable name.
+pub(crate) fn part_name(word: &str, index: usize, node: &Node<'_>) -> String {
+    if let DeValue::Table(entries) = node.get_ref() {
+        for (key, value) in entries.iter() {
+            if let ("name", Ok(name)) = (key.get_ref().as_ref(), text(value)) {
+                return format!("{word} \"{}\"", name.escape_debug());
+            }
+        }
+    }
+    format!("{word} {index}")
+}
+
+/// Asserts at compile time of the tables that a raw value has its reader: what `Special` lists is read in this module.
+const _: fn(Special) = |special| match special {
+    Special::Shape | Special::Mesh | Special::Heightfield | Special::Heights | Special::Spacing | Special::Faces => {}
+    Special::Impact | Special::Cone | Special::Tolerances | Special::Dimension | Special::Inertia | Special::Motor => {}
+    Special::Count | Special::Offset | Special::Body | Special::Joint | Special::Materials => {}
+    Special::Bodies | Special::Joints | Special::Pairs | Special::Forces | Special::Repeats => {}
+};
+
+fn materials<'t>(r: &mut Reader<'t>, node: &Node<'t>) -> Vec<MaterialTree> {
+    let DeValue::Table(entries) = node.get_ref() else {
+        let fault = Fault::new(span(node), "scene", "materials", "wrong type").quoted();
+        r.sink.push(fault.allowed("[materials.NAME] tables"));
+        return Vec::new();
+    };
+    let mut out = Vec::new();
+    for (name, value) in entries.iter() {
+        let name = name.get_ref().to_string();
+        if let Some(f) = r.table(&keys::MATERIAL, Part::new(format!("material \"{}\"", name.escape_debug())), value, &[]) {
+            let restitution = f.number("restitution").unwrap_or(crate::check::DEFAULT_RESTITUTION);
+            let friction = f.number("friction").unwrap_or(crate::check::DEFAULT_FRICTION);
+            out.push(MaterialTree { name, restitution, friction });
+        }
+    }
+    out
+}
+
+fn pair<'t>(r: &mut Reader<'t>, node: &Node<'t>, part: Part) -> Option<PairTree> {
+    let f = r.table(&keys::PAIR, part, node, &["between"])?;
+    let impact = f.raw("impact").and_then(|node| choice::impact(r, &f.part, node));
+    if !["restitution", "friction", "impact", "collide"].iter().any(|key| f.has(key)) && r.sink.is_clean() {
+        r.sink.push(f.part.fault(f.span.clone(), "", "says nothing about its pair").allowed("restitution, friction, impact, collide"));
+    }
+    Some(PairTree {
+        between: f.two_names("between")?,
+        restitution: f.number("restitution"),
+        friction: f.number("friction"),
+        impact,
+        collide: f.flag("collide"),
+        places: f.places(),
+    })
+}
+
+fn force<'t>(r: &mut Reader<'t>, node: &Node<'t>, part: Part) -> Option<ForceTree> {
+    let f = r.table(&keys::FORCE, part, node, &["body"])?;
+    let (from, until) = (f.number("from").unwrap_or(0.0), f.number("until").unwrap_or(f64::INFINITY));
+    if from > until {
+        r.sink.push(f.fault("until", "ends before it begins").quoted().allowed(format!("a moment not before {from} s")));
+    }
+    if !f.has("force") && !f.has("torque") && r.sink.is_clean() {
+        r.sink.push(f.part.fault(f.span.clone(), "force", "missing").allowed("force, torque or both"));
+    }
+    if f.has("at") && !f.has("force") {
+        r.sink.push(f.fault("at", "places a force, and there is none: a torque acts the same everywhere"));
+    }
+    let zero = [0.0; 3];
+    Some(ForceTree {
+        body: f.text_at("body")?,
+        force: f.vector("force").unwrap_or(zero),
+        torque: f.vector("torque").unwrap_or(zero),
+        at: f.vector("at").unwrap_or(zero),
+        from,
+        until,
+        control: f.flag("control").unwrap_or(false),
+        places: f.places(),
+    })
+}
+
+/// A table that allows exactly one of some keys: the one that is there, or a fault.
+pub(crate) fn exactly_one<'t>(r: &mut Reader<'t>, f: &Fields<'_, 't>, table: &'static Table, node: &Node<'t>, words: &[&str]) -> Option<&'static str> {
+    let mut given = f.keys().filter(|k| words.contains(&k.name)).map(|k| k.name);
+    let first = given.next();
+    if let (Some(first), Some(second)) = (first, given.next()) {
+        r.sink.push(f.fault(second, format!("does not go with \"{first}\"")).allowed("one of the two"));
+        return None;
+    }
+    if first.is_none() {
+        // A key that is there but failed its own check has been reported already.
+        let DeValue::Table(entries) = node.get_ref() else { return None };
+        if !entries.keys().any(|k| table.key(k.get_ref()).is_none_or(|key| words.contains(&key.name))) {
+            let key = f.part.prefix.trim_end_matches('.').to_string();
+            let fault = Fault::new(span(node), f.part.name.clone(), key, "says too little").quoted();
+            r.sink.push(fault.allowed(format!("one of {}", words.join(", "))));
+        }
+    }
+    first
+}

@@ -1,0 +1,100 @@
+//! The choices of a scene that are more than a word: impact law, friction cone, tolerances.
+
+use crate::keys::{self, Key, Kind};
+use crate::read::{Node, Part, Reader, span, text, whole};
+use carom_dynamics::Tolerances;
+use carom_dynamics::options::{FrictionCone, ImpactLaw, Order};
+use toml::de::DeValue;
+
+/// The law as a plain word.
+const LAW: Key = Key { kind: Kind::Choice(keys::LAWS), name: "impact", space: keys::Where::Both, unit: "", default: "", meaning: "" };
+
+/// `"auto"` or `{ law = "gauss-seidel", order = "random", seed = 1 }`.
+pub fn impact<'t>(r: &mut Reader<'t>, part: &Part, node: &Node<'t>) -> Option<ImpactLaw> {
+    match node.get_ref() {
+        DeValue::String(_) => r.choice(&LAW, part, node, keys::LAWS).map(|word| law(&word, Order::default())),
+        DeValue::Table(_) => {
+            let f = r.table(&keys::IMPACT, part.inner("impact"), node, &["law"])?;
+            let word = f.text("law")?;
+            if f.has("order") && word != "gauss-seidel" {
+                r.sink.push(f.fault("order", format!("only \"gauss-seidel\" has an order, and the law is \"{word}\"")));
+                return None;
+            }
+            let order = f.text("order").unwrap_or_default();
+            if f.has("seed") && order != "random" {
+                r.sink.push(f.fault("seed", "only order = \"random\" draws numbers"));
+                return None;
+            }
+            Some(law(
+                &word,
+                match order.as_str() {
+                    "cyclic" => Order::Cyclic,
+                    "random" => Order::Random(f.whole("seed").unwrap_or(0)),
+                    "worst" => Order::Worst,
+                    _ => Order::Lexicographic,
+                },
+            ))
+        }
+        _ => {
+            let words: Vec<String> = keys::LAWS.iter().map(|w| format!("\"{w}\"")).collect();
+            let allowed = format!("{}, or a table {{ law, order, seed }}", words.join(", "));
+            r.sink.push(part.fault(span(node), "impact", "wrong type").quoted().allowed(allowed));
+            None
+        }
+    }
+}
+
+fn law(word: &str, order: Order) -> ImpactLaw {
+    match word {
+        "reflections" => ImpactLaw::Reflections,
+        "gauss-seidel" => ImpactLaw::GaussSeidel(order),
+        "stronge" => ImpactLaw::Stronge,
+        "newton" => ImpactLaw::Newton,
+        _ => ImpactLaw::Auto,
+    }
+}
+
+/// `"cone"`, or an even number of directions.
+pub fn cone<'t>(r: &mut Reader<'t>, part: &Part, node: &Node<'t>) -> Option<FrictionCone> {
+    /// Fewest directions of a pyramid.
+    const LEAST: u64 = 4;
+    let problem = match (text(node), whole(node, LEAST, keys::MAX_CONE)) {
+        (Ok("cone"), _) => return Some(FrictionCone::Round),
+        (Ok(_), _) => "unknown word",
+        (_, Ok(n)) if n % 2 == 0 => return Some(FrictionCone::Polyhedral(n as usize)),
+        (_, Ok(_)) => "an odd number of directions has no opposites",
+        (_, Err(problem)) => problem,
+    };
+    let allowed = format!("\"cone\", or an even number from {LEAST} to {}", keys::MAX_CONE);
+    r.sink.push(part.fault(span(node), "friction_cone", problem).quoted().allowed(allowed));
+    None
+}
+
+/// `[tolerances]`.
+pub fn tolerances<'t>(r: &mut Reader<'t>, node: &Node<'t>) -> Tolerances {
+    let mut out = Tolerances::default();
+    let Some(f) = r.table(&keys::TOLERANCES, Part::new("tolerances"), node, &[]) else { return out };
+    let numbers: [(&str, &mut f64); 9] = [
+        ("margin", &mut out.margin),
+        ("touch", &mut out.touch),
+        ("slop", &mut out.slop),
+        ("rest_speed", &mut out.rest_speed),
+        ("rest_steps", &mut out.rest_steps),
+        ("position", &mut out.position),
+        ("solve", &mut out.solve),
+        ("locked", &mut out.locked),
+        ("turn", &mut out.turn),
+    ];
+    for (key, slot) in numbers {
+        *slot = f.number(key).unwrap_or(*slot);
+    }
+    let caps: [(&str, &mut usize); 3] =
+        [("max_events", &mut out.max_events), ("max_rounds", &mut out.max_rounds), ("max_halvings", &mut out.max_halvings)];
+    for (key, slot) in caps {
+        *slot = f.whole(key).map_or(*slot, |x| x as usize);
+    }
+    if let Some((key, value, allowed)) = out.fault() {
+        r.sink.push(f.fault(key, "out of range").found(value).allowed(allowed));
+    }
+    out
+}

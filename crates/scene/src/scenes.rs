@@ -1,0 +1,67 @@
+//! The classics, one idea in one file each, embedded so that every build can run them.
+
+use std::sync::LazyLock;
+
+/// A scene that comes with the engine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Embedded {
+    /// Name, as in `carom run NAME`.
+    pub name: &'static str,
+    /// The scene text.
+    pub text: &'static str,
+    /// One line for people: the scene's description.
+    pub summary: &'static str,
+}
+
+/// Names and texts, sorted by name.
+const FILES: &[(&str, &str)] = &[
+    ("ball_drop", include_str!("../../../scenes/ball_drop.toml")),
+    ("bouncing_spheres_3d", include_str!("../../../scenes/bouncing_spheres_3d.toml")),
+    ("box_stack_3d", include_str!("../../../scenes/box_stack_3d.toml")),
+    ("chain_100", include_str!("../../../scenes/chain_100.toml")),
+    ("domino_row", include_str!("../../../scenes/domino_row.toml")),
+    ("double_pendulum", include_str!("../../../scenes/double_pendulum.toml")),
+    ("dzhanibekov", include_str!("../../../scenes/dzhanibekov.toml")),
+    ("four_bar", include_str!("../../../scenes/four_bar.toml")),
+    ("galton_board", include_str!("../../../scenes/galton_board.toml")),
+    ("locked_plug", include_str!("../../../scenes/locked_plug.toml")),
+    ("marble_run", include_str!("../../../scenes/marble_run.toml")),
+    ("motor_crank", include_str!("../../../scenes/motor_crank.toml")),
+    ("newton_cradle", include_str!("../../../scenes/newton_cradle.toml")),
+    ("pile_in_bin", include_str!("../../../scenes/pile_in_bin.toml")),
+    ("pool_break", include_str!("../../../scenes/pool_break.toml")),
+    ("pool_break_real", include_str!("../../../scenes/pool_break_real.toml")),
+    ("pyramid", include_str!("../../../scenes/pyramid.toml")),
+    ("ragdoll", include_str!("../../../scenes/ragdoll.toml")),
+    ("rope_swing", include_str!("../../../scenes/rope_swing.toml")),
+    ("seesaw", include_str!("../../../scenes/seesaw.toml")),
+    ("slider_crank", include_str!("../../../scenes/slider_crank.toml")),
+    ("slip_angle_above", include_str!("../../../scenes/slip_angle_above.toml")),
+    ("slip_angle_at", include_str!("../../../scenes/slip_angle_at.toml")),
+    ("slip_angle_below", include_str!("../../../scenes/slip_angle_below.toml")),
+    ("spinning_top", include_str!("../../../scenes/spinning_top.toml")),
+    ("spring_pendulum", include_str!("../../../scenes/spring_pendulum.toml")),
+    ("stack_ten", include_str!("../../../scenes/stack_ten.toml")),
+    ("superball", include_str!("../../../scenes/superball.toml")),
+    ("terrain_3d", include_str!("../../../scenes/terrain_3d.toml")),
+    ("tilting_table", include_str!("../../../scenes/tilting_table.toml")),
+    ("triple_pendulum", include_str!("../../../scenes/triple_pendulum.toml")),
+    ("wrecking_ball", include_str!("../../../scenes/wrecking_ball.toml")),
+];
+
+/// The embedded scenes, sorted by name.
+pub fn scenes() -> &'static [Embedded] {
+    static SCENES: LazyLock<Vec<Embedded>> =
+        LazyLock::new(|| FILES.iter().map(|&(name, text)| Embedded { name, text, summary: summary(text) }).collect());
+    &SCENES
+}
+
+/// The embedded scene of a name.
+pub fn scene(name: &str) -> Option<&'static Embedded> {
+    scenes().iter().find(|s| s.name == name)
+}
+
+/// The description of a scene text without reading all of it; empty when it has none.
+fn summary(text: &'static str) -> &'static str {
+    text.lines().find_map(|line| line.strip_prefix("description = \"")?.strip_suffix('"')).unwrap_or("")
+}

@@ -1,0 +1,295 @@
+//! A scene as written, typed and checked word by word, with the place of every value; nothing is resolved yet.
+
+use crate::error::Span;
+use carom_dynamics::options::{ImpactLaw, Options};
+use carom_dynamics::{BodyKind, JointKind, Motor, Tolerances};
+
+/// A point, vector or rate; in the plane the last entries stay 0.
+pub type Triple = [f64; 3];
+
+/// A value and where it stands.
+#[derive(Clone, Debug, PartialEq)]
+pub struct At<T> {
+    /// The value.
+    pub value: T,
+    /// Its bytes in the text.
+    pub span: Span,
+}
+
+impl<T> At<T> {
+    /// A value at a place.
+    pub fn new(value: T, span: Span) -> Self {
+        At { value, span }
+    }
+}
+
+/// Where the keys of a part stand, so that later faults find them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Places {
+    /// The part as a whole.
+    pub whole: Span,
+    /// Its keys.
+    pub keys: Vec<(&'static str, Span)>,
+}
+
+impl Places {
+    /// The place of a key, or of the whole part; of `motor.max` that of `motor`.
+    pub fn of(&self, key: &str) -> Span {
+        let head = key.split('.').next().unwrap_or(key);
+        self.keys.iter().find(|(name, _)| *name == head).map_or_else(|| self.whole.clone(), |(_, span)| span.clone())
+    }
+    /// Whether a key was written.
+    pub fn has(&self, key: &str) -> bool {
+        self.keys.iter().any(|(name, _)| *name == key)
+    }
+}
+
+/// A whole scene.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SceneTree {
+    /// 2 or 3.
+    pub dimension: usize,
+    /// Name, if given.
+    pub name: Option<String>,
+    /// Description.
+    pub description: String,
+    /// Gravity, if given [m/s^2].
+    pub gravity: Option<Triple>,
+    /// Time step, if given [s].
+    pub step: Option<f64>,
+    /// Duration of a plain run [s].
+    pub duration: f64,
+    /// Choices.
+    pub options: Options,
+    /// Tolerances.
+    pub tolerances: Tolerances,
+    /// Materials in the order of their names.
+    pub materials: Vec<MaterialTree>,
+    /// Bodies in file order.
+    pub bodies: Vec<BodyTree>,
+    /// Joints in file order.
+    pub joints: Vec<JointTree>,
+    /// Pairs in file order.
+    pub pairs: Vec<PairTree>,
+    /// Forces in file order.
+    pub forces: Vec<ForceTree>,
+    /// Repeats in file order.
+    pub repeats: Vec<RepeatTree>,
+    /// Where its keys stand.
+    pub places: Places,
+}
+
+/// A material.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MaterialTree {
+    /// Name.
+    pub name: String,
+    /// Restitution.
+    pub restitution: f64,
+    /// Friction.
+    pub friction: f64,
+}
+
+/// A body.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BodyTree {
+    /// Name, if given.
+    pub name: Option<At<String>>,
+    /// Kind.
+    pub kind: BodyKind,
+    /// Shapes.
+    pub shapes: Vec<ShapeTree>,
+    /// Mass [kg].
+    pub mass: Option<f64>,
+    /// Density.
+    pub density: Option<f64>,
+    /// Inertia by rows: 1 number or 9.
+    pub inertia: Option<Vec<f64>>,
+    /// Position [m].
+    pub position: Triple,
+    /// Angle, or quaternion.
+    pub rotation: [f64; 4],
+    /// Velocity [m/s].
+    pub velocity: Triple,
+    /// Spin [rad/s].
+    pub spin: Triple,
+    /// Material, if named.
+    pub material: Option<At<String>>,
+    /// Restitution, if given inline.
+    pub restitution: Option<f64>,
+    /// Friction, if given inline.
+    pub friction: Option<f64>,
+    /// Groups, if given.
+    pub group: Option<Vec<At<String>>>,
+    /// Mask, if given.
+    pub mask: Option<Vec<At<String>>>,
+    /// Linear damping [1/s].
+    pub damping: f64,
+    /// Angular damping [1/s].
+    pub spin_damping: f64,
+    /// World axes held.
+    pub locked: [bool; 3],
+    /// Whether the rotation is held.
+    pub locked_rotation: bool,
+    /// Colour, if given.
+    pub color: Option<u32>,
+    /// Where its keys stand.
+    pub places: Places,
+}
+
+/// A shape placed in its body.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ShapeTree {
+    /// The solid.
+    pub solid: Solid,
+    /// The key that names it.
+    pub key: &'static str,
+    /// Its origin in the body [m].
+    pub at: Triple,
+    /// Its angle, or quaternion, in the body.
+    pub rotation: [f64; 4],
+    /// Where it stands.
+    pub span: Span,
+}
+
+/// The solids.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Solid {
+    /// Radius [m].
+    Ball(f64),
+    /// Full extents [m].
+    Box(Triple),
+    /// Length between the cap centres and radius [m].
+    Capsule(f64, f64),
+    /// Points [m].
+    Convex(Vec<Triple>),
+    /// Outward normal.
+    HalfSpace(Triple),
+    /// Ends [m].
+    Segment([Triple; 2]),
+    /// Height and radius [m].
+    Cylinder(f64, f64),
+    /// Height and radius [m].
+    Cone(f64, f64),
+    /// An OBJ file.
+    MeshFile(String),
+    /// Vertices [m] and triangles.
+    Mesh(Vec<Triple>, Vec<[usize; 3]>),
+    /// Heights by rows [m] (one row in the plane) and spacing [m].
+    Heightfield(Vec<Vec<f64>>, [f64; 2]),
+}
+
+impl Solid {
+    /// Numbers it holds, for the limit on the size of a scene.
+    pub fn size(&self) -> usize {
+        match self {
+            Solid::Convex(points) => points.len(),
+            Solid::Mesh(points, faces) => points.len() + faces.len(),
+            Solid::Heightfield(rows, _) => rows.iter().map(Vec::len).sum(),
+            _ => 1,
+        }
+    }
+}
+
+/// A joint.
+#[derive(Clone, Debug, PartialEq)]
+pub struct JointTree {
+    /// Name, if given.
+    pub name: Option<At<String>>,
+    /// Kind.
+    pub kind: JointKind,
+    /// The two bodies.
+    pub between: [At<String>; 2],
+    /// World point [m].
+    pub anchor: Option<Triple>,
+    /// World points [m].
+    pub anchors: Option<[Triple; 2]>,
+    /// World direction.
+    pub axis: Option<Triple>,
+    /// World directions.
+    pub axes: Option<[Triple; 2]>,
+    /// Length [m].
+    pub length: Option<f64>,
+    /// Rest length [m].
+    pub rest: Option<f64>,
+    /// Stiffness [N/m].
+    pub stiffness: f64,
+    /// Damping [N s/m].
+    pub damping: f64,
+    /// Limits.
+    pub limits: Option<[f64; 2]>,
+    /// Motor.
+    pub motor: Option<Motor>,
+    /// Friction.
+    pub friction: f64,
+    /// Whether the bodies touch.
+    pub collide: bool,
+    /// Where its keys stand.
+    pub places: Places,
+}
+
+/// A rule of a pair.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PairTree {
+    /// The two bodies.
+    pub between: [At<String>; 2],
+    /// Restitution.
+    pub restitution: Option<f64>,
+    /// Friction.
+    pub friction: Option<f64>,
+    /// Impact law.
+    pub impact: Option<ImpactLaw>,
+    /// Whether they touch.
+    pub collide: Option<bool>,
+    /// Where its keys stand.
+    pub places: Places,
+}
+
+/// A force.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ForceTree {
+    /// The body.
+    pub body: At<String>,
+    /// Force [N].
+    pub force: Triple,
+    /// Torque [N m].
+    pub torque: Triple,
+    /// Body point [m].
+    pub at: Triple,
+    /// First moment [s].
+    pub from: f64,
+    /// Last moment [s].
+    pub until: f64,
+    /// Whether a control scales it.
+    pub control: bool,
+    /// Where its keys stand.
+    pub places: Places,
+}
+
+/// How the copies of a repeat are laid out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pattern {
+    /// One index.
+    Line,
+    /// One index per axis.
+    Grid,
+    /// Row i has i + 1 copies.
+    Triangle,
+}
+
+/// A repeat.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RepeatTree {
+    /// Layout.
+    pub pattern: Pattern,
+    /// Copies per axis; of a triangle the rows.
+    pub count: Vec<usize>,
+    /// Offset per index [m].
+    pub offset: Vec<Triple>,
+    /// The body to copy.
+    pub body: BodyTree,
+    /// The joint to copy.
+    pub joint: Option<JointTree>,
+    /// Where its keys stand.
+    pub places: Places,
+}

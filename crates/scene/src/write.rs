@@ -1,0 +1,276 @@
+//! A scene back to text: numbers in their shortest exact form, repeats written out, so that reading it gives the same bits.
+
+use crate::solid::SceneSpace;
+use crate::{Scene, SceneOf};
+use carom_dynamics::options::{FrictionCone, ImpactLaw, Integrator, Order, SolverChoice, TimeOfImpact};
+use carom_dynamics::{Body, BodyKind, JointSpec, Motor, Tolerances};
+use carom_math::Vector;
+use std::fmt::Write;
+
+/// The scene as text: [`crate::from_toml`] reads it back to an equal scene. It describes the start; joints keep their start anchors.
+pub fn to_toml(scene: &Scene) -> String {
+    match scene {
+        Scene::Planar(scene) => text(scene),
+        Scene::Spatial(scene) => text(scene),
+    }
+}
+
+/// A number in the fewest digits that read back to the same bits.
+pub(crate) fn number(x: f64) -> String {
+    format!("{x:?}")
+}
+
+/// `[1.0, 2.0]`.
+pub(crate) fn numbers(x: &[f64]) -> String {
+    format!("[{}]", x.iter().map(|x| number(*x)).collect::<Vec<_>>().join(", "))
+}
+
+/// Text in quotes.
+fn quoted(text: &str) -> String {
+    let mut out = String::from("\"");
+    for c in text.chars() {
+        match c {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            '\n' => out.push_str("\\n"),
+            '\t' => out.push_str("\\t"),
+            c if c.is_control() => {
+                // Writing to a string cannot fail.
+                let _ = write!(out, "\\u{:04X}", c as u32);
+            }
+            c => out.push(c),
+        }
+    }
+    out.push('"');
+    out
+}
+
+fn quoted_list<'a>(words: impl IntoIterator<Item = &'a str>) -> String {
+    format!("[{}]", words.into_iter().map(quoted).collect::<Vec<_>>().join(", "))
+}
+
+/// Lines `key = value` under an optional heading.
+struct Lines(String);
+
+impl Lines {
+    fn heading(&mut self, heading: &str) {
+        self.0.push('\n');
+        self.0.push_str(heading);
+        self.0.push('\n');
+    }
+    fn put(&mut self, key: &str, value: impl AsRef<str>) {
+        self.0.push_str(key);
+        self.0.push_str(" = ");
+        self.0.push_str(value.as_ref());
+        self.0.push('\n');
+    }
+    fn put_if(&mut self, wanted: bool, key: &str, value: impl FnOnce() -> String) {
+        if wanted {
+            self.put(key, value());
+        }
+    }
+}
+
+fn text<G: SceneSpace>(scene: &SceneOf<G>) -> String {
+    let model = &scene.model;
+    let mut out = Lines(String::new());
+    out.put("dimension", G::DIM.to_string());
+    out.put("name", quoted(&scene.name));
+    out.put_if(!scene.description.is_empty(), "description", || quoted(&scene.description));
+    out.put("gravity", numbers(model.gravity.as_slice()));
+    out.put("step", number(model.step));
+    out.put("duration", number(scene.duration));
+    let options = &model.options;
+    out.put("impact", impact(options.impact));
+    out.put_if(options.solver == SolverChoice::InteriorPoint, "solver", || quoted("interior-point"));
+    if let FrictionCone::Polyhedral(n) = options.friction_cone {
+        out.put("friction_cone", n.to_string());
+    }
+    out.put_if(options.integrator == Integrator::Euler, "integrator", || quoted("euler"));
+    match options.time_of_impact {
+        TimeOfImpact::Event => {}
+        TimeOfImpact::Halving => out.put("time_of_impact", quoted("halving")),
+        TimeOfImpact::Off => out.put("time_of_impact", quoted("off")),
+    }
+    tolerances(&mut out, &model.tolerances);
+    for (i, b) in model.bodies.iter().enumerate() {
+        body(&mut out, scene, i, b);
+    }
+    for joint in &scene.joints {
+        self::joint(&mut out, scene, joint);
+    }
+    let name = |i: usize| model.bodies[i].name.as_str();
+    for pair in &model.pairs {
+        out.heading("[[pair]]");
+        out.put("between", quoted_list(pair.bodies.map(name)));
+        pair.restitution.iter().for_each(|x| out.put("restitution", number(*x)));
+        pair.friction.iter().for_each(|x| out.put("friction", number(*x)));
+        pair.impact.iter().for_each(|x| out.put("impact", impact(*x)));
+        pair.collide.iter().for_each(|x| out.put("collide", x.to_string()));
+    }
+    for force in &model.forces {
+        out.heading("[[force]]");
+        out.put("body", quoted(name(force.body)));
+        out.put("force", numbers(force.force.as_slice()));
+        out.put_if(force.torque != G::Ang::zero(), "torque", || rate::<G>(force.torque));
+        out.put_if(force.at != G::Lin::zero(), "at", || numbers(force.at.as_slice()));
+        out.put_if(force.from != 0.0, "from", || number(force.from));
+        out.put_if(force.until.is_finite(), "until", || number(force.until));
+        out.put_if(force.control, "control", || "true".to_string());
+    }
+    out.0
+}
+
+fn rate<G: SceneSpace>(rate: G::Ang) -> String {
+    if G::ANG == 1 { number(rate[0]) } else { numbers(rate.as_slice()) }
+}
+
+fn rotation<G: SceneSpace>(out: &mut Vec<(&'static str, String)>, rotation: G::Rot) {
+    let mut values = [0.0; 4];
+    G::write_rotation(rotation, &mut values);
+    let coords = G::COORDS - G::DIM;
+    let pair = if coords == 1 { ("angle", number(values[0])) } else { ("rotation", numbers(&values[..coords])) };
+    if rotation != G::identity() || values.iter().any(|x| x.is_sign_negative()) {
+        out.push(pair);
+    }
+}
+
+fn impact(law: ImpactLaw) -> String {
+    let order = |word: &str| format!("{{ law = \"gauss-seidel\", order = \"{word}\" }}");
+    match law {
+        ImpactLaw::Auto => quoted("auto"),
+        ImpactLaw::Reflections => quoted("reflections"),
+        ImpactLaw::Stronge => quoted("stronge"),
+        ImpactLaw::Newton => quoted("newton"),
+        ImpactLaw::GaussSeidel(Order::Lexicographic) => quoted("gauss-seidel"),
+        ImpactLaw::GaussSeidel(Order::Cyclic) => order("cyclic"),
+        ImpactLaw::GaussSeidel(Order::Worst) => order("worst"),
+        ImpactLaw::GaussSeidel(Order::Random(seed)) => format!("{{ law = \"gauss-seidel\", order = \"random\", seed = {seed} }}"),
+    }
+}
+
+fn tolerances(out: &mut Lines, t: &Tolerances) {
+    let d = Tolerances::default();
+    if *t == d {
+        return;
+    }
+    out.heading("[tolerances]");
+    for (key, value, default) in [
+        ("margin", t.margin, d.margin),
+        ("touch", t.touch, d.touch),
+        ("slop", t.slop, d.slop),
+        ("rest_speed", t.rest_speed, d.rest_speed),
+        ("rest_steps", t.rest_steps, d.rest_steps),
+        ("position", t.position, d.position),
+        ("solve", t.solve, d.solve),
+        ("locked", t.locked, d.locked),
+        ("turn", t.turn, d.turn),
+    ] {
+        out.put_if(value != default, key, || number(value));
+    }
+    for (key, value, default) in [
+        ("max_events", t.max_events, d.max_events),
+        ("max_rounds", t.max_rounds, d.max_rounds),
+        ("max_halvings", t.max_halvings, d.max_halvings),
+    ] {
+        out.put_if(value != default, key, || value.to_string());
+    }
+}
+
+fn body<G: SceneSpace>(out: &mut Lines, scene: &SceneOf<G>, index: usize, body: &Body<G>) {
+    let (pose, twist) = (&scene.state.poses[index], &scene.state.twists[index]);
+    out.heading("[[body]]");
+    out.put("name", quoted(&body.name));
+    match body.kind {
+        BodyKind::Dynamic => {}
+        BodyKind::Static => out.put("kind", quoted("static")),
+        BodyKind::Kinematic => out.put("kind", quoted("kinematic")),
+    }
+    let shapes: Vec<String> = body
+        .colliders
+        .iter()
+        .map(|c| {
+            let mut keys = vec![G::shape_text(&c.shape)];
+            if c.local.position.as_slice().iter().any(|x| *x != 0.0 || x.is_sign_negative()) {
+                keys.push(format!("at = {}", numbers(c.local.position.as_slice())));
+            }
+            let mut turn = Vec::new();
+            rotation::<G>(&mut turn, c.local.rotation);
+            keys.extend(turn.into_iter().map(|(key, value)| format!("{key} = {value}")));
+            format!("{{ {} }}", keys.join(", "))
+        })
+        .collect();
+    match shapes.as_slice() {
+        [] => {}
+        [one] => out.put("shape", one),
+        several => out.put("shape", format!("[\n  {},\n]", several.join(",\n  "))),
+    }
+    if body.kind == BodyKind::Dynamic {
+        out.put("mass", number(body.mass));
+        let rows = G::inertia_rows(body.inertia);
+        if rows.iter().any(|x| *x != 0.0) {
+            out.put("inertia", inertia(&rows));
+        }
+    }
+    out.put("position", numbers(pose.position.as_slice()));
+    let mut turn = Vec::new();
+    rotation::<G>(&mut turn, pose.rotation);
+    turn.iter().for_each(|(key, value)| out.put(key, value));
+    let moves = |x: &[f64]| x.iter().any(|x| *x != 0.0 || x.is_sign_negative());
+    out.put_if(moves(twist.lin.as_slice()), "velocity", || numbers(twist.lin.as_slice()));
+    out.put_if(moves(twist.ang.as_slice()), "spin", || rate::<G>(twist.ang));
+    out.put("restitution", number(body.restitution));
+    out.put("friction", number(body.friction));
+    for (key, bits) in [("group", body.group), ("mask", body.mask)] {
+        let names = scene.groups.iter().enumerate().filter(|(i, _)| bits >> i & 1 == 1).map(|(_, name)| name.as_str());
+        out.put_if(bits != u64::MAX, key, || quoted_list(names));
+    }
+    out.put_if(body.damping != 0.0, "damping", || number(body.damping));
+    out.put_if(body.spin_damping != 0.0, "spin_damping", || number(body.spin_damping));
+    let axes = ["x", "y", "z"].into_iter().zip(body.locked.as_slice()).filter(|(_, held)| **held != 0.0).map(|(axis, _)| axis);
+    let locked: Vec<&str> = axes.chain(body.locked_rotation.then_some("rotation")).collect();
+    out.put_if(!locked.is_empty(), "locked", || quoted_list(locked.iter().copied()));
+    out.put("color", format!("\"#{:06x}\"", body.color));
+}
+
+/// A number, three moments, or three rows.
+fn inertia(rows: &[f64]) -> String {
+    match rows {
+        [one] => number(*one),
+        [x, a, b, c, y, d, e, f, z] if [a, b, c, d, e, f].iter().all(|x| **x == 0.0) => numbers(&[*x, *y, *z]),
+        _ => format!("[{}]", rows.chunks(3).map(numbers).collect::<Vec<_>>().join(", ")),
+    }
+}
+
+fn joint<G: SceneSpace>(out: &mut Lines, scene: &SceneOf<G>, joint: &JointSpec<G>) {
+    let name = |b: Option<usize>| b.map_or("world", |b| scene.model.bodies[b].name.as_str());
+    let pair = |[a, b]: [G::Lin; 2]| format!("[{}, {}]", numbers(a.as_slice()), numbers(b.as_slice()));
+    out.heading("[[joint]]");
+    out.put("name", quoted(&joint.name));
+    out.put("kind", quoted(joint.kind.name()));
+    out.put("between", quoted_list(joint.bodies.map(name)));
+    joint.anchor.iter().for_each(|x| out.put("anchor", numbers(x.as_slice())));
+    joint.anchors.iter().for_each(|x| out.put("anchors", pair(*x)));
+    joint.axis.iter().for_each(|x| out.put("axis", numbers(x.as_slice())));
+    joint.axes.iter().for_each(|x| out.put("axes", pair(*x)));
+    joint.length.iter().for_each(|x| out.put("length", number(*x)));
+    joint.rest.iter().for_each(|x| out.put("rest", number(*x)));
+    out.put_if(joint.stiffness != 0.0, "stiffness", || number(joint.stiffness));
+    out.put_if(joint.damping != 0.0, "damping", || number(joint.damping));
+    joint.limits.iter().for_each(|x| out.put("limits", numbers(x)));
+    joint.motor.iter().for_each(|m| out.put("motor", motor(m)));
+    out.put_if(joint.friction != 0.0, "friction", || number(joint.friction));
+    out.put_if(joint.collide, "collide", || "true".to_string());
+}
+
+fn motor(motor: &Motor) -> String {
+    let max = motor.max();
+    let max = if max.is_finite() { format!(", max = {}", number(max)) } else { String::new() };
+    match motor {
+        Motor::Velocity { velocity, .. } => format!("{{ velocity = {}{max} }}", number(*velocity)),
+        Motor::Position { position, stiffness, damping, .. } => {
+            format!("{{ position = {}, stiffness = {}, damping = {}{max} }}", number(*position), number(*stiffness), number(*damping))
+        }
+        Motor::Control { .. } => format!("{{ control = true{max} }}"),
+    }
+}

@@ -1,0 +1,111 @@
+//! Leaving the integration early: along a ray that has been reached (6.14), and down a converging one to u_t = 0 (6.15).
+
+use super::approach;
+use super::dormand_prince::State;
+use super::planar::STILL;
+use super::sliding::{ACROSS, ALONG, COS, IMPULSE, LOG, NORMAL, SIN, WORK, turned};
+use super::spatial::{Path, Stretch};
+
+/// The closing along a ray is tried when the rate of turn is below this fraction of the tangential mobility: a cheap first test.
+const CLOSING_TURN: f64 = 1e-2;
+
+/// Angle to an attracting ray [rad] below which the ray's own direction is taken.
+const CLOSING_ANGLE: f64 = 1e-3;
+
+/// Share of the tolerance that a closing may spend.
+const CLOSING_SHARE: f64 = 0.05;
+
+/// Angle to a converging ray [rad] below which the series of the approach is first tried; it halves whenever the series is too short.
+pub(super) const APPROACH_ANGLE: f64 = 0.4;
+
+impl Path {
+    /// Closes the collision along a ray once what that neglects is within the tolerance, (6.14), or along the present direction when
+    /// forced.
+    pub fn close(&mut self, y: &State, forced: bool) -> Option<Stretch> {
+        let sliding = self.sliding;
+        let (mut cos, mut sin) = (y[COS], y[SIN]);
+        let (f, mut g, mut k) = sliding.coefficients(cos, sin);
+        if !forced && f.abs() > CLOSING_TURN * (sliding.n[0] + sliding.n[2]) {
+            return None;
+        }
+        let mut r = y[LOG].exp();
+        let (slope, growth_slope) = sliding.slopes(cos, sin, f, g);
+        let angle = f / slope;
+        let attracted = slope < 0.0 && angle.abs() < CLOSING_ANGLE;
+        let mut fall = 0.0;
+        if attracted {
+            // The path falls onto the ray; the speed takes what the fall collects, the rest is neglected.
+            fall = angle.abs() * r / (g.min(0.0) - slope).abs() / self.scale[0] + angle * angle;
+            (cos, sin) = turned(cos, sin, -angle);
+            r *= 1.0 - growth_slope * angle / slope;
+            (_, g, k) = sliding.coefficients(cos, sin);
+        }
+        let limit = if g < 0.0 { -r / g } else { f64::INFINITY };
+        if limit.is_infinite() && k <= 0.0 {
+            return None;
+        }
+        let mut progress = self.with_work(y);
+        let (spent, ended) = progress.advance(k, limit);
+        if !forced {
+            let neglected = if attracted {
+                fall
+            } else if f == 0.0 {
+                0.0
+            } else if ended {
+                // The turn obeys d' = slope d + f to first order, over the stretch s, the integral of dp/r.
+                let s = if g.abs() * spent > STILL * r { (g * spent / r).ln_1p() / g } else { spent / r };
+                let turn = if (slope * s).abs() > STILL { f * (slope * s).exp_m1() / slope } else { f * s };
+                turn.abs() * (spent / self.scale[0]).max(r + g * spent)
+            } else if slope < -g {
+                f.abs() * r / (g * (g + slope)) / self.scale[0]
+            } else {
+                f64::INFINITY
+            };
+            // Written so that a NaN does not pass.
+            let within = neglected <= CLOSING_SHARE * self.tolerance;
+            if !within {
+                return None;
+            }
+        }
+        self.progress = progress;
+        self.impulse = [-self.friction * (y[ALONG] + cos * spent), -self.friction * (y[ACROSS] + sin * spent), y[IMPULSE] + spent];
+        Some(if ended { Stretch::Ended } else { Stretch::Stopped })
+    }
+
+    /// Sums the rest of the way to zero beside a converging ray, where it lies within the present phase, (6.15).
+    pub fn approach(&mut self, y: &State) -> Option<Stretch> {
+        let (cos, sin) = (y[COS], y[SIN]);
+        let (f, g, k) = self.sliding.coefficients(cos, sin);
+        let (slope, _) = self.sliding.slopes(cos, sin, f, g);
+        let near = slope < 0.0 && g < 0.0 && f.abs() < -self.approach_angle * slope;
+        if !near || self.progress.phases < self.approach_phase {
+            return None;
+        }
+        let r = y[LOG].exp();
+        let rest = approach::remainder(&self.sliding, cos, sin)?;
+        let within = rest.truncation * r <= CLOSING_SHARE * self.tolerance * self.scale[0];
+        if !within {
+            self.approach_angle *= 0.5;
+            return None;
+        }
+        let mut end = *y;
+        end[ALONG] += r * rest.along[0];
+        end[ACROSS] += r * rest.along[1];
+        end[IMPULSE] += r * rest.impulse;
+        end[NORMAL] += r * rest.normal;
+        end[WORK] += r * (end[NORMAL] * rest.impulse - r * rest.moment);
+        // With k of one sign u_n is monotone, and its ends tell whether a phase ends on the way.
+        let monotone = k * rest.mobility > 0.0;
+        let same_phase = if self.progress.restituting {
+            end[NORMAL] >= 0.0 && end[WORK] < self.progress.owed()
+        } else {
+            end[NORMAL] <= 0.0
+        };
+        if !monotone || !same_phase {
+            self.approach_phase = self.progress.phases + 1;
+            return None;
+        }
+        self.keep(&end);
+        Some(Stretch::Stopped)
+    }
+}

@@ -1,0 +1,215 @@
+//! The chain of methods that solves the contact problem of one island.
+//!
+//! Cheapest first: no impulse at all, the modes of the last step, modes found by a few sweeps; then the methods that need no guess; at
+//! last long sweeps. Whatever a method finds is polished by the linear solve of its modes, and judged by the one residual (4.8).
+
+use crate::dense::multiply_add;
+use crate::interior_point::InteriorPoint;
+use crate::lemke::Lemke;
+use crate::linear_complementarity::ComplementarityForm;
+use crate::modes::ActiveSet;
+use crate::newton::{Path, SmoothedNewton};
+use crate::problem::{Block, Problem};
+use crate::status::{Method, Outcome, RESIDUAL_AIM, RESIDUAL_WANTED, natural_residual};
+use crate::sweep::sweep;
+
+/// Rounds of mode correction from a warm start: more are rarely better than a fresh guess.
+const WARM_ROUNDS: usize = 12;
+/// Rounds of mode correction from a guess made by sweeps.
+const COLD_ROUNDS: usize = 30;
+/// Sweeps before each guess, in turn: short ones find the modes of most problems, long ones the rest.
+const SWEEPS: [usize; 6] = [8, 32, 128, 512, 2048, 8192];
+
+/// Paths followed in turn: the first reaches its end in all but a few percent of hard problems, the others where it does not.
+const PATHS: [Path; 4] = [
+    Path { factor: 0.2, rounding: 10.0, softness: 0.05, end: 1e-8 },
+    Path { factor: 0.5, rounding: 0.1, softness: 0.05, end: 1e-8 },
+    Path { factor: 0.6, rounding: 100.0, softness: 0.01, end: 1e-8 },
+    Path { factor: 0.6, rounding: 1.0, softness: 1.0, end: 1e-8 },
+];
+/// Edges of the pyramids tried after each path; 0 for none.
+const PATH_EDGES: [usize; 4] = [0, 8, 0, 16];
+/// Edges of the pyramid that stands in for a round cone when only its modes are wanted.
+const EDGES: usize = 8;
+
+/// Solves [`Problem`]s one after another; keeps its scratch, so that it allocates nothing once it has met the largest of them.
+#[derive(Clone, Debug, Default)]
+pub struct ContactSolver {
+    active: ActiveSet,
+    form: ComplementarityForm,
+    interior_point: InteriorPoint,
+    lemke: Lemke,
+    newton: SmoothedNewton,
+    solution: Vec<f64>,
+    trial: Vec<f64>,
+    velocity: Vec<f64>,
+    best: Vec<f64>,
+    best_residual: f64,
+    best_method: Option<Method>,
+    iterations: usize,
+    solves: [u64; Method::COUNT],
+}
+
+impl ContactSolver {
+    /// A solver that has not seen a problem yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Number of problems each [`Method`] has answered since the solver was made, indexed by `method as usize`.
+    pub fn solves(&self) -> [u64; Method::COUNT] {
+        self.solves
+    }
+
+    /// Solves `problem` into `impulses` (length n); on failure they hold the best found, or zero.
+    ///
+    /// `warm` holds the impulses of a similar problem, matched row by row: they are used to guess which contacts are open, stick or slide.
+    pub fn solve(&mut self, problem: &Problem, warm: Option<&[f64]>, impulses: &mut [f64]) -> Outcome {
+        impulses.fill(0.0);
+        let n = problem.rows();
+        if problem.check().is_err() || impulses.len() != n {
+            return Outcome::failed(0, Method::Trivial);
+        }
+        if no_impulse_needed(problem) {
+            self.solves[Method::Trivial as usize] += 1;
+            return Outcome::judge(0.0, RESIDUAL_WANTED, 0, Method::Trivial);
+        }
+        self.best.clear();
+        self.best.resize(n, 0.0);
+        self.best_residual = f64::INFINITY;
+        self.best_method = None;
+        self.iterations = 0;
+        self.velocity.resize(n, 0.0);
+        self.run(problem, warm);
+        impulses.copy_from_slice(&self.best);
+        let method = self.best_method.unwrap_or(Method::Sweep);
+        self.solves[method as usize] += 1;
+        Outcome::judge(self.best_residual, RESIDUAL_WANTED, self.iterations, method)
+    }
+
+    /// Tries one method after another until the residual aimed at is reached.
+    fn run(&mut self, problem: &Problem, warm: Option<&[f64]>) {
+        self.trial.clear();
+        self.trial.resize(problem.rows(), 0.0);
+        if let Some(warm) = warm
+            && warm.len() == problem.rows()
+            && warm.iter().all(|l| l.is_finite())
+        {
+            self.trial.copy_from_slice(warm);
+            if self.polish(problem, WARM_ROUNDS, Method::Modes) {
+                return;
+            }
+        }
+        let (first, later) = (SWEEPS[0], &SWEEPS[1..]);
+        if self.sweep_and_polish(problem, first, Method::Modes) {
+            return;
+        }
+        if problem.is_polyhedral() {
+            if self.complementarity(problem, EDGES) || PATHS.iter().any(|&path| problem.is_planar() && self.follow(problem, path)) {
+                return;
+            }
+        } else {
+            for (&path, edges) in PATHS.iter().zip(PATH_EDGES) {
+                if self.follow(problem, path) || (edges > 0 && self.complementarity(problem, edges)) {
+                    return;
+                }
+            }
+        }
+        for &count in later {
+            if self.sweep_and_polish(problem, count, Method::Sweep) || self.best_residual <= RESIDUAL_WANTED {
+                return;
+            }
+        }
+    }
+
+    /// Sweeps from the trial impulses, then polishes; true when the residual aimed at is reached.
+    fn sweep_and_polish(&mut self, problem: &Problem, count: usize, method: Method) -> bool {
+        for _ in 0..count {
+            sweep(problem, &mut self.trial);
+        }
+        self.iterations += count;
+        self.offer(problem, method);
+        self.polish(problem, COLD_ROUNDS, method)
+    }
+
+    /// Follows a path of smoothed problems, then polishes; true when the residual aimed at is reached.
+    fn follow(&mut self, problem: &Problem, path: Path) -> bool {
+        self.newton.start(problem);
+        let (used, _) = self.newton.follow(problem, path);
+        self.iterations += used;
+        self.newton.impulses(problem, &mut self.trial);
+        self.offer(problem, Method::Newton);
+        self.polish(problem, COLD_ROUNDS, Method::Newton)
+    }
+
+    /// The methods for linear complementarity problems, which need no guess; true when the residual aimed at is reached.
+    fn complementarity(&mut self, problem: &Problem, edges: usize) -> bool {
+        self.form.build(problem, edges);
+        self.solution.resize(self.form.problem.offset.len(), 0.0);
+        for method in [Method::InteriorPoint, Method::Lemke] {
+            let lcp = &self.form.problem;
+            let outcome = match method {
+                Method::Lemke => self.lemke.solve(&lcp.matrix, &lcp.offset, &mut self.solution),
+                _ => self.interior_point.solve(&lcp.matrix, &lcp.offset, &mut self.solution),
+            };
+            self.iterations += outcome.iterations;
+            self.form.impulses(problem, &self.solution, &mut self.trial);
+            self.offer(problem, method);
+            if self.polish(problem, COLD_ROUNDS, method) {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Guesses modes from the trial impulses and corrects them; true when the residual aimed at is reached.
+    fn polish(&mut self, problem: &Problem, rounds: usize, method: Method) -> bool {
+        self.active.guess(problem, &self.trial);
+        let (residual, used) = self.active.iterate(problem, rounds);
+        self.iterations += used;
+        if residual < self.best_residual {
+            self.best_residual = residual;
+            self.best.copy_from_slice(self.active.best());
+            self.best_method = Some(method);
+        }
+        self.best_residual <= RESIDUAL_AIM
+    }
+
+    /// Keeps the trial impulses if they are the best so far.
+    fn offer(&mut self, problem: &Problem, method: Method) {
+        multiply_add(problem.matrix, &self.trial, problem.free, &mut self.velocity);
+        let residual = natural_residual(problem, &self.trial, &self.velocity);
+        if residual < self.best_residual {
+            self.best_residual = residual;
+            self.best.copy_from_slice(&self.trial);
+            self.best_method = Some(method);
+        }
+    }
+}
+
+/// Whether zero impulses obey the law of every block.
+fn no_impulse_needed(problem: &Problem) -> bool {
+    let mut row = 0;
+    for block in problem.blocks {
+        let fits = match *block {
+            Block::Contact { .. } | Block::Unilateral => problem.free[row] >= 0.0,
+            Block::Bounded { lower, upper } => {
+                let u = problem.free[row];
+                (lower <= 0.0 && 0.0 <= upper) && (u == 0.0 || (lower == 0.0 && u > 0.0) || (upper == 0.0 && u < 0.0) || lower == upper)
+            }
+        };
+        if !fits {
+            return false;
+        }
+        row += block.rows(problem.tangents);
+    }
+    true
+}
+
+#[cfg(test)]
+#[path = "contact_solver/samples.rs"]
+pub(crate) mod samples;
+
+#[cfg(test)]
+#[path = "contact_solver/tests.rs"]
+mod tests;

@@ -1,0 +1,95 @@
+//! Nonnegative least squares over a set of contacts: the set is cut into connected groups, each solved by the method of its size.
+
+use super::Gram;
+use crate::nnls::GramNnls;
+
+/// Solves min ½ λ·Â λ + b·λ over λ ≥ 0 on subsets of the contacts.
+#[derive(Clone, Debug, Default)]
+pub struct ConeSolver {
+    dense: GramNnls,
+    place: Vec<usize>,
+    group: Vec<usize>,
+    gram: Vec<f64>,
+    linear: Vec<f64>,
+    impulses: Vec<f64>,
+}
+
+/// Marks a contact that is not in the set.
+const OUTSIDE: usize = usize::MAX;
+/// Marks a contact of the set that no group holds yet.
+const WAITING: usize = usize::MAX - 1;
+
+impl ConeSolver {
+    /// Prepares for problems of m contacts.
+    pub fn begin(&mut self, m: usize) {
+        self.place.clear();
+        self.place.resize(m, OUTSIDE);
+    }
+
+    /// Minimises over the contacts of `set` (ascending, all taking part); writes `impulses` at those contacts only.
+    ///
+    /// `shift` is added to the diagonal: 0, or a small number that selects among equal minimisers the one of least norm.
+    pub fn solve(&mut self, gram: &Gram, set: &[usize], linear: &[f64], shift: f64, impulses: &mut [f64]) {
+        for &i in set {
+            self.place[i] = WAITING;
+        }
+        for &root in set {
+            if self.place[root] != WAITING {
+                continue;
+            }
+            self.collect_group(gram, root);
+            self.solve_group(gram, linear, shift, impulses);
+        }
+        for &i in set {
+            self.place[i] = OUTSIDE;
+        }
+    }
+
+    /// The contacts of the set connected to `root`, numbered in ascending order.
+    fn collect_group(&mut self, gram: &Gram, root: usize) {
+        self.group.clear();
+        self.group.push(root);
+        self.place[root] = 0;
+        let mut next = 0;
+        while next < self.group.len() {
+            for &j in gram.row(self.group[next]).0 {
+                if self.place[j] == WAITING {
+                    self.place[j] = 0;
+                    self.group.push(j);
+                }
+            }
+            next += 1;
+        }
+        self.group.sort_unstable();
+        for (k, &i) in self.group.iter().enumerate() {
+            self.place[i] = k;
+        }
+    }
+
+    fn solve_group(&mut self, gram: &Gram, linear: &[f64], shift: f64, impulses: &mut [f64]) {
+        let n = self.group.len();
+        if n == 1 {
+            impulses[self.group[0]] = (-linear[self.group[0]]).max(0.0) / (1.0 + shift);
+            return;
+        }
+        self.gram.clear();
+        self.gram.resize(n * n, 0.0);
+        for (k, &i) in self.group.iter().enumerate() {
+            let (columns, values) = gram.row(i);
+            for (&j, &a) in columns.iter().zip(values) {
+                let place = self.place[j];
+                if place < n && self.group[place] == j {
+                    self.gram[k * n + place] = if place == k { a + shift } else { a };
+                }
+            }
+        }
+        self.linear.clear();
+        self.linear.extend(self.group.iter().map(|&i| linear[i]));
+        self.impulses.clear();
+        self.impulses.resize(n, 0.0);
+        let _ = self.dense.solve(&self.gram, &self.linear, &[], &mut self.impulses);
+        for (k, &i) in self.group.iter().enumerate() {
+            impulses[i] = self.impulses[k];
+        }
+    }
+}

@@ -1,0 +1,463 @@
+//! Nonnegative least squares by an active set (Lawson and Hanson), in Gram form and in column form.
+//!
+//! Gram form: minimise ½ x·A x + b·x over x ≥ 0 for a positive semidefinite A (theory (5.8)). Column form: minimise ‖B x - y‖ over
+//! x ≥ 0 with the columns of B given, which resolves distances down to rounding where the Gram matrix would only see their squares.
+//! The passive set P (the columns with x > 0) stays linearly independent, so that the solution can be differentiated.
+
+/// Squared sine of the angle to the span of the passive columns below which a column counts as dependent (Gram form). Above the
+/// rounding of a Cholesky factor of a few hundred columns; columns this close can only differ by 3e-7 of their length.
+pub const GRAM_DEPENDENT: f64 = 1e-13;
+
+/// Sine of the angle to the span of the passive columns below which a column counts as dependent (column form).
+pub const COLUMN_DEPENDENT: f64 = 1e-13;
+
+/// Gradient, relative to the largest entry of b (scaled by the diagonal), below which a variable stays at zero.
+pub const STATIONARY: f64 = 1e-13;
+
+/// Descent b_j·(y - B x), relative to y, below which a column stays at zero (column form): a few roundings of the residual.
+pub const COLUMN_STATIONARY: f64 = 1e-15;
+
+/// Cap on the changes of the passive set, per squared number of variables (and at least this many).
+const CHANGES: usize = 3;
+const MIN_CHANGES: usize = 30;
+
+/// How a solve ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NnlsStatus {
+    /// Optimal to rounding.
+    Solved,
+    /// The cap on changes was reached; the point returned is feasible and better than zero.
+    Capped,
+}
+
+/// Outcome of a solve.
+#[must_use]
+#[derive(Clone, Copy, Debug)]
+pub struct NnlsReport {
+    /// How it ended.
+    pub status: NnlsStatus,
+    /// Changes of the passive set.
+    pub changes: usize,
+    /// Largest remaining descent -(A x + b)_j over variables at zero, 0 at an optimum.
+    pub residual: f64,
+}
+
+/// Gram-form solver with its scratch; reuse it and nothing is allocated once it has seen the largest problem.
+#[derive(Clone, Debug, Default)]
+pub struct GramNnls {
+    passive: Vec<usize>,
+    is_passive: Vec<bool>,
+    banned: Vec<bool>,
+    factor: Vec<f64>,
+    forward: Vec<f64>,
+    trial: Vec<f64>,
+    stride: usize,
+}
+
+impl GramNnls {
+    /// The passive set of the last solve, in order of entry: linearly independent, x > 0.
+    pub fn passive(&self) -> &[usize] {
+        &self.passive
+    }
+
+    /// Minimises ½ x·A x + b·x over x ≥ 0; `gram` is A by rows (n × n, symmetric), `linear` is b (n), the result is `x` (n).
+    ///
+    /// `start` proposes a passive set; dependent and negative members are dropped from it.
+    pub fn solve(&mut self, gram: &[f64], linear: &[f64], start: &[usize], x: &mut [f64]) -> NnlsReport {
+        let n = linear.len();
+        self.reset(n);
+        x.fill(0.0);
+        let scale = (0..n).fold(0.0f64, |s, i| s.max(linear[i].abs() / gram[i * n + i].max(f64::MIN_POSITIVE).sqrt()));
+        let tolerance = |i: usize| STATIONARY * scale * gram[i * n + i].max(0.0).sqrt();
+        let cap = (CHANGES * n * n).max(MIN_CHANGES);
+        let mut changes = self.warm_start(gram, linear, start, x);
+        let mut objective = self.objective(linear, x);
+
+        loop {
+            // The variable at zero with the steepest descent enters; the least index among equals.
+            let mut best = None;
+            let mut steepest = 0.0;
+            for j in 0..n {
+                if self.is_passive[j] || self.banned[j] {
+                    continue;
+                }
+                let mut descent = -linear[j];
+                for &k in &self.passive {
+                    descent -= gram[j * n + k] * x[k];
+                }
+                if descent > tolerance(j) && descent > steepest {
+                    steepest = descent;
+                    best = Some(j);
+                }
+            }
+            let Some(j) = best else { return NnlsReport { status: NnlsStatus::Solved, changes, residual: steepest } };
+            if changes >= cap {
+                return NnlsReport { status: NnlsStatus::Capped, changes, residual: steepest };
+            }
+            changes += 1;
+            if !self.append(gram, linear, j) {
+                self.banned[j] = true;
+                continue;
+            }
+            self.solve_trial();
+            if self.trial[self.passive.len() - 1] <= 0.0 {
+                // Rounding alone made the gradient look like descent.
+                self.remove(self.passive.len() - 1);
+                self.banned[j] = true;
+                continue;
+            }
+
+            // Walk towards the unconstrained minimum of the passive set; whoever reaches zero leaves.
+            while let Some((first, limit)) = first_to_vanish(&self.passive, &self.trial, x) {
+                for (k, &p) in self.passive.iter().enumerate() {
+                    x[p] += limit * (self.trial[k] - x[p]);
+                }
+                x[self.passive[first]] = 0.0;
+                for k in (0..self.passive.len()).rev() {
+                    if x[self.passive[k]] <= 0.0 {
+                        x[self.passive[k]] = 0.0;
+                        self.remove(k);
+                        changes += 1;
+                    }
+                }
+                self.solve_trial();
+            }
+            for (k, &p) in self.passive.iter().enumerate() {
+                x[p] = self.trial[k];
+            }
+
+            // Each round must lower the objective; one that does not is undone by never choosing its variable again.
+            let now = self.objective(linear, x);
+            if now < objective {
+                objective = now;
+                self.banned.fill(false);
+            } else {
+                self.banned[j] = true;
+            }
+        }
+    }
+
+    fn reset(&mut self, n: usize) {
+        self.passive.clear();
+        self.forward.clear();
+        self.trial.clear();
+        self.is_passive.clear();
+        self.is_passive.resize(n, false);
+        self.banned.clear();
+        self.banned.resize(n, false);
+        self.stride = n;
+        if self.factor.len() < n * n {
+            self.factor.resize(n * n, 0.0);
+        }
+    }
+
+    /// Takes the independent members of `start`, then drops whoever would be negative until the rest is positive.
+    fn warm_start(&mut self, gram: &[f64], linear: &[f64], start: &[usize], x: &mut [f64]) -> usize {
+        for &j in start {
+            if j < linear.len() && !self.is_passive[j] {
+                self.append(gram, linear, j);
+            }
+        }
+        let mut changes = 0;
+        loop {
+            self.solve_trial();
+            let before = self.passive.len();
+            for k in (0..before).rev() {
+                if self.trial[k] <= 0.0 {
+                    self.remove(k);
+                    changes += 1;
+                }
+            }
+            if self.passive.len() == before {
+                break;
+            }
+        }
+        for (k, &p) in self.passive.iter().enumerate() {
+            x[p] = self.trial[k];
+        }
+        changes
+    }
+
+    /// On the passive set A x = -b, so the objective is half of b·x.
+    fn objective(&self, linear: &[f64], x: &[f64]) -> f64 {
+        self.passive.iter().map(|&p| linear[p] * x[p]).sum::<f64>() / 2.0
+    }
+
+    /// Adds variable j to the factor L of A_PP; false if its column depends on the others.
+    fn append(&mut self, gram: &[f64], linear: &[f64], j: usize) -> bool {
+        let (n, k) = (self.stride, self.passive.len());
+        let mut pivot = gram[j * n + j];
+        let limit = GRAM_DEPENDENT * pivot;
+        let mut target = -linear[j];
+        for r in 0..k {
+            let mut entry = gram[j * n + self.passive[r]];
+            for c in 0..r {
+                entry -= self.factor[r * n + c] * self.factor[k * n + c];
+            }
+            entry /= self.factor[r * n + r];
+            self.factor[k * n + r] = entry;
+            pivot -= entry * entry;
+            target -= entry * self.forward[r];
+        }
+        if pivot.is_nan() || pivot <= limit {
+            return false;
+        }
+        let pivot = pivot.sqrt();
+        self.factor[k * n + k] = pivot;
+        self.forward.push(target / pivot);
+        self.passive.push(j);
+        self.is_passive[j] = true;
+        true
+    }
+
+    /// Removes passive entry k: the rows below lose a column, and rotations restore the triangle and the forward solution.
+    fn remove(&mut self, k: usize) {
+        let n = self.stride;
+        let last = self.passive.len() - 1;
+        self.is_passive[self.passive[k]] = false;
+        self.passive.remove(k);
+        for r in k..last {
+            // Row r takes over row r + 1, which reaches one column too far; a rotation of columns r and r + 1 clears that entry.
+            let row = (r + 1) * n;
+            self.factor.copy_within(row..row + r + 2, r * n);
+            let (a, b) = (self.factor[r * n + r], self.factor[r * n + r + 1]);
+            let length = a.hypot(b);
+            let (c, s) = (a / length, b / length);
+            self.factor[r * n + r] = length;
+            for below in r + 2..=last {
+                let (p, q) = (self.factor[below * n + r], self.factor[below * n + r + 1]);
+                self.factor[below * n + r] = c * p + s * q;
+                self.factor[below * n + r + 1] = c * q - s * p;
+            }
+            let (p, q) = (self.forward[r], self.forward[r + 1]);
+            self.forward[r] = c * p + s * q;
+            self.forward[r + 1] = c * q - s * p;
+        }
+        self.forward.pop();
+    }
+
+    /// Unconstrained minimum on the passive set: Lᵀ s = forward.
+    fn solve_trial(&mut self) {
+        let (n, k) = (self.stride, self.passive.len());
+        self.trial.clear();
+        self.trial.extend_from_slice(&self.forward);
+        for r in (0..k).rev() {
+            let value = self.trial[r] / self.factor[r * n + r];
+            self.trial[r] = value;
+            for c in 0..r {
+                self.trial[c] -= self.factor[r * n + c] * value;
+            }
+        }
+    }
+}
+
+/// Column-form solver with its scratch.
+#[derive(Clone, Debug, Default)]
+pub struct ColumnNnls {
+    passive: Vec<usize>,
+    is_passive: Vec<bool>,
+    banned: Vec<bool>,
+    orthonormal: Vec<f64>,
+    triangle: Vec<f64>,
+    trial: Vec<f64>,
+    residual: Vec<f64>,
+    stride: usize,
+}
+
+impl ColumnNnls {
+    /// The passive set of the last solve, in order of entry: linearly independent, x > 0.
+    pub fn passive(&self) -> &[usize] {
+        &self.passive
+    }
+
+    /// Residual y - B x of the last solve (d).
+    pub fn residual(&self) -> &[f64] {
+        &self.residual
+    }
+
+    /// Minimises ‖B x - y‖ over x ≥ 0. Column j of B is `columns[j d .. (j + 1) d]`, of length about 1; `target` is y (d).
+    ///
+    /// `stop(residual, steepest)` may end the search early: `steepest` is the largest b_j·(y - B x) over the columns at zero.
+    pub fn solve(&mut self, columns: &[f64], target: &[f64], x: &mut [f64], mut stop: impl FnMut(&[f64], f64) -> bool) -> NnlsReport {
+        let (n, d) = (x.len(), target.len());
+        x.fill(0.0);
+        self.passive.clear();
+        self.is_passive.clear();
+        self.is_passive.resize(n, false);
+        self.banned.clear();
+        self.banned.resize(n, false);
+        self.stride = d.min(n);
+        self.orthonormal.resize(self.stride * d, 0.0);
+        self.triangle.resize(self.stride * self.stride, 0.0);
+        let scale = target.iter().fold(0.0f64, |s, y| s.max(y.abs()));
+        let cap = (CHANGES * n * n).max(MIN_CHANGES);
+        let mut changes = 0;
+        self.measure(columns, target, x);
+        let mut objective = square(&self.residual);
+        loop {
+            let mut best = None;
+            let mut entering = COLUMN_STATIONARY * scale;
+            let mut steepest: f64 = 0.0;
+            for j in 0..n {
+                if self.is_passive[j] {
+                    continue;
+                }
+                let descent = dot(&columns[j * d..(j + 1) * d], &self.residual);
+                steepest = descent.max(steepest);
+                if descent > entering && !self.banned[j] {
+                    entering = descent;
+                    best = Some(j);
+                }
+            }
+            if stop(&self.residual, steepest) {
+                return NnlsReport { status: NnlsStatus::Solved, changes, residual: steepest };
+            }
+            let Some(j) = best else { return NnlsReport { status: NnlsStatus::Solved, changes, residual: steepest } };
+            if changes >= cap {
+                return NnlsReport { status: NnlsStatus::Capped, changes, residual: steepest };
+            }
+            changes += 1;
+            if !self.append(columns, d, j) {
+                self.banned[j] = true;
+                continue;
+            }
+            self.solve_trial(target);
+            if self.trial[self.passive.len() - 1] <= 0.0 {
+                self.remove(columns, d, self.passive.len() - 1);
+                self.banned[j] = true;
+                continue;
+            }
+            while let Some((first, limit)) = first_to_vanish(&self.passive, &self.trial, x) {
+                for (k, &p) in self.passive.iter().enumerate() {
+                    x[p] += limit * (self.trial[k] - x[p]);
+                }
+                x[self.passive[first]] = 0.0;
+                for k in (0..self.passive.len()).rev() {
+                    if x[self.passive[k]] <= 0.0 {
+                        x[self.passive[k]] = 0.0;
+                        self.remove(columns, d, k);
+                        changes += 1;
+                    }
+                }
+                self.solve_trial(target);
+            }
+            for (k, &p) in self.passive.iter().enumerate() {
+                x[p] = self.trial[k];
+            }
+            self.measure(columns, target, x);
+            let now = square(&self.residual);
+            if now < objective {
+                objective = now;
+                self.banned.fill(false);
+            } else {
+                self.banned[j] = true;
+            }
+        }
+    }
+
+    fn measure(&mut self, columns: &[f64], target: &[f64], x: &[f64]) {
+        let d = target.len();
+        self.residual.clear();
+        self.residual.extend_from_slice(target);
+        for &p in &self.passive {
+            for (r, b) in self.residual.iter_mut().zip(&columns[p * d..(p + 1) * d]) {
+                *r -= b * x[p];
+            }
+        }
+    }
+
+    /// Adds column j to the orthogonal factor by Gram-Schmidt, twice, so that it is orthogonal to rounding; false if dependent.
+    fn append(&mut self, columns: &[f64], d: usize, j: usize) -> bool {
+        let k = self.passive.len();
+        if k >= self.stride {
+            return false;
+        }
+        let column = &columns[j * d..(j + 1) * d];
+        let limit = COLUMN_DEPENDENT * square(column).sqrt();
+        let (done, rest) = self.orthonormal.split_at_mut(k * d);
+        let fresh = &mut rest[..d];
+        fresh.copy_from_slice(column);
+        for r in 0..k {
+            self.triangle[r * self.stride + k] = 0.0;
+        }
+        for _ in 0..2 {
+            for r in 0..k {
+                let q = &done[r * d..(r + 1) * d];
+                let overlap = dot(q, fresh);
+                self.triangle[r * self.stride + k] += overlap;
+                for (f, q) in fresh.iter_mut().zip(q) {
+                    *f -= overlap * q;
+                }
+            }
+        }
+        let length = square(fresh).sqrt();
+        if length.is_nan() || length <= limit {
+            return false;
+        }
+        fresh.iter_mut().for_each(|f| *f /= length);
+        self.triangle[k * self.stride + k] = length;
+        self.passive.push(j);
+        self.is_passive[j] = true;
+        true
+    }
+
+    /// Removes passive entry k; the later columns are orthogonalised anew.
+    fn remove(&mut self, columns: &[f64], d: usize, k: usize) {
+        self.is_passive[self.passive[k]] = false;
+        for at in k + 1..self.passive.len() {
+            self.passive[at - 1] = self.passive[at];
+        }
+        self.passive.pop();
+        let mut at = k;
+        while at < self.passive.len() {
+            // `append` writes at the end of the list: shorten it, append, and put the tail back by one place.
+            let j = self.passive[at];
+            let tail = self.passive.len();
+            let kept = self.passive.split_off(at);
+            let independent = self.append(columns, d, j);
+            self.passive.extend_from_slice(&kept[1..]);
+            debug_assert!(!independent || self.passive.len() == tail);
+            if independent {
+                at += 1;
+            } else {
+                self.is_passive[j] = false;
+            }
+        }
+    }
+
+    /// Least squares on the passive set: R s = Qᵀ y.
+    fn solve_trial(&mut self, target: &[f64]) {
+        let (d, k) = (target.len(), self.passive.len());
+        self.trial.clear();
+        self.trial.extend((0..k).map(|r| dot(&self.orthonormal[r * d..(r + 1) * d], target)));
+        for r in (0..k).rev() {
+            for c in r + 1..k {
+                self.trial[r] -= self.triangle[r * self.stride + c] * self.trial[c];
+            }
+            self.trial[r] /= self.triangle[r * self.stride + r];
+        }
+    }
+}
+
+fn dot(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
+}
+
+fn square(a: &[f64]) -> f64 {
+    dot(a, a)
+}
+
+/// The passive entry that first reaches zero on the way to the trial point, and the fraction of the way; none if none does.
+fn first_to_vanish(passive: &[usize], trial: &[f64], x: &[f64]) -> Option<(usize, f64)> {
+    let mut first: Option<(usize, f64)> = None;
+    for (k, &p) in passive.iter().enumerate() {
+        if trial[k] <= 0.0 {
+            let gap = x[p] - trial[k];
+            let fraction = if gap > 0.0 { x[p] / gap } else { 0.0 };
+            if first.is_none_or(|(_, least)| fraction < least) {
+                first = Some((k, fraction));
+            }
+        }
+    }
+    first
+}

@@ -1,0 +1,180 @@
+//! How a solve ended, by which method, and with what residual.
+
+use crate::problem::{Block, Cone, Problem};
+
+/// Relative residual (4.8) every solve aims at.
+pub const RESIDUAL_AIM: f64 = 1e-12;
+/// Relative residual (4.8) a solve must reach to count as solved; above it the status is [`Status::Inaccurate`].
+pub const RESIDUAL_WANTED: f64 = 1e-10;
+/// Relative residual (4.8) above which the impulses are not worth applying and the status is [`Status::Failed`].
+pub const RESIDUAL_FAILED: f64 = 1e-3;
+/// Speed added to max|u| when a residual is made relative [m/s]: a problem whose free velocities are all slower than this is judged
+/// absolutely, since its u is itself the rounding of faster motions.
+pub const SPEED_FLOOR: f64 = 1e-6;
+
+/// How a solve ended.
+#[must_use]
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Status {
+    /// The residual is within [`RESIDUAL_WANTED`] (or the tolerance given).
+    Solved,
+    /// The best iterate found misses the wanted residual; the caller decides whether it serves.
+    Inaccurate {
+        /// Relative residual reached.
+        residual: f64,
+        /// Relative residual wanted.
+        wanted: f64,
+    },
+    /// No usable solution: the problem is not valid, not finite, or has no solution.
+    Failed,
+}
+
+/// The method that produced a solution.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Method {
+    /// The free velocity already obeys every law: no impulse.
+    Trivial,
+    /// Modes guessed from the last impulses and corrected.
+    Modes,
+    /// Predictor-corrector interior point.
+    InteriorPoint,
+    /// Complementary pivoting.
+    Lemke,
+    /// Newton iteration on the round cones.
+    Newton,
+    /// Block Gauss-Seidel sweeps.
+    Sweep,
+}
+
+impl Method {
+    /// Number of methods, the length of a table indexed by `method as usize`.
+    pub const COUNT: usize = 6;
+}
+
+/// What a solve reports beside its impulses.
+#[must_use]
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Outcome {
+    /// How it ended.
+    pub status: Status,
+    /// Relative residual (4.8) of the impulses returned.
+    pub residual: f64,
+    /// Linear systems solved, pivots or sweeps made, over all methods tried.
+    pub iterations: usize,
+    /// The method whose result was returned.
+    pub method: Method,
+}
+
+impl Outcome {
+    /// An outcome whose status follows from the residual.
+    pub fn judge(residual: f64, wanted: f64, iterations: usize, method: Method) -> Self {
+        let status = if residual <= wanted {
+            Status::Solved
+        } else if residual <= RESIDUAL_FAILED {
+            Status::Inaccurate { residual, wanted }
+        } else {
+            Status::Failed
+        };
+        Outcome { status, residual, iterations, method }
+    }
+
+    /// The outcome of a problem that could not be solved at all.
+    pub fn failed(iterations: usize, method: Method) -> Self {
+        Outcome { status: Status::Failed, residual: f64::INFINITY, iterations, method }
+    }
+
+    /// Whether the wanted residual was reached.
+    pub fn is_solved(&self) -> bool {
+        self.status == Status::Solved
+    }
+}
+
+/// The speed by which residuals are made relative: max|u| plus [`SPEED_FLOOR`] [m/s].
+pub fn speed_scale(free: &[f64]) -> f64 {
+    free.iter().fold(0.0f64, |m, u| m.max(u.abs())) + SPEED_FLOOR
+}
+
+/// Relative residual (4.8) of the natural map: by how much, in velocity, each block misses its law.
+///
+/// `velocity` must be w = A l + u for `impulses` l. Not finite (infinite) when either holds a number that is not finite.
+pub fn natural_residual(problem: &Problem, impulses: &[f64], velocity: &[f64]) -> f64 {
+    let n = problem.rows();
+    let diagonal = |i: usize| problem.matrix[i * n + i];
+    let (l, w) = (impulses, velocity);
+    let mut worst = 0.0f64;
+    let mut sum = 0.0; // NaN never wins a comparison, but it stays in a sum
+    let mut row = 0;
+    for block in problem.blocks {
+        let miss = match *block {
+            Block::Contact { friction } => {
+                let normal = (diagonal(row) * l[row]).min(w[row]).abs();
+                let reach = friction * l[row].max(0.0);
+                let tangential = if problem.tangents == 1 {
+                    let a = diagonal(row + 1);
+                    (a * l[row + 1] - (a * l[row + 1] - w[row + 1]).clamp(-a * reach, a * reach)).abs()
+                } else {
+                    let a = (diagonal(row + 1) + diagonal(row + 2)) / 2.0;
+                    let held = [a * l[row + 1], a * l[row + 2]];
+                    let moved = [held[0] - w[row + 1], held[1] - w[row + 2]];
+                    let nearest = project_friction(moved, a * reach, problem.cone);
+                    (held[0] - nearest[0]).hypot(held[1] - nearest[1])
+                };
+                sum += normal + tangential;
+                normal.max(tangential)
+            }
+            Block::Unilateral => (diagonal(row) * l[row]).min(w[row]).abs(),
+            Block::Bounded { lower, upper } => {
+                // Clamping the impulse keeps infinite bounds harmless; a row that nothing can move (a = 0) is judged by its speed.
+                let a = diagonal(row);
+                let step = if a > 0.0 { (l[row] - (l[row] - w[row] / a).clamp(lower, upper)).abs() * a } else { w[row].abs() };
+                let outside = (lower - l[row]).max(l[row] - upper).max(0.0) * a;
+                step.max(outside)
+            }
+        };
+        sum += miss + l[row] + w[row];
+        worst = worst.max(miss);
+        row += block.rows(problem.tangents);
+    }
+    if sum.is_finite() { worst / speed_scale(problem.free) } else { f64::INFINITY }
+}
+
+/// Nearest point to `point` of the disc of the given radius, or of the regular polygon inscribed in it.
+pub fn project_friction(point: [f64; 2], radius: f64, cone: Cone) -> [f64; 2] {
+    match cone {
+        Cone::Round => {
+            let length = point[0].hypot(point[1]);
+            if length <= radius { point } else { [point[0] * (radius / length), point[1] * (radius / length)] }
+        }
+        Cone::Polyhedral(edges) => {
+            if radius <= 0.0 {
+                return [0.0, 0.0];
+            }
+            // The nearest side is the one whose sector holds the point; the foot on it is clamped to its two corners.
+            let side = side_of(point, edges);
+            let (across, along) = side_frame(side, edges);
+            let half_angle = std::f64::consts::PI / edges as f64;
+            let height = point[0] * across[0] + point[1] * across[1];
+            if height <= radius * half_angle.cos() {
+                return point;
+            }
+            let half_side = radius * half_angle.sin();
+            let foot = (point[0] * along[0] + point[1] * along[1]).clamp(-half_side, half_side);
+            let depth = radius * half_angle.cos();
+            [across[0] * depth + along[0] * foot, across[1] * depth + along[1] * foot]
+        }
+    }
+}
+
+/// Index of the side of the regular polygon (corners at angles 2 pi k / edges) whose sector holds `point`.
+pub(crate) fn side_of(point: [f64; 2], edges: usize) -> usize {
+    let turn = std::f64::consts::TAU / edges as f64;
+    let side = (point[1].atan2(point[0]).rem_euclid(std::f64::consts::TAU) / turn).floor();
+    (side as usize).min(edges - 1)
+}
+
+/// Unit vectors across (outwards) and along side `side` of the regular polygon.
+pub(crate) fn side_frame(side: usize, edges: usize) -> ([f64; 2], [f64; 2]) {
+    let middle = (side as f64 + 0.5) * std::f64::consts::TAU / edges as f64;
+    let (sin, cos) = middle.sin_cos();
+    ([cos, sin], [-sin, cos])
+}
