@@ -35,12 +35,17 @@ pub(crate) struct Moved {
     pub held: Held,
 }
 
-/// A crossing of a pair without a row.
+/// A contact without a row that would be crossed.
 #[derive(Clone, Copy, Debug)]
-struct Crossing {
+struct Crossing<G: Geometry> {
+    /// When, along the present move [s].
     time: f64,
+    /// Pair of the island.
     pair: usize,
+    /// Its colliders.
     colliders: [usize; 2],
+    /// The features, where other contacts of the same colliders have rows; otherwise whichever come first.
+    feature: Option<G::Feature>,
 }
 
 /// Rooms 3 to 6: finds the longest move of at most `remaining` that no fast crossing interrupts.
@@ -112,8 +117,9 @@ fn has_row<G: Geometry>(island: &Island<G>, pair: usize, colliders: [usize; 2]) 
 }
 
 /// The earliest moment, before `limit`, at which a pair without a row would overlap.
-fn first_crossing<G: Geometry>(island: &Island<G>, ctx: &Context<G>, limit: f64) -> Option<Crossing> {
-    let mut first: Option<Crossing> = None;
+fn first_crossing<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, limit: f64) -> Option<Crossing<G>> {
+    let mut first: Option<Crossing<G>> = None;
+    let mut found = std::mem::take(&mut island.manifold);
     for (index, pair) in island.pairs.iter().enumerate() {
         let [a, b] = pair.bodies;
         let shapes = [0, 1].map(|side| &ctx.model.bodies[island.bodies[pair.bodies[side]].index].colliders);
@@ -121,6 +127,8 @@ fn first_crossing<G: Geometry>(island: &Island<G>, ctx: &Context<G>, limit: f64)
         for ca in 0..shapes[0].len() {
             for cb in 0..shapes[1].len() {
                 if has_row(island, index, [ca, cb]) {
+                    let horizon = first.map_or(limit, |c| c.time);
+                    first = feature_crossing(island, ctx, index, [ca, cb], horizon, &mut found).or(first);
                     continue;
                 }
                 let [motion_a, motion_b] = motions(island, ctx, pair.bodies, [ca, cb]);
@@ -132,45 +140,103 @@ fn first_crossing<G: Geometry>(island: &Island<G>, ctx: &Context<G>, limit: f64)
                     Touch::Never | Touch::Overlapping => continue,
                 };
                 if first.is_none_or(|c| time < c.time) {
-                    first = Some(Crossing { time, pair: index, colliders: [ca, cb] });
+                    first = Some(Crossing { time, pair: index, colliders: [ca, cb], feature: None });
                 }
             }
         }
     }
+    island.manifold = found;
     first
 }
 
-/// Contacts of a pair of colliders at given poses, within a reach.
-fn contacts_at<G: Geometry>(
-    island: &mut Island<G>,
+/// Colliders that already touch somewhere can still land elsewhere (a plank that falls flat): the first of their contacts without a
+/// row that is crossed before the horizon.
+fn feature_crossing<G: Geometry>(
+    island: &Island<G>,
     ctx: &Context<G>,
-    crossing: &Crossing,
-    poses: [Pose<G>; 2],
-    reach: f64,
-) -> Vec<Contact<G>> {
-    let pair = island.pairs[crossing.pair];
+    index: usize,
+    colliders: [usize; 2],
+    horizon: f64,
+    found: &mut Vec<Contact<G>>,
+) -> Option<Crossing<G>> {
+    let pair = island.pairs[index];
     let bodies = pair.bodies.map(|b| island.bodies[b].index);
-    let mut found = std::mem::take(&mut island.manifold);
+    let tolerance = ctx.model.tolerances.touch * pair.size;
+    let at = |s: f64| pair.bodies.map(|b| island.poses[b].advanced(island.half[b], s));
     found.clear();
-    let [ca, cb] = crossing.colliders;
-    G::contacts(
-        &ctx.model.bodies[bodies[0]].colliders[ca].shape,
-        &placed(ctx.model, bodies[0], ca, &poses[0]),
-        &ctx.model.bodies[bodies[1]].colliders[cb].shape,
-        &placed(ctx.model, bodies[1], cb, &poses[1]),
-        reach,
-        &mut found,
-    );
-    found
+    manifold(ctx, bodies, colliders, at(horizon), 0.0, found);
+    let mut first: Option<Crossing<G>> = None;
+    for contact in found.iter().filter(|c| c.gap < -tolerance) {
+        let key = Key { bodies, colliders, feature: contact.feature };
+        if island.near.iter().any(|n| n.key == key && n.group != NO_GROUP) {
+            continue;
+        }
+        let gap = |s: f64| feature_gap(ctx, bodies, colliders, contact.feature, at(s));
+        let end = first.map_or(horizon, |c: Crossing<G>| c.time);
+        // Without a gap at the start, or already landed by then, it is no crossing of this move.
+        if gap(0.0) <= tolerance || gap(end) >= 0.0 {
+            continue;
+        }
+        let time = falling_root(gap, 0.0, end, f64::EPSILON * pair.size);
+        first = Some(Crossing { time, pair: index, colliders, feature: Some(contact.feature) });
+    }
+    first
+}
+
+/// Contacts of two colliders at given body poses.
+fn manifold<G: Geometry>(ctx: &Context<G>, bodies: [usize; 2], colliders: [usize; 2], poses: [Pose<G>; 2], reach: f64, out: &mut Vec<Contact<G>>) {
+    let shapes = [0, 1].map(|side| &ctx.model.bodies[bodies[side]].colliders[colliders[side]].shape);
+    let placed = [0, 1].map(|side| placed(ctx.model, bodies[side], colliders[side], &poses[side]));
+    G::contacts(shapes[0], &placed[0], shapes[1], &placed[1], reach, out);
+}
+
+/// The gap of a pair of features at given body poses.
+fn feature_gap<G: Geometry>(ctx: &Context<G>, bodies: [usize; 2], colliders: [usize; 2], feature: G::Feature, poses: [Pose<G>; 2]) -> f64 {
+    let shapes = [0, 1].map(|side| &ctx.model.bodies[bodies[side]].colliders[colliders[side]].shape);
+    let placed = [0, 1].map(|side| placed(ctx.model, bodies[side], colliders[side], &poses[side]));
+    G::evaluate(feature, shapes[0], &placed[0], shapes[1], &placed[1]).gap
+}
+
+/// The root of a function that is positive at `low` and not positive at `high`: secants, with a bisection every third round so that the bracket
+/// always shrinks.
+fn falling_root(mut function: impl FnMut(f64) -> f64, mut low: f64, mut high: f64, precision: f64) -> f64 {
+    let (mut value_low, mut value_high) = (function(low), function(high));
+    for round in 0..ROOT_CAP {
+        if value_low <= precision || high - low <= f64::EPSILON * high {
+            break;
+        }
+        let mut middle = low + (high - low) * (value_low / (value_low - value_high));
+        if round % 3 == 2 || !(middle > low && middle < high) {
+            middle = 0.5 * (low + high);
+        }
+        let value = function(middle);
+        if value.abs() <= precision {
+            return middle;
+        }
+        if value > 0.0 {
+            (low, value_low) = (middle, value);
+        } else {
+            (high, value_high) = (middle, value);
+        }
+    }
+    if value_low <= -value_high { low } else { high }
 }
 
 /// Where a crossing closes slower than its rest speed its contacts get rows, and the move keeps its length. Returns whether it was slow.
-fn add_slow_rows<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, crossing: &Crossing) -> bool {
+fn add_slow_rows<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, crossing: &Crossing<G>) -> bool {
     let pair = island.pairs[crossing.pair];
     let poses = pair.bodies.map(|b| island.poses[b].advanced(island.half[b], crossing.time));
-    let mut found = contacts_at(island, ctx, crossing, poses, ctx.model.tolerances.margin * pair.size);
-    let nearest = found.iter().fold(f64::INFINITY, |m, c| m.min(c.gap));
-    found.retain(|c| c.gap <= nearest + CROSSING_BAND * pair.size);
+    let bodies = pair.bodies.map(|b| island.bodies[b].index);
+    let mut found = std::mem::take(&mut island.manifold);
+    found.clear();
+    manifold(ctx, bodies, crossing.colliders, poses, ctx.model.tolerances.margin * pair.size, &mut found);
+    match crossing.feature {
+        Some(feature) => found.retain(|c| c.feature == feature),
+        None => {
+            let nearest = found.iter().fold(f64::INFINITY, |m, c| m.min(c.gap));
+            found.retain(|c| c.gap <= nearest + CROSSING_BAND * pair.size);
+        }
+    }
     let slow = !found.is_empty()
         && found.iter().all(|contact| {
             let arms = [contact.point_a - poses[0].position, contact.point_b - poses[1].position];
@@ -180,7 +246,7 @@ fn add_slow_rows<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, crossing
     let mut added = false;
     if slow {
         for contact in &found {
-            let key = Key { bodies: pair.bodies.map(|b| island.bodies[b].index), colliders: crossing.colliders, feature: contact.feature };
+            let key = Key { bodies, colliders: crossing.colliders, feature: contact.feature };
             if let Some(near) = island.near.iter_mut().find(|n| n.key == key) {
                 added |= !near.extra;
                 near.extra = true;
@@ -218,10 +284,11 @@ fn constrained<G: Geometry>(island: &Island<G>, body: usize) -> bool {
 }
 
 /// The root of gap(q + t v1/2(t)) = 0: the moment of a fast crossing when the move ends there, theory (2.21).
-fn event_time<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, crossing: &Crossing, longest: f64) -> f64 {
+fn event_time<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, crossing: &Crossing<G>, longest: f64) -> f64 {
     let pair = island.pairs[crossing.pair];
     let free = pair.bodies.iter().all(|&b| !constrained(island, b));
     let share = kick_share(ctx.model.options.integrator);
+    let bodies = pair.bodies.map(|b| island.bodies[b].index);
     let mut gap = |t: f64| -> f64 {
         let poses = if free {
             // Without rows the path is the parabola itself: no solve is needed.
@@ -230,79 +297,53 @@ fn event_time<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, crossing: &
             let _ = solve::hold(island, ctx, t);
             pair.bodies.map(|b| island.next[b])
         };
-        let bodies = pair.bodies.map(|b| island.bodies[b].index);
-        let [ca, cb] = crossing.colliders;
-        G::separation(
-            &ctx.model.bodies[bodies[0]].colliders[ca].shape,
-            &placed(ctx.model, bodies[0], ca, &poses[0]),
-            &ctx.model.bodies[bodies[1]].colliders[cb].shape,
-            &placed(ctx.model, bodies[1], cb, &poses[1]),
-            f64::INFINITY,
-        )
+        match crossing.feature {
+            Some(feature) => feature_gap(ctx, bodies, crossing.colliders, feature, poses),
+            None => separation(ctx, bodies, crossing.colliders, poses, f64::INFINITY),
+        }
     };
     let precision = f64::EPSILON * pair.size;
-    let (mut low, mut high);
-    let (mut gap_low, mut gap_high);
     let start = crossing.time.min(longest);
     let here = gap(start);
     if here.abs() <= precision {
         return start;
     }
+    // The path of the shorter move differs a little from the one the crossing was seen on: bracket its root from there.
+    let mut stride = longest * 0.5f64.powi(20) + precision;
+    let (mut low, mut high) = (start, start);
     if here > 0.0 {
-        // Search forward with growing steps.
-        (low, gap_low) = (start, here);
-        let mut stride = (longest - start) * 0.5f64.powi(20) + precision;
         loop {
-            let next = (low + stride).min(longest);
-            let value = gap(next);
-            if value <= 0.0 {
-                (high, gap_high) = (next, value);
-                break;
-            }
-            if next >= longest {
+            if high >= longest {
                 return longest;
             }
-            (low, gap_low) = (next, value);
+            low = high;
+            high = (high + stride).min(longest);
+            if gap(high) <= 0.0 {
+                break;
+            }
             stride *= 2.0;
         }
     } else {
-        (high, gap_high) = (start, here);
-        let mut back = start;
-        let mut stride = start * 0.5f64.powi(20);
         loop {
-            back = (back - stride).max(0.0);
-            let value = gap(back);
-            if value >= 0.0 || back == 0.0 {
-                (low, gap_low) = (back, value);
+            if low <= 0.0 {
+                return 0.0;
+            }
+            high = low;
+            low = (low - stride).max(0.0);
+            if gap(low) >= 0.0 {
                 break;
             }
-            (high, gap_high) = (back, value);
             stride *= 2.0;
         }
-        if gap_low < 0.0 {
-            return low;
-        }
     }
-    for round in 0..ROOT_CAP {
-        if gap_low <= precision || high - low <= f64::EPSILON * high {
-            break;
-        }
-        // Secants, with a bisection every third round so that the bracket always shrinks.
-        let mut middle = low + (high - low) * (gap_low / (gap_low - gap_high));
-        if round % 3 == 2 || !(middle > low && middle < high) {
-            middle = 0.5 * (low + high);
-        }
-        let value = gap(middle);
-        if value.abs() <= precision {
-            return middle;
-        }
-        if value > 0.0 {
-            (low, gap_low) = (middle, value);
-        } else {
-            (high, gap_high) = (middle, value);
-        }
-    }
-    if gap_low <= -gap_high { low } else { high }
+    falling_root(gap, low, high, precision)
+}
+
+/// Signed distance of two colliders at given body poses.
+fn separation<G: Geometry>(ctx: &Context<G>, bodies: [usize; 2], colliders: [usize; 2], poses: [Pose<G>; 2], cutoff: f64) -> f64 {
+    let shapes = [0, 1].map(|side| &ctx.model.bodies[bodies[side]].colliders[colliders[side]].shape);
+    let placed = [0, 1].map(|side| placed(ctx.model, bodies[side], colliders[side], &poses[side]));
+    G::separation(shapes[0], &placed[0], shapes[1], &placed[1], cutoff)
 }
 
 /// Whether a pair without a row overlaps at the end of the move (the source's test).
@@ -313,13 +354,7 @@ fn overlaps_after<G: Geometry>(island: &Island<G>, ctx: &Context<G>) -> bool {
         (0..counts[0]).any(|ca| {
             (0..counts[1]).any(|cb| {
                 !has_row(island, index, [ca, cb])
-                    && G::separation(
-                        &ctx.model.bodies[bodies[0]].colliders[ca].shape,
-                        &placed(ctx.model, bodies[0], ca, &island.next[pair.bodies[0]]),
-                        &ctx.model.bodies[bodies[1]].colliders[cb].shape,
-                        &placed(ctx.model, bodies[1], cb, &island.next[pair.bodies[1]]),
-                        0.0,
-                    ) < -HALVING_DEPTH * pair.size
+                    && separation(ctx, bodies, [ca, cb], pair.bodies.map(|b| island.next[b]), 0.0) < -HALVING_DEPTH * pair.size
             })
         })
     })

@@ -132,7 +132,8 @@ impl<G: Geometry> Search<'_, G> {
             // Safe until the bound on the speed could carry the pair below the tolerance.
             let safe = (here.gap + self.tolerance) / self.speed;
             let remaining = self.time - here.time;
-            if !(safe < remaining) {
+            // Not a number: neither gap nor motion, 0/0.
+            if safe >= remaining || safe.is_nan() {
                 return Touch::Never;
             }
             let step = safe.max(self.time * LEAST_STEP);

@@ -155,7 +155,10 @@ fn body<G: SceneSpace>(
     if let Some(name) = &tree.material {
         let Some(material) = materials.iter().find(|m| m.name == name.value) else {
             let fault = Fault::new(name.span.clone(), part, "material", "unknown material").quoted();
-            sink.push(fault.words(&name.value, materials.iter().map(|m| m.name.as_str())));
+            sink.push(match materials {
+                [] => fault.allowed(format!("a material of the scene, and it has none: add [materials.{}]", name.value.escape_debug())),
+                _ => fault.words(&name.value, materials.iter().map(|m| m.name.as_str())),
+            });
             return None;
         };
         (body.restitution, body.friction) = (material.restitution, material.friction);
@@ -291,7 +294,8 @@ fn find(index: &BTreeMap<String, usize>, name: &At<String>, part: &str, key: &st
     let found = index.get(&name.value).copied();
     if found.is_none() {
         let fault = Fault::new(name.span.clone(), part, key, "unknown body").quoted();
-        sink.push(fault.words(&name.value, index.keys().map(String::as_str)));
+        let world = (key == "between" && part.starts_with("joint")).then_some("world");
+        sink.push(fault.words(&name.value, world.into_iter().chain(index.keys().map(String::as_str))));
     }
     found
 }

@@ -10,12 +10,25 @@ pub type Span = Range<usize>;
 const MAX_ERRORS: usize = 50;
 /// Letters of the scene text quoted in a message.
 const MAX_QUOTE: usize = 40;
-/// Allowed values spelled out in a message before it is cut short.
-const MAX_ALLOWED: usize = 60;
+/// Allowed words spelled out in a message before it is cut short: more than any table has keys.
+const MAX_ALLOWED: usize = 24;
 
-/// One fault of a scene: the place, the key, what was found, what is allowed.
+/// One fault of a scene: the place, the key, what was found, what is allowed; its fields are those of [`Details`].
+///
+/// Boxed, so that a result that carries it stays small.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SceneError {
+pub struct SceneError(Box<Details>);
+
+impl std::ops::Deref for SceneError {
+    type Target = Details;
+    fn deref(&self) -> &Details {
+        &self.0
+    }
+}
+
+/// What a [`SceneError`] knows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Details {
     /// File, or the name given with the text.
     pub file: String,
     /// Bytes of the text that are at fault.
@@ -145,12 +158,17 @@ impl Fault {
         self.allowed = vec![allowed.into()];
         self
     }
-    /// Lists the words that may stand there and picks the nearest to `word`.
-    pub fn words<'a>(mut self, word: &str, words: impl IntoIterator<Item = &'a str>) -> Self {
-        let words: Vec<&str> = words.into_iter().collect();
-        self.nearest = nearest(word, words.iter().copied()).map(str::to_string);
-        self.allowed = words.into_iter().map(str::to_string).collect();
+    /// Lists the keys that may stand there and picks the nearest to `word`.
+    pub fn keys<'a>(mut self, word: &str, keys: impl IntoIterator<Item = &'a str> + Clone) -> Self {
+        self.nearest = nearest(word, keys.clone()).map(str::to_string);
+        self.allowed = keys.into_iter().take(MAX_ALLOWED + 1).map(str::to_string).collect();
         self
+    }
+    /// Lists the values that may stand there, in quotes, and picks the nearest to `word`.
+    pub fn words<'a>(self, word: &str, words: impl IntoIterator<Item = &'a str> + Clone) -> Self {
+        let mut fault = self.keys(word, words);
+        fault.allowed.iter_mut().for_each(|word| *word = format!("\"{word}\""));
+        fault
     }
 }
 
@@ -180,7 +198,7 @@ impl<'t> Sink<'t> {
         }
         let (line, column) = place(self.text, fault.span.start);
         let found = if fault.quote { Some(quote(self.text, &fault.span)) } else { fault.found };
-        self.errors.push(SceneError {
+        self.errors.push(SceneError(Box::new(Details {
             file: self.file.clone(),
             span: fault.span,
             line,
@@ -191,7 +209,7 @@ impl<'t> Sink<'t> {
             found,
             allowed: fault.allowed,
             nearest: fault.nearest,
-        });
+        })));
     }
     /// Whether nothing is wrong so far.
     pub fn is_clean(&self) -> bool {
@@ -289,7 +307,7 @@ pub(crate) fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a s
         // One error in a short word, two in a longer one, a third of a long one: beyond it a guess misleads.
         let limit = (lower.chars().count().max(candidate.chars().count()) / 3).max(1);
         let distance = if lower.len() > 1 && candidate.starts_with(&lower) { 1 } else { edit_distance(&lower, candidate, limit) };
-        if distance <= limit && best.is_none_or(|(d, _)| distance < d) {
+        if distance <= limit && distance < candidate.chars().count() && best.is_none_or(|(d, _)| distance < d) {
             best = Some((distance, candidate));
         }
     }

@@ -356,9 +356,9 @@ pub const PLACING: &[&str] = &["at", "angle", "rotation"];
 /// `heightfield = { ... }`.
 pub const HEIGHTFIELD: Table = Table {
     heading: "heightfield = { ... }",
-    about: "Ground through points on a regular raster centred on the body: along x in the plane, along x (rows) and y (columns) in space.",
+    about: "Ground under points on a regular raster centred on the body.",
     keys: &[
-        key("heights", Kind::Special(Special::Heights), "m", "required", "A list in the plane; rows of equal length in space, x from row to row, y along a row."),
+        key("heights", Kind::Special(Special::Heights), "m", "required", "A list along x in the plane; rows of equal length in space, x along a row, y from row to row."),
         key("spacing", Kind::Special(Special::Spacing), "m", "required", "Distance of neighbouring points: a number in the plane, `[dx, dy]` or a number in space."),
     ],
 };

@@ -133,19 +133,17 @@ fn list<'t, T>(
         r.sink.push(fault.allowed(format!("at most {}", keys::MAX_BODIES)));
         return Vec::new();
     }
-    items.iter().enumerate().filter_map(|(i, item)| read(r, item, Part::new(part_name(word, i, item)))).collect()
+    // Bodies and joints have names by default, the rest is counted.
+    let counted = |i: usize| if let "body" | "joint" = word { format!("{word} \"{word}{i}\"") } else { format!("{word} {i}") };
+    let name = |i: usize, item: &Node<'t>| part_name(word, item).unwrap_or_else(|| counted(i));
+    items.iter().enumerate().filter_map(|(i, item)| read(r, item, Part::new(name(i, item)))).collect()
 }
 
-/// `body "cue"`, or `body 3` while it has no usable name.
-pub(crate) fn part_name(word: &str, index: usize, node: &Node<'_>) -> String {
-    if let DeValue::Table(entries) = node.get_ref() {
-        for (key, value) in entries.iter() {
-            if let ("name", Ok(name)) = (key.get_ref().as_ref(), text(value)) {
-                return format!("{word} \"{}\"", name.escape_debug());
-            }
-        }
-    }
-    format!("{word} {index}")
+/// `body "cue"` when the part has a usable name.
+pub(crate) fn part_name(word: &str, node: &Node<'_>) -> Option<String> {
+    let DeValue::Table(entries) = node.get_ref() else { return None };
+    let (_, value) = entries.iter().find(|(key, _)| key.get_ref().as_ref() == "name")?;
+    text(value).ok().map(|name| format!("{word} \"{}\"", name.escape_debug()))
 }
 
 /// Asserts at compile time of the tables that a raw value has its reader: what `Special` lists is read in this module.
@@ -226,7 +224,7 @@ pub(crate) fn exactly_one<'t>(r: &mut Reader<'t>, f: &Fields<'_, 't>, table: &'s
     if first.is_none() {
         // A key that is there but failed its own check has been reported already.
         let DeValue::Table(entries) = node.get_ref() else { return None };
-        if !entries.keys().any(|k| table.key(k.get_ref()).is_none_or(|key| words.contains(&key.name))) {
+        if !entries.keys().any(|k| table.key(k.get_ref()).is_none_or(|key| words.contains(&key.name) || !key.space.holds(r.dimension))) {
             let key = f.part.prefix.trim_end_matches('.').to_string();
             let fault = Fault::new(span(node), f.part.name.clone(), key, "says too little").quoted();
             r.sink.push(fault.allowed(format!("one of {}", words.join(", "))));

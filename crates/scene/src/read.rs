@@ -174,14 +174,14 @@ impl<'t> Reader<'t> {
                 }
                 Some(_) => {
                     let (here, there) = if self.dimension == 2 { ("plane", "space") } else { ("space", "the plane") };
-                    let mut fault = part.fault(name.span(), word, format!("exists only in {there}")).words(word, self.names(table));
+                    let mut fault = part.fault(name.span(), word, format!("exists only in {there}")).keys(word, self.names(table));
                     if let ("rotation", "plane") | ("angle", "space") = (word, here) {
                         let other = if word == "rotation" { "angle" } else { "rotation" };
                         fault = part.fault(name.span(), word, format!("exists only in {there}")).allowed(format!("\"{other}\""));
                     }
                     self.sink.push(fault);
                 }
-                None => self.sink.push(part.fault(name.span(), word, "unknown key").words(word, self.names(table))),
+                None => self.sink.push(part.fault(name.span(), word, "unknown key").keys(word, self.names(table))),
             }
         }
         // The text's map is sorted by letters; the reference's order is the one that is kept.
@@ -195,7 +195,7 @@ impl<'t> Reader<'t> {
     }
 
     /// The keys of a table that exist in this dimension.
-    fn names(&self, table: &'static Table) -> impl Iterator<Item = &'static str> + use<> {
+    fn names(&self, table: &'static Table) -> impl Iterator<Item = &'static str> + Clone + use<> {
         let dimension = self.dimension;
         table.keys.iter().filter(move |k| k.space.holds(dimension)).map(|k| k.name)
     }
@@ -255,8 +255,7 @@ impl<'t> Reader<'t> {
         let fault = match text(node) {
             Ok(word) if words.contains(&word) => return Some(word.to_string()),
             Ok(word) if NOT_YET.contains(&(key.name, word)) => {
-                let quoted: Vec<String> = words.iter().map(|w| format!("\"{w}\"")).collect();
-                part.fault(span(node), key.name, "not available yet").quoted().allowed(quoted.join(", "))
+                part.fault(span(node), key.name, "not available yet").quoted().allowed(self.describe(key))
             }
             Ok(word) => part.fault(span(node), key.name, "unknown word").quoted().words(word, words.iter().copied()),
             Err(problem) => part.fault(span(node), key.name, problem).quoted().allowed(self.describe(key)),

@@ -124,7 +124,8 @@ impl SceneSpace for Spatial {
                 format!("mesh = {{ points = {vertices}, faces = [{}] }}", faces.join(", "))
             }
             Shape::Heightfield(field) => {
-                let rows: Vec<String> = field.heights().chunks(field.columns()).map(numbers).collect();
+                let heights: Vec<f64> = field.mesh().vertices().iter().map(|p| p.z).collect();
+                let rows: Vec<String> = heights.chunks(field.points()[0]).map(numbers).collect();
                 format!("heightfield = {{ heights = [{}], spacing = {} }}", rows.join(", "), numbers(&field.spacing()))
             }
         }

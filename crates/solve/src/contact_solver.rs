@@ -13,6 +13,8 @@ use crate::problem::{Block, Problem};
 use crate::status::{Method, Outcome, RESIDUAL_AIM, RESIDUAL_WANTED, natural_residual};
 use crate::sweep::sweep;
 
+/// Relative residual at which warm impulses are returned as they are: nothing has changed since, and a solve would only stir the rounding.
+const STILL: f64 = 1e-14;
 /// Rounds of mode correction from a warm start: more are rarely better than a fresh guess.
 const WARM_ROUNDS: usize = 12;
 /// Rounds of mode correction from a guess made by sweeps.
@@ -96,7 +98,8 @@ impl ContactSolver {
             && warm.iter().all(|l| l.is_finite())
         {
             self.trial.copy_from_slice(warm);
-            if self.polish(problem, WARM_ROUNDS, Method::Modes) {
+            self.offer(problem, Method::Modes);
+            if self.best_residual <= STILL || self.polish(problem, WARM_ROUNDS, Method::Modes) {
                 return;
             }
         }

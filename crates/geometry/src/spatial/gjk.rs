@@ -15,8 +15,6 @@ const WEIGHT: f64 = 1e-11;
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Vertex {
     pub w: V,
-    pub a: V,
-    pub b: V,
     pub ia: u32,
     pub ib: u32,
 }
@@ -36,7 +34,7 @@ pub(super) struct Nearest {
 }
 
 impl Nearest {
-    /// Vertices of a that carry the nearest point.
+    /// Vertices of one set that carry the nearest point.
     pub fn features(&self, side: impl Fn(&Vertex) -> u32) -> ([u32; 4], usize) {
         let (mut list, mut len) = ([0; 4], 0);
         for k in 0..self.len {
@@ -47,14 +45,6 @@ impl Nearest {
             }
         }
         (list, len)
-    }
-    /// Nearest point of a.
-    pub fn point_a(&self) -> V {
-        (0..self.len).fold(V::zeros(), |s, k| s + self.simplex[k].a * self.weights[k])
-    }
-    /// Nearest point of b.
-    pub fn point_b(&self) -> V {
-        (0..self.len).fold(V::zeros(), |s, k| s + self.simplex[k].b * self.weights[k])
     }
 }
 

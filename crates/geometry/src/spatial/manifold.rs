@@ -27,7 +27,13 @@ const NEAR_PARALLEL: f64 = 0.05;
 /// A point of a line contact keeps the direction of the nearest one up to this cosine.
 const SAME_DIRECTION: f64 = 0.9;
 
+/// Lengths and areas this part of the spread of a manifold apart are equal.
+const EVEN: f64 = 1e-9;
+/// Gaps this part of the spread apart are equal; finer, because the least gap is promised.
+const DEEP: f64 = 1e-12;
+
 /// A pair of cores being examined, and where its contacts go.
+#[derive(Clone, Copy)]
 pub(super) struct Pair<'p, 'a> {
     pub a: &'p Core<'a>,
     pub b: &'p Core<'a>,
@@ -35,6 +41,8 @@ pub(super) struct Pair<'p, 'a> {
     /// Length scale of the pair [m].
     pub size: f64,
     pub reach: f64,
+    /// No contact is nearer than this [m]: the distance, where it is known.
+    pub floor: f64,
     pub part: u32,
     /// Contacts of the pair begin here in the list.
     pub start: usize,
@@ -44,13 +52,15 @@ impl<'p, 'a> Pair<'p, 'a> {
     /// Appends a contact if it is within reach and new; of two in one place the deeper stays. Returns its gap.
     pub fn push(&self, kind: Kind, out: &mut Vec<Contact<Spatial>>) -> f64 {
         let raw = evaluate(kind, self.a, self.b);
-        if raw.gap > self.reach {
-            return raw.gap;
+        if raw.gap > self.reach || raw.gap < self.floor {
+            return f64::INFINITY;
         }
         let contact = raw.named(Feature { part: self.part, kind }, self.origin);
         let same = SAME_CONTACT * self.size;
         for old in &mut out[self.start..] {
-            let near = (old.point_b - contact.point_b).norm_squared() <= same * same;
+            // Between the witnesses, so that the order of the shapes does not matter.
+            let apart = (old.point_a - contact.point_a) + (old.point_b - contact.point_b);
+            let near = apart.norm_squared() <= 4.0 * same * same;
             if near && old.normal.dot(&contact.normal) > SAME_DIRECTION {
                 if contact.gap < old.gap {
                     *old = contact;
@@ -137,11 +147,11 @@ impl<'p, 'a> Pair<'p, 'a> {
             };
             let kind = oriented(on_a, kind);
             if let Some(nearest) = nearest {
-                // Beside the nearest contact the same place is measured along the face: a little longer, a little aside. And no point
-                // is nearer than the nearest.
+                // Beside the nearest contact the same place is measured along the face: a little longer, a little aside.
                 let raw = evaluate(kind, self.a, self.b);
-                let aside = slack + BESIDE * nearest.gap.abs();
-                if (raw.point_b - nearest.point_b).norm_squared() <= aside * aside || nearest.gap > 0.0 && raw.gap < nearest.gap {
+                let aside = 2.0 * (slack + BESIDE * nearest.gap.abs());
+                let apart = (raw.point_a - nearest.point_a) + (raw.point_b - nearest.point_b);
+                if apart.norm_squared() <= aside * aside {
                     continue;
                 }
             }
@@ -374,22 +384,22 @@ pub(super) fn reduce_slice(list: &mut [Contact<Spatial>]) -> usize {
     if list.len() <= MAX_POINTS {
         return list.len();
     }
-    let pick = |list: &[Contact<Spatial>], from: usize, measure: &dyn Fn(&Contact<Spatial>) -> f64| {
-        let mut best = from;
-        for k in from + 1..list.len() {
-            if measure(&list[k]) > measure(&list[best]) {
-                best = k;
-            }
-        }
-        best
+    // Midway between the witnesses, so that the order of the shapes does not matter.
+    let place = |c: &Contact<Spatial>| (c.point_a + c.point_b) * 0.5;
+    // The greatest; within the slack of equals the first, so that rounding does not choose.
+    let pick = |list: &[Contact<Spatial>], from: usize, slack: f64, measure: &dyn Fn(&Contact<Spatial>) -> f64| {
+        let greatest = list[from..].iter().fold(f64::NEG_INFINITY, |m, c| m.max(measure(c)));
+        (from..list.len()).find(|k| measure(&list[*k]) >= greatest - slack).unwrap_or(from)
     };
-    list.swap(0, pick(list, 0, &|c| -c.gap));
-    let (first, normal) = (list[0].point_b, list[0].normal);
-    list.swap(1, pick(list, 1, &|c| (c.point_b - first).norm_squared()));
-    let second = list[1].point_b;
-    let area = |c: &Contact<Spatial>| normal.dot(&(second - first).cross(&(c.point_b - first)));
-    list.swap(2, pick(list, 2, &|c| area(c).abs()));
+    let spread = list.iter().fold(0.0, |m: f64, c| m.max((place(c) - place(&list[0])).norm()));
+    let slack = EVEN * spread;
+    list.swap(0, pick(list, 0, DEEP * spread, &|c| -c.gap));
+    let (first, normal) = (place(&list[0]), list[0].normal);
+    list.swap(1, pick(list, 1, slack, &|c| (place(c) - first).norm()));
+    let second = place(&list[1]);
+    let area = |c: &Contact<Spatial>| normal.dot(&(second - first).cross(&(place(c) - first)));
+    list.swap(2, pick(list, 2, slack * spread, &|c| area(c).abs()));
     let side = area(&list[2]).signum();
-    list.swap(3, pick(list, 3, &|c| -side * area(c)));
+    list.swap(3, pick(list, 3, slack * spread, &|c| -side * area(c)));
     MAX_POINTS
 }

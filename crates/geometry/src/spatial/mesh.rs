@@ -207,7 +207,7 @@ pub(super) fn contacts(a: &Core, surface: &Mesh, pose: &Pose<Spatial>, origin: V
     surface.tree.visit(&bounds, |t| {
         let b = Core::placed(Body::Triangle(surface.facet(t)), pose, origin, 0.0);
         let size = polyhedra::size(a, &b);
-        polyhedra::contacts(&Pair { a, b: &b, origin, size, reach, part: t, start }, out);
+        polyhedra::contacts(&Pair { a, b: &b, origin, size, reach, floor: f64::NEG_INFINITY, part: t, start }, out);
     });
     thin(out, start);
 }

@@ -114,7 +114,7 @@ impl Geometry for Spatial {
         let start = out.len();
         match query(a, pose_a, b, pose_b) {
             Query::Cores(x, y) => {
-                let pair = manifold::Pair { a: &x, b: &y, origin, size: polyhedra::size(&x, &y), reach, part: 0, start };
+                let pair = manifold::Pair { a: &x, b: &y, origin, size: polyhedra::size(&x, &y), reach, floor: f64::NEG_INFINITY, part: 0, start };
                 polyhedra::contacts(&pair, out);
                 manifold::reduce(out, start);
             }

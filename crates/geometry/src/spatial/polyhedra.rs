@@ -36,33 +36,41 @@ pub(super) fn contacts(pair: &Pair, out: &mut Vec<Contact<Spatial>>) {
     let (a, b) = (pair.a, pair.b);
     let radii = a.radius + b.radius;
     let boxes = matches!((&a.body, &b.body), (Body::Cuboid(_), Body::Cuboid(_)));
-    if boxes {
-        // Fifteen axes are cheaper than the iteration, and mostly decide.
+    // Fifteen axes of two boxes are cheaper than the iteration, and mostly decide.
+    let mut near = if boxes { Near::Unknown } else { iterate(a, b, pair.reach + radii) };
+    if let Near::Unknown = near {
         let axes = axes(a, b);
         let best = axes.best(pair.size);
-        if best > pair.reach {
+        if best - radii > pair.reach {
             return;
         }
-        if best <= TOUCH * pair.size {
+        if best <= ROUNDING * pair.size {
             return meeting(pair, &axes, out);
         }
         if !axes.crossed(pair.size) {
-            let least = best_face(pair, &axes, out);
+            let floor = best - radii - CERTAIN * pair.size;
+            let least = best_face(&Pair { floor, ..*pair }, &axes, out);
             // A point at the largest separation any axis shows is nearest.
-            if least <= best + CERTAIN * pair.size {
+            if least <= best - radii + CERTAIN * pair.size {
                 return;
             }
             out.truncate(pair.start);
         }
+        if boxes {
+            near = iterate(a, b, pair.reach + radii);
+        }
+        if let Near::Unknown = near {
+            let closest = by_hand(a, b);
+            if closest.distance <= TOUCH * pair.size {
+                return meeting(pair, &axes, out);
+            }
+            near = Near::Apart(closest);
+        }
     }
-    let closest = closest(a, b, TOUCH * pair.size, pair.reach + radii);
-    if closest.distance - radii > pair.reach {
-        return;
-    }
-    if closest.distance > TOUCH * pair.size {
-        apart(pair, &closest, out);
-    } else {
-        meeting(pair, &axes(a, b), out);
+    if let Near::Apart(closest) = near
+        && closest.distance - radii <= pair.reach
+    {
+        apart(&Pair { floor: closest.distance - radii - CERTAIN * pair.size, ..*pair }, &closest, out);
     }
 }
 
@@ -70,36 +78,30 @@ pub(super) fn contacts(pair: &Pair, out: &mut Vec<Contact<Spatial>>) {
 pub(super) fn separation(a: &Core, b: &Core, cutoff: f64) -> f64 {
     let radii = a.radius + b.radius;
     let size = size(a, b);
-    if matches!((&a.body, &b.body), (Body::Cuboid(_), Body::Cuboid(_))) {
-        let best = axes(a, b).best(size);
-        if best >= cutoff || best <= TOUCH * size {
-            return best;
+    match iterate(a, b, cutoff + radii) {
+        Near::Apart(closest) => closest.distance - radii,
+        Near::Far(bound) => bound - radii,
+        Near::Unknown => {
+            let best = axes(a, b).best(size);
+            let distance = if best <= ROUNDING * size { best } else { by_hand(a, b).distance };
+            // Two points, or segments in one line, have no axis: they coincide.
+            if distance == f64::NEG_INFINITY { -radii } else { distance - radii }
         }
     }
-    let closest = closest(a, b, TOUCH * size, cutoff + radii);
-    if closest.distance > TOUCH * size { closest.distance - radii } else { axes(a, b).best(size).max(-f64::MAX) - radii }
 }
 
 /// Contacts of cores that are apart: the nearest features, then the rest of a line or patch they belong to.
 fn apart(pair: &Pair, closest: &Closest, out: &mut Vec<Contact<Spatial>>) {
     let (a, b) = (pair.a, pair.b);
     let slack = super::axes::NORMAL_SLACK;
-    match closest.elements {
+    let least = match closest.elements {
         (Element::Face(f), Element::Face(g)) => {
             let on_a = prefer_a(a, f, b, g, 0.0);
-            pair.face(on_a, if on_a { f } else { g }, None, out);
+            pair.face(on_a, if on_a { f } else { g }, None, out)
         }
-        (Element::Face(f), other) => {
-            let allowed = b.allows(other, -a.normal(f), slack);
-            if allowed {
-                face_or_larger(pair, true, f, out);
-            }
-        }
-        (other, Element::Face(g)) => {
-            if a.allows(other, -b.normal(g), slack) && b.allows(Element::Face(g), b.normal(g), slack) {
-                face_or_larger(pair, false, g, out);
-            }
-        }
+        (Element::Face(f), other) if b.allows(other, -a.normal(f), slack) => face_or_larger(pair, true, f, out),
+        (other, Element::Face(g)) if a.allows(other, -b.normal(g), slack) => face_or_larger(pair, false, g, out),
+        (Element::Face(_), _) | (_, Element::Face(_)) => return,
         elements => {
             let kind = kind_of(a, b, elements);
             let nearest = evaluate(kind, a, b);
@@ -107,12 +109,17 @@ fn apart(pair: &Pair, closest: &Closest, out: &mut Vec<Contact<Spatial>>) {
                 pair.push(kind, out);
                 pair.supplement(elements, &nearest, out);
             }
+            return;
         }
+    };
+    if least > closest.distance - a.radius - b.radius + CERTAIN * pair.size {
+        // The nearest vertex lies beside the face by less than the gap can tell.
+        pair.push(kind_of(a, b, closest.elements), out);
     }
 }
 
 /// The manifold on a face, or on the opposite face of the other core when that is parallel and larger.
-fn face_or_larger(pair: &Pair, on_a: bool, face: u32, out: &mut Vec<Contact<Spatial>>) {
+fn face_or_larger(pair: &Pair, on_a: bool, face: u32, out: &mut Vec<Contact<Spatial>>) -> f64 {
     let (core, other) = if on_a { (pair.a, pair.b) } else { (pair.b, pair.a) };
     let n = core.normal(face);
     if other.face_count() > 0
@@ -122,14 +129,13 @@ fn face_or_larger(pair: &Pair, on_a: bool, face: u32, out: &mut Vec<Contact<Spat
         /// Sine below which two faces are parallel enough to exchange roles without a change of the gap.
         const EXCHANGE: f64 = 1e-6;
         let triangle = matches!(other.body, Body::Triangle(_));
-        if m.dot(&n) < 0.0 && m.cross(&n).norm() <= EXCHANGE && (triangle || !prefer_a(core, face, other, g, 0.0)) {
-            if !matches!(core.body, Body::Triangle(_)) {
-                pair.face(!on_a, g, None, out);
-                return;
-            }
+        let parallel = m.dot(&n) < 0.0 && m.cross(&n).norm() <= EXCHANGE;
+        // A triangle of a surface always stays the reference, so that its borders count.
+        if parallel && !matches!(core.body, Body::Triangle(_)) && (triangle || !prefer_a(core, face, other, g, 0.0)) {
+            return pair.face(!on_a, g, None, out);
         }
     }
-    pair.face(on_a, face, None, out);
+    pair.face(on_a, face, None, out)
 }
 
 /// Contacts of cores that meet: the axis of least overlap.
@@ -197,40 +203,43 @@ fn kind_of(a: &Core, b: &Core, elements: (Element, Element)) -> Kind {
     }
 }
 
-/// The nearest features of two cores; only the distance counts when it is below `touch` or its bound is above `enough`.
-pub(super) fn closest(a: &Core, b: &Core, touch: f64, enough: f64) -> Closest {
+/// What the iteration could prove.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Near {
+    /// The nearest features.
+    Apart(Closest),
+    /// The distance exceeds what was asked for; a bound of it [m].
+    Far(f64),
+    /// Too close to tell, or meeting.
+    Unknown,
+}
+
+/// The nearest features of two cores by iteration, as far as it can prove them; a distance above `enough` needs no features.
+pub(super) fn iterate(a: &Core, b: &Core, enough: f64) -> Near {
     let support = |d: V| {
         let (ia, ib) = (a.support(-d), b.support(d));
         let (p, q) = (a.vertex(ia), b.vertex(ib));
-        Vertex { w: p - q, a: p, b: q, ia, ib }
+        Vertex { w: p - q, ia, ib }
     };
-    let near = gjk::nearest(support, a.pos - b.pos, touch, enough);
-    let none = (Element::Vertex(0), Element::Vertex(0));
+    let scale = a.scale().max(b.scale());
+    let near = gjk::nearest(support, a.pos - b.pos, TOUCH * scale, enough);
     if near.lower > enough {
-        return Closest { elements: none, distance: near.lower };
+        return Near::Far(near.lower);
     }
-    if near.distance <= touch {
-        return Closest { elements: none, distance: near.distance };
+    let scale = scale.max(near.distance);
+    if near.distance <= TOUCH * scale || near.distance - near.lower > CERTAIN * scale {
+        return Near::Unknown;
     }
-    let scale = a.scale().max(b.scale()).max(near.distance);
-    if near.distance - near.lower <= CERTAIN * scale {
-        let (list_a, len_a) = near.features(|v| v.ia);
-        let (list_b, len_b) = near.features(|v| v.ib);
-        if let (Some(ea), Some(eb)) = (a.smallest(&list_a[..len_a]), b.smallest(&list_b[..len_b])) {
-            let elements = settle(a, b, (ea, eb));
-            // The exact distance of the features must be the one found.
-            let exact = evaluate(kind_of(a, b, elements), a, b).gap + a.radius + b.radius;
-            if (exact - near.distance).abs() <= CERTAIN * scale {
-                return Closest { elements: flat(a, b, elements, exact, scale), distance: exact };
-            }
-        }
+    let (list_a, len_a) = near.features(|v| v.ia);
+    let (list_b, len_b) = near.features(|v| v.ib);
+    let (Some(ea), Some(eb)) = (a.smallest(&list_a[..len_a]), b.smallest(&list_b[..len_b])) else { return Near::Unknown };
+    let elements = settle(a, b, (ea, eb));
+    // The exact distance of the features must be the one found.
+    let exact = evaluate(kind_of(a, b, elements), a, b).gap + a.radius + b.radius;
+    if (exact - near.distance).abs() > CERTAIN * scale {
+        return Near::Unknown;
     }
-    // Not proven: the cores may meet, which only the axes can tell.
-    if axes(a, b).best(size(a, b)) <= touch {
-        return Closest { elements: none, distance: 0.0 };
-    }
-    let hand = by_hand(a, b);
-    Closest { elements: flat(a, b, hand.elements, hand.distance, scale), distance: hand.distance }
+    Near::Apart(Closest { elements: flat(a, b, elements, exact, scale), distance: exact })
 }
 
 /// A face in place of its own edge or vertex where that is as near: close to touching the difference of the nearest points has no

@@ -12,9 +12,7 @@ pub fn repeat<'t>(r: &mut Reader<'t>, node: &Node<'t>, part: Part) -> Option<Rep
     let f = r.table(&keys::REPEAT, part, node, &["count", "offset", "body"])?;
     let (count_node, offset_node, body_node) = (f.raw("count")?, f.raw("offset")?, f.raw("body")?);
     let within = |word: &str, node: &Node<'t>| {
-        let inner = part_name(word, 0, node);
-        let inner = if inner.ends_with(" 0") { word.to_string() } else { inner };
-        Part::new(format!("{}, {inner}", f.part.name))
+        Part::new(format!("{}, {}", f.part.name, part_name(word, node).unwrap_or_else(|| word.to_string())))
     };
     let body = body::body(r, body_node, within("body", body_node));
     let joint = f.raw("joint").map(|node| joint::joint(r, node, within("joint", node), true));

@@ -96,11 +96,8 @@ impl Path {
         end[WORK] += r * (end[NORMAL] * rest.impulse - r * rest.moment);
         // With k of one sign u_n is monotone, and its ends tell whether a phase ends on the way.
         let monotone = k * rest.mobility > 0.0;
-        let same_phase = if self.progress.restituting {
-            end[NORMAL] >= 0.0 && end[WORK] < self.progress.owed()
-        } else {
-            end[NORMAL] <= 0.0
-        };
+        let same_phase =
+            if self.progress.restituting { end[NORMAL] >= 0.0 && end[WORK] < self.progress.owed() } else { end[NORMAL] <= 0.0 };
         if !monotone || !same_phase {
             self.approach_phase = self.progress.phases + 1;
             return None;

@@ -62,7 +62,9 @@ impl fmt::Display for CollisionError {
             CollisionError::Friction { found } => write!(f, "friction must not be negative, found {found}"),
             CollisionError::Tolerance { found } => write!(f, "tolerance must lie between 0 and 1 (both excluded), found {found}"),
             CollisionError::Normal { length } => write!(f, "normal must have length 1, found {length}"),
-            CollisionError::Mass { side, found } => write!(f, "mass of side {side} must be positive (or none, for an immovable body), found {found}"),
+            CollisionError::Mass { side, found } => {
+                write!(f, "mass of side {side} must be positive (or none, for an immovable body), found {found}")
+            }
             CollisionError::Inertia { side } => write!(f, "inertia of side {side} must be symmetric and positive definite"),
             CollisionError::Immovable => write!(f, "a and b are both immovable: at least one mass must be finite"),
             CollisionError::Locked { mobility, scale } => {

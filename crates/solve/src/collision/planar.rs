@@ -18,12 +18,10 @@ pub fn collide_planar(k: [[f64; 2]; 2], friction: f64, restitution: f64, u: [f64
     if u[1] >= 0.0 {
         return Outcome::separating([0.0; 2], u);
     }
-    let mut path = Path { k, floor: MOBILITY_MIN * k[1][1], progress: Progress::starting(u[1], restitution), tangential: u[0], impulse: [0.0; 2] };
-    let branch = if u[0].abs() <= STILL * u[0].hypot(u[1]) {
-        Branch::Stick { stable: path.leave_rest(friction) }
-    } else {
-        path.slide(friction)
-    };
+    let mut path =
+        Path { k, floor: MOBILITY_MIN * k[1][1], progress: Progress::starting(u[1], restitution), tangential: u[0], impulse: [0.0; 2] };
+    let branch =
+        if u[0].abs() <= STILL * u[0].hypot(u[1]) { Branch::Stick { stable: path.leave_rest(friction) } } else { path.slide(friction) };
     Outcome {
         impulse: path.impulse,
         velocity: [path.tangential, path.progress.normal_speed],

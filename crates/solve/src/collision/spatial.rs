@@ -3,7 +3,7 @@
 use super::closing::APPROACH_ANGLE;
 use super::dormand_prince::{State, Step};
 use super::error::CollisionError;
-use super::outcome::{Branch, Outcome, SpatialOutcome, Status};
+use super::outcome::{Branch, Mode, Outcome, SpatialOutcome, Status};
 use super::planar::STILL;
 use super::ray::{MOBILITY_MIN, Origin, Progress};
 use super::sliding::{ACROSS, ALONG, COS, IMPULSE, LOG, NORMAL, SIN, Sliding, WORK};
@@ -52,6 +52,18 @@ pub fn collide_spatial(
     u: Vector3<f64>,
     tolerance: f64,
 ) -> Result<SpatialOutcome, CollisionError> {
+    collide_within(k, friction, restitution, u, tolerance, STEPS_MAX)
+}
+
+/// [`collide_spatial`] with a budget of steps.
+pub(super) fn collide_within(
+    k: Matrix3<f64>,
+    friction: f64,
+    restitution: f64,
+    u: Vector3<f64>,
+    tolerance: f64,
+    budget: usize,
+) -> Result<SpatialOutcome, CollisionError> {
     if u.z >= 0.0 {
         return Ok(Outcome::separating(Vector3::zeros(), u));
     }
@@ -65,11 +77,11 @@ pub fn collide_spatial(
         return Err(CollisionError::Locked { mobility: held * mobility, scale: k.m33 * mobility });
     }
     let mut path = Path::new(&k, origin, friction, restitution, u, tolerance.max(TOLERANCE_MIN));
-    let branch = path.run();
+    let branch = path.run(budget);
     let impulse = Vector3::from(path.impulse);
     let mut velocity = u + k * impulse;
     velocity.z = path.progress.normal_speed;
-    if let Branch::Origin { stable: true, .. } | Branch::Stick { stable: true } = branch {
+    if path.status == Status::Resolved && branch.mode() == Mode::Stick {
         velocity.x = 0.0;
         velocity.y = 0.0;
     }
@@ -144,7 +156,7 @@ impl Path {
         }
     }
 
-    fn run(&mut self) -> Branch {
+    fn run(&mut self, budget: usize) -> Branch {
         let [x, y, z] = self.start;
         let r = x.hypot(y);
         if r <= STILL * r.hypot(z) {
@@ -158,13 +170,15 @@ impl Path {
             self.impulse[2] = spent;
             Stretch::Ended
         } else {
-            self.slide(x / r, y / r, r)
+            self.slide(x / r, y / r, r, budget)
         };
         match stretch {
             Stretch::Ended => Branch::Slide,
             Stretch::Stopped => {
                 let restituting = self.progress.restituting;
-                self.remove_slip();
+                if self.status == Status::Resolved {
+                    self.remove_slip();
+                }
                 Branch::Origin { restituting, stable: self.leave_rest() }
             }
         }
@@ -190,7 +204,7 @@ impl Path {
     }
 
     /// Integrates the sliding from a direction and a speed until the collision ends or the tangential velocity is zero.
-    fn slide(&mut self, cos: f64, sin: f64, r: f64) -> Stretch {
+    fn slide(&mut self, cos: f64, sin: f64, r: f64, budget: usize) -> Stretch {
         let sliding = self.sliding;
         let mut y: State = [cos, sin, r.ln(), 0.0, 0.0, 0.0, self.progress.normal_speed, 0.0];
         let mut first = sliding.rates(&y);
@@ -200,7 +214,7 @@ impl Path {
         let may_turn_back = sliding.d < sliding.b[0].hypot(sliding.b[1]);
         let (f, g, _) = sliding.coefficients(cos, sin);
         let mut h = FIRST_STEP * allowed.powf(ESTIMATE_EXPONENT) / (f.abs() + g.abs() + sliding.n[0] + sliding.n[2]);
-        while self.steps < STEPS_MAX {
+        while self.steps < budget {
             if y[LOG] <= still {
                 self.keep(&y);
                 return Stretch::Stopped;

@@ -63,30 +63,94 @@ fn random_pyramid_problems() {
     random_problems(2, Cone::Polyhedral(8), count(100, 5_000));
 }
 
+/// Prints the time of a warm solve; run with `--release -- --ignored --nocapture`.
 #[test]
-fn newton_trial() {
-    use crate::newton::*;
-    for tangents in [1, 2] { for most in [30] {
-    let b = Path{factor:0.2, rounding:1.0, softness:1.0, end:1e-6};
-    let b = Path{factor:0.2, rounding:10.0, softness:0.05, end:1e-8};
-    for path in [b, Path{rounding:100.,..b}, Path{rounding:1000.,..b}, Path{end:1e-10,..b}, Path{factor:0.6,..b}] {
-        let mut newton = SmoothedNewton::new();
-        let mut active = crate::modes::ActiveSet::default();
-        let (mut reached, mut polished, mut total, mut its)=(0,0,0,0);
-        for seed in 0..1000 {
-            let sample = random_sample(seed, tangents, most);
-            let p = sample.problem();
-            if no_impulse_needed(&p) {continue;}
-            newton.start(&p);
-            let (i, ok) = newton.follow(&p, path);
-            total+=1; its+=i; if ok {reached+=1;}
-            let mut l = vec![0.0; sample.free.len()];
-            newton.impulses(&p, &mut l);
-            if std::env::var("DBG").is_ok() { println!("seed {seed} its {i} {ok}"); }
-            active.guess(&p, &l);
-            let (r,_) = active.iterate(&p, 30);
-            if r<1e-10 {polished+=1;}
+#[ignore = "prints timings"]
+fn figures() {
+    for (name, tangents, boxes, push) in [
+        ("plane, 5 boxes, standing", 1, 5, 0.0),
+        ("plane, 5 boxes, sliding", 1, 5, 0.2),
+        ("space, 10 boxes, standing", 2, 10, 0.0),
+        ("space, 10 boxes, sliding", 2, 10, 0.2),
+    ] {
+        let mut sample = stack(tangents, boxes, 0.5);
+        let per_body = sample.per_body();
+        // The lowest box is dragged along with all the others on it: its contacts with the ground slide, the others stick.
+        for (k, v) in sample.velocity.iter_mut().enumerate() {
+            if k % per_body == per_body / 2 || (tangents == 2 && k % per_body == 4) {
+                *v += push;
+            }
         }
-        println!("{tangents} {most} {path:?}: total {total} reached {reached} polished {polished} mean its {}", its/total);
-    }}}
+        let mut samples = vec![];
+        let mut random = Random::new(1);
+        for _ in 0..16 {
+            let mut changed = sample.clone();
+            changed.velocity.iter_mut().for_each(|v| *v += 1e-4 * random.between(-1.0, 1.0));
+            samples.push(changed.finish());
+        }
+        let mut solver = ContactSolver::new();
+        let mut impulses = vec![0.0; sample.free.len()];
+        let mut warm = impulses.clone();
+        let mut worst = 0.0f64;
+        let mut iterations = 0;
+        let rounds = 200;
+        let mut best = f64::INFINITY;
+        for _ in 0..rounds {
+            iterations = 0;
+            let start = std::time::Instant::now();
+            for sample in &samples {
+                let outcome = solver.solve(&sample.problem(), Some(&warm), &mut impulses);
+                worst = worst.max(outcome.residual);
+                iterations += outcome.iterations;
+                warm.copy_from_slice(&impulses);
+            }
+            best = best.min(start.elapsed().as_secs_f64() / samples.len() as f64);
+        }
+        let start = std::time::Instant::now();
+        for _ in 0..rounds {
+            worst = worst.max(solver.solve(&samples[0].problem(), Some(&warm), &mut impulses).residual);
+            warm.copy_from_slice(&impulses);
+        }
+        let still = start.elapsed().as_secs_f64() / f64::from(rounds);
+        println!(
+            "{name}: {:.2} us changing, {:.2} us unchanged, {:.1} rounds, residual {worst:.1e}, methods {:?}",
+            best * 1e6,
+            still * 1e6,
+            f64::from(iterations as u32) / samples.len() as f64,
+            solver.solves()
+        );
+    }
+}
+
+#[test]
+fn newton_cover() {
+    use crate::newton::*;
+    let mut newton = SmoothedNewton::new();
+    let mut active = crate::modes::ActiveSet::default();
+    let mut paths = vec![];
+    for factor in [0.2, 0.6] { for rounding in [0.1, 1.0, 10.0, 100.0] { for softness in [0.01, 0.1, 1.0] { for end in [1e-8,1e-10] {
+        paths.push(Path{factor, rounding, softness, end}); }}}}
+    let base = Path{factor:0.2, rounding:10.0, softness:0.05, end:1e-8};
+    let mut hard=0; let mut table: Vec<Vec<bool>> = vec![];
+    let mut seeds=vec![];
+    for seed in 0..3000 {
+        let sample = random_sample(seed, 2, 30);
+        let p = sample.problem();
+        if no_impulse_needed(&p) {continue;}
+        let mut l = vec![0.0; sample.free.len()];
+        let mut go = |path: Path| { newton.start(&p); let (i,_ok)=newton.follow(&p, path); newton.impulses(&p, &mut l); active.guess(&p,&l); (active.iterate(&p, 30).0 < 1e-10, i) };
+        for _ in 0..0 {}
+        if go(base).0 {continue;}
+        hard+=1; seeds.push(seed);
+        table.push(paths.iter().map(|&q| go(q).0).collect());
+    }
+    println!("hard {hard} {seeds:?}");
+    let mut left: Vec<usize> = (0..table.len()).collect();
+    for (j,q) in paths.iter().enumerate() { println!("{q:?} solves {}", left.iter().filter(|&&i| table[i][j]).count()); }
+    for _ in 0..8 {
+        let j = (0..paths.len()).max_by_key(|&j| left.iter().filter(|&&i| table[i][j]).count()).unwrap();
+        left.retain(|&i| !table[i][j]);
+        println!("greedy {:?} leaves {}", paths[j], left.len());
+    }
+    println!("{:?}", left.iter().map(|&i| seeds[i]).collect::<Vec<_>>());
 }

@@ -27,9 +27,6 @@ impl Random {
     pub fn decades(&mut self, low: f64, high: f64) -> f64 {
         10f64.powf(self.between(low, high))
     }
-    pub fn sign(&mut self) -> f64 {
-        if self.unit() < 0.5 { -1.0 } else { 1.0 }
-    }
     pub fn vector3(&mut self) -> nalgebra::Vector3<f64> {
         nalgebra::Vector3::new(self.between(-1.0, 1.0), self.between(-1.0, 1.0), self.between(-1.0, 1.0))
     }

@@ -54,7 +54,7 @@ fn figures() {
             ([[k.m11, k.m13], [k.m13, k.m33]], mu, e, [u.x, u.z])
         })
         .collect();
-    print("plane, contact space", &times(&planar, |c| drop(black_box(collide_planar(c.0, c.1, c.2, c.3)))));
+    print("plane, contact space", &times(&planar, |c| _ = black_box(collide_planar(c.0, c.1, c.2, c.3))));
 
     let discs: Vec<_> = (0..CASES)
         .map(|_| {
@@ -73,7 +73,7 @@ fn figures() {
         })
         .collect();
     let up = Vector2::new(0.0, 1.0);
-    print("plane, bodies", &times(&discs, |c| drop(black_box(collide(&c.0, &c.1, up, c.2, c.3, 1e-10)))));
+    print("plane, bodies", &times(&discs, |c| _ = black_box(collide(&c.0, &c.1, up, c.2, c.3, 1e-10))));
 
     let spatial: Vec<_> = (0..CASES).map(|_| spatial_case(&mut random)).collect();
     for tolerance in [1e-6, 1e-8, 1e-10, 1e-12] {
@@ -88,7 +88,7 @@ fn figures() {
         let (errors, steps) = (sorted(errors), sorted(steps));
         print(
             &format!("space, contact space, tolerance {tolerance:.0e}"),
-            &times(&spatial, |c| drop(black_box(collide_spatial(c.0, c.1, c.2, c.3, tolerance)))),
+            &times(&spatial, |c| _ = black_box(collide_spatial(c.0, c.1, c.2, c.3, tolerance))),
         );
         println!(
             "    steps: median {}, 90 % {}, most {}; error of the impulse: median {:.1e}, 99 % {:.1e}, largest {:.1e}",
@@ -104,7 +104,8 @@ fn figures() {
     let bodies: Vec<_> = (0..CASES)
         .map(|_| {
             let mut side = |s: f64| {
-                let inertia = Spatial::inertia_from_moments(&[random.decades(-2.0, 0.0), random.decades(-2.0, 0.0), random.decades(-2.0, 0.0)]);
+                let inertia =
+                    Spatial::inertia_from_moments(&[random.decades(-2.0, 0.0), random.decades(-2.0, 0.0), random.decades(-2.0, 0.0)]);
                 let inertia = Spatial::inertia_world(inertia, Spatial::exp(random.vector3()));
                 let arm = random.vector3() * 0.5;
                 Side::<Spatial>::body(random.decades(-1.0, 1.0), inertia, arm, random.vector3() - Vector3::z() * s, random.vector3())
@@ -112,5 +113,5 @@ fn figures() {
             (side(1.0), side(-1.0), random.unit(), random.between(0.0, 1.5))
         })
         .collect();
-    print("space, bodies, tolerance 1e-10", &times(&bodies, |c| drop(black_box(collide(&c.0, &c.1, Vector3::z(), c.2, c.3, 1e-10)))));
+    print("space, bodies, tolerance 1e-10", &times(&bodies, |c| _ = black_box(collide(&c.0, &c.1, Vector3::z(), c.2, c.3, 1e-10))));
 }

@@ -94,3 +94,140 @@ pub(super) fn pool_break() -> (MassMatrix, SparseRows, Vec<f64>, Vec<usize>) {
     before[0] = 1.0;
     (MassMatrix::diagonal(&[0.17; 32]).unwrap(), normals, before, mirror)
 }
+
+/// A random impact: balls or rigid bodies, in the plane or in space, touching each other and the ground.
+pub(super) struct Scene {
+    pub(super) mass: MassMatrix,
+    pub(super) normals: SparseRows,
+    pub(super) tangents: SparseRows,
+    pub(super) velocity: Vec<f64>,
+}
+
+impl Scene {
+    /// Rows are turned so that a hidden velocity opens all of them: without `planted` nothing is locked; with it, one to three opposed
+    /// pairs (or rings of three) are.
+    pub(super) fn random(seed: u64, planted: bool) -> Self {
+        let mut random = Random(seed.wrapping_mul(0x1234_5679) + 1);
+        let space = random.below(2) == 0;
+        let rigid = random.below(2) == 0;
+        let dim = if space { 3 } else { 2 };
+        let spins = match (rigid, space) {
+            (false, _) => 0,
+            (true, false) => 1,
+            (true, true) => 3,
+        };
+        let size = dim + spins;
+        let m = 10 + random.below(51);
+        let bodies = 2 + m / (2 + random.below(3));
+        let d = bodies * size;
+        let mut blocks = Vec::new();
+        for _ in 0..bodies {
+            let mass = random.within(-1.5, 1.5).exp();
+            let mut block = vec![0.0; size * size];
+            (0..dim).for_each(|k| block[k * size + k] = mass);
+            if spins == 1 {
+                block[size * size - 1] = mass * random.within(0.1, 1.0);
+            } else if spins == 3 {
+                // Q diag Qᵀ by a sum of outer products.
+                for _ in 0..4 {
+                    let axis: [f64; 3] = random.unit();
+                    let inertia = mass * random.within(0.05, 0.5);
+                    for a in 0..3 {
+                        for b in 0..3 {
+                            block[(3 + a) * size + 3 + b] += inertia * axis[a] * axis[b];
+                        }
+                    }
+                }
+            }
+            blocks.push(block);
+        }
+        let mass = MassMatrix::blocks(blocks.iter().map(|b| (b.as_slice(), size))).unwrap();
+        let mut opening: Vec<f64> = (0..d).map(|_| random.within(-1.0, 1.0)).collect();
+        let mut dense: Vec<(Vec<f64>, Vec<Vec<f64>>)> = Vec::new();
+        for _ in 0..m {
+            let a = random.below(bodies);
+            let b = (a + 1 + random.below(bodies - 1)) % bodies;
+            let ground = random.below(5) == 0;
+            let n: [f64; 3] = if space { random.unit() } else { let u: [f64; 2] = random.unit(); [u[0], u[1], 0.0] };
+            let arms: [[f64; 3]; 2] = std::array::from_fn(|_| { let u: [f64; 3] = random.unit(); if space { u } else { [u[0], u[1], 0.0] } });
+            let along = |direction: [f64; 3]| {
+                let mut row = vec![0.0; d];
+                for (body, arm, sign) in [(a, arms[0], 1.0), (b, arms[1], -1.0)] {
+                    if ground && sign < 0.0 {
+                        continue;
+                    }
+                    (0..dim).for_each(|k| row[body * size + k] = sign * direction[k]);
+                    let torque = cross(arm, direction);
+                    match spins {
+                        1 => row[body * size + 2] = sign * torque[2],
+                        3 => (0..3).for_each(|k| row[body * size + 3 + k] = sign * torque[k]),
+                        _ => {}
+                    }
+                }
+                row
+            };
+            let t = if space {
+                let helper = if n[0].abs() < 0.5 { [1.0, 0.0, 0.0] } else { [0.0, 1.0, 0.0] };
+                let t1 = unit(cross(n, helper));
+                vec![along(t1), along(cross(n, t1))]
+            } else {
+                vec![along([-n[1], n[0], 0.0])]
+            };
+            dense.push((along(n), t));
+        }
+        if planted {
+            // Opposed pairs: the copy points the other way and is scaled; the hidden velocity must not move along them.
+            let pairs = 1 + random.below(3);
+            for k in 0..pairs {
+                let factor = -random.within(0.5, 2.0);
+                let mut copy = dense[k].clone();
+                copy.0.iter_mut().for_each(|x| *x *= factor);
+                let at = dense.len() - 1 - k;
+                dense[at] = copy;
+            }
+            for _ in 0..2000 {
+                for k in 0..pairs {
+                    let row = &dense[k].0;
+                    let step = dot(row, &opening) / dot(row, row);
+                    opening.iter_mut().zip(row).for_each(|(o, r)| *o -= step * r);
+                }
+            }
+        }
+        let mut normals = SparseRows::new(d);
+        let mut tangents = SparseRows::new(d);
+        for (row, along) in &mut dense {
+            let opens = dot(row, &opening);
+            if opens < 0.0 && opens.abs() > 1e-9 {
+                row.iter_mut().for_each(|x| *x = -*x);
+            }
+            normals.push_dense(row);
+            along.iter().for_each(|t| tangents.push_dense(t));
+        }
+        let spread = if random.below(3) == 0 { 1 } else { bodies };
+        let velocity = (0..d).map(|i| if i / size < spread { random.within(-1.0, 1.0) } else { 0.0 }).collect();
+        Self { mass, normals, tangents, velocity }
+    }
+
+    /// Largest closing speed, relative to the speed.
+    pub(super) fn closing(&self, velocity: &[f64]) -> f64 {
+        let white = self.normals.whitened(&self.mass);
+        let speed = (2.0 * self.mass.energy(&self.velocity)).sqrt();
+        (0..self.normals.len()).fold(0.0f64, |s, i| {
+            let length = white.row(i).1.iter().map(|a| a * a).sum::<f64>().sqrt();
+            s.max(-self.normals.dot(i, velocity) / (length * speed))
+        })
+    }
+}
+
+pub(super) fn dot(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(x, y)| x * y).sum()
+}
+
+fn cross(a: [f64; 3], b: [f64; 3]) -> [f64; 3] {
+    [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
+}
+
+fn unit(a: [f64; 3]) -> [f64; 3] {
+    let length = dot(&a, &a).sqrt();
+    a.map(|x| x / length)
+}

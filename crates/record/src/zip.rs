@@ -1,0 +1,149 @@
+//! A zip archive without compression, large enough for any run: every entry carries 64-bit sizes.
+
+use crate::bytes::Put;
+use crate::checksum::Checksum;
+use std::io::{self, Seek, SeekFrom, Write};
+
+/// Signatures of the parts of an archive.
+const LOCAL: u32 = 0x0403_4b50;
+const CENTRAL: u32 = 0x0201_4b50;
+const END: u32 = 0x0605_4b50;
+const END_64: u32 = 0x0606_4b50;
+const LOCATOR_64: u32 = 0x0706_4b50;
+/// Version 4.5 of the format knows 64-bit sizes.
+const VERSION: u16 = 45;
+/// Flag 11: names are UTF-8.
+const UTF8: u16 = 1 << 11;
+/// 1 January 1980, the earliest date: the same run gives the same bytes.
+const DATE: u16 = 0x0021;
+/// Marks a size that stands in the extra field.
+const ELSEWHERE: u32 = u32::MAX;
+/// Tag of the extra field with 64-bit sizes.
+const EXTRA_64: u16 = 1;
+/// Bytes of a 64-bit end record behind its own size field.
+const END_64_REST: u64 = 44;
+/// Place of the checksum within a local header.
+const CHECKSUM_AT: u64 = 14;
+/// Bytes of one size.
+const SIZE: u16 = 8;
+
+struct Entry {
+    name: String,
+    offset: u64,
+    size: u64,
+    sum: u32,
+}
+
+/// Writes entries one after another.
+pub(crate) struct Archive<W: Write + Seek> {
+    out: W,
+    place: u64,
+    entries: Vec<Entry>,
+    sum: Checksum,
+}
+
+fn put_u16(out: &mut Vec<u8>, value: u16) {
+    out.extend_from_slice(&value.to_le_bytes());
+}
+
+/// What local and central headers share, from version to extra length.
+fn common(out: &mut Vec<u8>, name: &str, sum: u32, extra: u16) {
+    put_u16(out, VERSION);
+    put_u16(out, UTF8);
+    put_u16(out, 0); // stored
+    put_u16(out, 0); // midnight
+    put_u16(out, DATE);
+    out.put_u32(sum);
+    out.put_u32(ELSEWHERE);
+    out.put_u32(ELSEWHERE);
+    put_u16(out, name.len() as u16);
+    put_u16(out, extra);
+}
+
+impl<W: Write + Seek> Archive<W> {
+    /// An archive without entries, written from where `out` stands, which must be its start.
+    pub fn new(out: W) -> Self {
+        Archive { out, place: 0, entries: Vec::new(), sum: Checksum::new() }
+    }
+    /// Starts an entry of a known size; its bytes follow by [`bytes`](Archive::bytes).
+    pub fn entry(&mut self, name: &str, size: u64) -> io::Result<()> {
+        self.entries.push(Entry { name: name.to_string(), offset: self.place, size, sum: 0 });
+        let mut head = Vec::new();
+        head.put_u32(LOCAL);
+        common(&mut head, name, 0, 2 * 2 + 2 * SIZE);
+        head.extend_from_slice(name.as_bytes());
+        put_u16(&mut head, EXTRA_64);
+        put_u16(&mut head, 2 * SIZE);
+        head.put_u64(size);
+        head.put_u64(size);
+        self.sum = Checksum::new();
+        self.raw(&head)
+    }
+    /// Bytes of the current entry.
+    pub fn bytes(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.sum.feed(bytes);
+        self.raw(bytes)
+    }
+    /// Ends the current entry: its checksum goes back into its header.
+    pub fn end_entry(&mut self) -> io::Result<()> {
+        let Some(entry) = self.entries.last_mut() else { return Ok(()) };
+        entry.sum = self.sum.value();
+        self.out.seek(SeekFrom::Start(entry.offset + CHECKSUM_AT))?;
+        self.out.write_all(&entry.sum.to_le_bytes())?;
+        self.out.seek(SeekFrom::Start(self.place))?;
+        Ok(())
+    }
+    /// Writes the list of entries.
+    pub fn finish(mut self) -> io::Result<()> {
+        let start = self.place;
+        for entry in std::mem::take(&mut self.entries).iter().map(|e| (e, e.name.as_str())) {
+            let (entry, name) = entry;
+            let mut head = Vec::new();
+            head.put_u32(CENTRAL);
+            put_u16(&mut head, VERSION);
+            common(&mut head, name, entry.sum, 2 * 2 + 3 * SIZE);
+            put_u16(&mut head, 0); // comment
+            put_u16(&mut head, 0); // disk
+            put_u16(&mut head, 0); // attributes
+            head.put_u32(0);
+            head.put_u32(ELSEWHERE);
+            head.extend_from_slice(name.as_bytes());
+            put_u16(&mut head, EXTRA_64);
+            put_u16(&mut head, 3 * SIZE);
+            head.put_u64(entry.size);
+            head.put_u64(entry.size);
+            head.put_u64(entry.offset);
+            self.raw(&head)?;
+            self.entries.push(Entry { name: String::new(), ..*entry });
+        }
+        let (end, count) = (self.place, self.entries.len() as u64);
+        let mut tail = Vec::new();
+        tail.put_u32(END_64);
+        tail.put_u64(END_64_REST);
+        put_u16(&mut tail, VERSION);
+        put_u16(&mut tail, VERSION);
+        tail.put_u32(0);
+        tail.put_u32(0);
+        tail.put_u64(count);
+        tail.put_u64(count);
+        tail.put_u64(end - start);
+        tail.put_u64(start);
+        tail.put_u32(LOCATOR_64);
+        tail.put_u32(0);
+        tail.put_u64(end);
+        tail.put_u32(1);
+        tail.put_u32(END);
+        put_u16(&mut tail, 0);
+        put_u16(&mut tail, 0);
+        put_u16(&mut tail, u16::MAX);
+        put_u16(&mut tail, u16::MAX);
+        tail.put_u32(ELSEWHERE);
+        tail.put_u32(ELSEWHERE);
+        put_u16(&mut tail, 0);
+        self.raw(&tail)
+    }
+    fn raw(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.place += bytes.len() as u64;
+        self.out.write_all(bytes)
+    }
+}
