@@ -19,6 +19,12 @@ pub(crate) struct PairTable {
     rules: Vec<((usize, usize), usize)>,
 }
 
+/// The size of a pair [m]: the largest extent of the smaller body.
+pub(crate) fn pair_size(extents: &[f64], i: usize, j: usize) -> f64 {
+    let size = extents[i].min(extents[j]);
+    if size.is_finite() && size > 0.0 { size } else { 1.0 }
+}
+
 fn ordered(a: usize, b: usize) -> (usize, usize) {
     (a.min(b), a.max(b))
 }
@@ -61,13 +67,12 @@ impl PairTable {
     fn local<G: Geometry>(&self, model: &Model<G>, i: usize, j: usize, extents: &[f64]) -> LocalPair {
         let (a, b) = (&model.bodies[i], &model.bodies[j]);
         let rule = self.rule(model, i, j);
-        let size = extents[i].min(extents[j]);
         LocalPair {
             bodies: [NONE, NONE],
             friction: rule.and_then(|r| r.friction).unwrap_or(0.5 * (a.friction + b.friction)),
             restitution: rule.and_then(|r| r.restitution).unwrap_or(0.5 * (a.restitution + b.restitution)),
             impact: rule.and_then(|r| r.impact).unwrap_or(model.options.impact),
-            size: if size.is_finite() && size > 0.0 { size } else { 1.0 },
+            size: pair_size(extents, i, j),
         }
     }
 }

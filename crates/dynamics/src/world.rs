@@ -3,7 +3,7 @@
 use crate::contacts::{Memory, Report, placed};
 use crate::error::{Cause, ModelError, Room, StepError};
 use crate::island::{Context, Island, IslandReport};
-use crate::islands::{PairTable, Partition};
+use crate::islands::{PairTable, Partition, pair_size};
 use crate::ledger::{Flow, Ledger};
 use crate::model::{BodyKind, Model};
 use crate::state::State;
@@ -105,6 +105,23 @@ impl<G: Geometry> World<G> {
         self.memory.clear();
         self.reports.clear();
         Ok(())
+    }
+    /// What is remembered of contacts.
+    pub(crate) fn memory(&self) -> &[Memory<G>] {
+        &self.memory
+    }
+    /// Flows, energy at the start and largest energy seen.
+    pub(crate) fn books(&self) -> (Flow, f64, f64) {
+        (self.flow, self.start_energy, self.largest)
+    }
+    /// Takes over memory and books.
+    pub(crate) fn resume(&mut self, memory: Vec<Memory<G>>, (flow, start_energy, largest): (Flow, f64, f64)) {
+        self.memory = memory;
+        (self.flow, self.start_energy, self.largest) = (flow, start_energy, largest);
+    }
+    /// How near two bodies must be for their contacts to be kept [m].
+    pub(crate) fn reach(&self, bodies: [usize; 2]) -> f64 {
+        self.model.tolerances.margin * pair_size(&self.extents, bodies[0], bodies[1])
     }
     /// Back to the start, with empty books.
     pub fn reset(&mut self) {

@@ -1,6 +1,6 @@
 //! Logs read back: header, frames, ending, and the way to go on from the last mark.
 
-use crate::atomic::partial_path;
+use crate::atomic::{AtomicFile, partial_path};
 use crate::bytes::Take;
 use crate::checksum::Checksum;
 use crate::error::RecordError;
@@ -9,7 +9,7 @@ use carom_dynamics::{Snapshot, World};
 use carom_geometry::Geometry;
 use std::cell::RefCell;
 use std::fs::File;
-use std::io::{BufReader, Read, Seek, SeekFrom};
+use std::io::{BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 /// Bytes of a tag.
@@ -51,6 +51,8 @@ pub struct Log {
     ending: Ending,
     /// First byte behind the header.
     body: u64,
+    /// First byte behind the last whole chunk.
+    sound: u64,
     file: RefCell<BufReader<File>>,
 }
 
@@ -128,7 +130,7 @@ impl Log {
         };
         let body = file.stream_position().map_err(io)?;
         let file = RefCell::new(file);
-        let mut log = Log { path: path.to_path_buf(), header, chunks: Vec::new(), frames: 0, mark: None, ending: Ending::CutOff, body, file };
+        let mut log = Log { path: path.to_path_buf(), header, chunks: Vec::new(), frames: 0, mark: None, ending: Ending::CutOff, body, sound: body, file };
         log.scan(size).map_err(io)?;
         Ok(log)
     }
@@ -177,6 +179,7 @@ impl Log {
                 return Ok(());
             }
             offset = end;
+            self.sound = end;
         }
         Ok(())
     }
@@ -283,16 +286,24 @@ impl Log {
             return LogWriter::reopened(path, &header, mark.end, mark.step);
         }
         let mut writer = LogWriter::create(path, &header)?;
-        let mut offset = self.body;
-        let mut piece = vec![0; PIECE];
-        while offset < mark.end {
-            let size = (mark.end - offset).min(PIECE as u64) as usize;
-            self.read_at(offset, &mut piece[..size])?;
-            writer.write(&piece[..size])?;
-            offset += size as u64;
-        }
+        self.pieces(self.body, mark.end, |piece| writer.write(piece))?;
         writer.continue_after(mark.step)?;
         Ok(writer)
+    }
+    /// Writes the whole chunks of this log to another file.
+    pub(crate) fn copy(&self, out: &mut AtomicFile) -> Result<(), RecordError> {
+        self.pieces(0, self.sound, |piece| out.write_all(piece).map_err(RecordError::io("write", out.path())))
+    }
+    fn pieces(&self, start: u64, end: u64, mut write: impl FnMut(&[u8]) -> Result<(), RecordError>) -> Result<(), RecordError> {
+        let mut offset = start;
+        let mut piece = vec![0; PIECE];
+        while offset < end {
+            let size = (end - offset).min(PIECE as u64) as usize;
+            self.read_at(offset, &mut piece[..size])?;
+            write(&piece[..size])?;
+            offset += size as u64;
+        }
+        Ok(())
     }
     fn read_at(&self, offset: u64, out: &mut [u8]) -> Result<(), RecordError> {
         let mut file = self.file.borrow_mut();

@@ -393,7 +393,11 @@ pub(super) fn reduce_slice(list: &mut [Contact<Spatial>]) -> usize {
     };
     let spread = list.iter().fold(0.0, |m: f64, c| m.max((place(c) - place(&list[0])).norm()));
     let slack = EVEN * spread;
-    list.swap(0, pick(list, 0, DEEP * spread, &|c| -c.gap));
+    // Of several deepest the outermost: a point within a patch would waste one of the four.
+    let middle = list.iter().fold(V::zeros(), |sum, c| sum + place(c)) / list.len() as f64;
+    let deepest = list.iter().fold(f64::INFINITY, |m, c| m.min(c.gap));
+    let outer = |c: &Contact<Spatial>| if c.gap <= deepest + DEEP * spread { (place(c) - middle).norm() } else { -1.0 };
+    list.swap(0, pick(list, 0, slack, &outer));
     let (first, normal) = (place(&list[0]), list[0].normal);
     list.swap(1, pick(list, 1, slack, &|c| (place(c) - first).norm()));
     let second = place(&list[1]);

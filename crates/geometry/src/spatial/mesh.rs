@@ -95,9 +95,6 @@ impl Mesh {
         let rings = ids.map(|i| &self.rings[self.ring_start[i as usize] as usize..self.ring_start[i as usize + 1] as usize]);
         Facet { corners, normal, across, outward, rings }
     }
-    pub(super) fn tree(&self) -> &Tree {
-        &self.tree
-    }
 }
 
 /// The triangle across each edge. An edge that more than two triangles share, or two in the same direction, is a border.
@@ -238,4 +235,127 @@ pub(super) fn separation(a: &Core, surface: &Mesh, pose: &Pose<Spatial>, origin:
         let b = Core::placed(Body::Triangle(surface.facet(t)), pose, origin, 0.0);
         polyhedra::separation(a, &b, least)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{Random, at, found, least, rounds};
+    use super::*;
+    use crate::contact::Geometry;
+    use crate::spatial::Shape;
+    use carom_math::Space;
+
+    /// A flat floor of n by n cells with a side of one.
+    fn floor(n: usize) -> Shape {
+        Shape::heightfield(vec![0.0; (n + 1) * (n + 1)], n + 1, n + 1, [1.0, 1.0]).unwrap()
+    }
+
+    /// A closed box of twelve triangles.
+    fn closed_box(half: V) -> Shape {
+        let vertices = (0..8).map(|i| half.component_mul(&V::new((i & 1) as f64 * 2.0 - 1.0, (i >> 1 & 1) as f64 * 2.0 - 1.0, (i >> 2) as f64 * 2.0 - 1.0))).collect();
+        let faces = [[1, 3, 7, 5], [0, 4, 6, 2], [2, 6, 7, 3], [0, 1, 5, 4], [4, 5, 7, 6], [0, 2, 3, 1]];
+        let triangles = faces.iter().flat_map(|f: &[u32; 4]| [[f[0], f[1], f[2]], [f[0], f[2], f[3]]]).collect();
+        Shape::mesh(vertices, triangles).unwrap()
+    }
+
+    #[test]
+    fn inner_edges_of_a_floor_are_not_felt() {
+        let floor = floor(6);
+        let mut random = Random(21);
+        let ball = Shape::ball(0.3).unwrap();
+        let cube = Shape::cuboid(V::new(0.3, 0.7, 0.2)).unwrap();
+        let rod = Shape::capsule(0.6, 0.2).unwrap();
+        for i in 0..rounds(300, 5000) {
+            for gap in [0.0, 1e-9, -1e-9, 1e-6, -1e-6, 5e-4, -5e-4] {
+                // Every third place lies exactly on an inner edge, a diagonal or a vertex.
+                let (x, y) = match i % 3 {
+                    0 => (random.within(-2.0, 2.0), random.within(-2.0, 2.0)),
+                    1 => (0.25 * (i % 7) as f64, 0.25 * (i % 5) as f64),
+                    _ => (random.within(-2.0, 2.0), 1.0),
+                };
+                let turn = Spatial::exp(V::z() * if i % 2 == 0 { 0.0 } else { random.within(-3.0, 3.0) });
+                let pose = |z: f64| Pose { position: V::new(x, y, z), rotation: turn };
+                let lie = Pose { position: V::new(x, y, 0.2 + gap), rotation: turn * Spatial::exp(V::y() * std::f64::consts::FRAC_PI_2) };
+                for (shape, pose, count) in [(&ball, pose(0.3 + gap), 1), (&cube, pose(0.2 + gap), 4), (&rod, lie, 2)] {
+                    let list = found(shape, &pose, &floor, &Pose::identity(), 1e-3);
+                    assert_eq!(list.len(), count, "{i} {gap} {pose:?} {list:?}");
+                    for c in &list {
+                        assert!((c.normal - V::z()).norm() < 1e-9 && (c.gap - gap).abs() < 1e-12, "{i} {gap} {c:?}");
+                        let again = Spatial::evaluate(c.feature, shape, &pose, &floor, &Pose::identity());
+                        assert!((again.gap - c.gap).abs() < 1e-13 && (again.point_a - c.point_a).norm() < 1e-13);
+                    }
+                    let turned = found(&floor, &Pose::identity(), shape, &pose, 1e-3);
+                    assert_eq!(turned.len(), count);
+                    assert!(turned.iter().all(|c| (c.normal + V::z()).norm() < 1e-9 && (c.gap - gap).abs() < 1e-12));
+                    let s = Spatial::separation(shape, &pose, &floor, &Pose::identity(), f64::INFINITY);
+                    assert!((s - gap).abs() < 1e-12, "{s} {gap}");
+                }
+                // The whole footprint of the box, not a corner of a triangle.
+                let list = found(&cube, &pose(0.2 + gap), &floor, &Pose::identity(), 1e-3);
+                let spread = list.iter().fold(0.0, |m: f64, c| m.max((c.point_a - list[0].point_a).norm()));
+                assert!((spread - 0.6f64.hypot(1.4)).abs() < 1e-9);
+            }
+        }
+    }
+
+    #[test]
+    fn a_closed_box_of_triangles_acts_like_the_box() {
+        let half = V::new(0.5, 0.6, 0.4);
+        let (mesh, solid) = (closed_box(half), Shape::cuboid(half).unwrap());
+        let mut random = Random(22);
+        let mut counted = 0;
+        for i in 0..rounds(3000, 30_000) {
+            let shape = match i % 3 {
+                0 => Shape::ball(random.within(0.1, 0.5)).unwrap(),
+                1 => Shape::cuboid(V::new(random.within(0.1, 0.5), random.within(0.1, 0.5), random.within(0.1, 0.5))).unwrap(),
+                _ => Shape::capsule(random.within(0.1, 0.5), random.within(0.1, 0.5)).unwrap(),
+            };
+            let (pa, pb) = (random.pose(1.0), random.pose(0.3));
+            let s = Spatial::separation(&shape, &pa, &solid, &pb, f64::INFINITY);
+            if s < 1e-6 {
+                continue;
+            }
+            let t = Spatial::separation(&shape, &pa, &mesh, &pb, f64::INFINITY);
+            assert!((s - t).abs() < 1e-11, "{i} {s} {t}");
+            let mut one = found(&shape, &pa, &solid, &pb, s + 1e-4);
+            let mut two = found(&shape, &pa, &mesh, &pb, s + 1e-4);
+            one.sort_by(|x, y| x.gap.total_cmp(&y.gap));
+            two.sort_by(|x, y| x.gap.total_cmp(&y.gap));
+            assert!(!two.is_empty() && (two[0].gap - s).abs() < 1e-11, "{i} {s} {one:?} {two:?}");
+            assert!((one[0].normal - two[0].normal).norm() < 1e-6, "{i} {one:?} {two:?}");
+            counted += 1;
+        }
+        assert!(counted > 500);
+    }
+
+    #[test]
+    fn a_valley_gives_two_contacts_and_a_ridge_one() {
+        // A gutter along y with slopes of 45 degrees, and the same upside down.
+        let gutter = |sign: f64| {
+            let heights = (0..9).map(|i| sign * ((i % 3) as f64 - 1.0).abs()).collect();
+            Shape::heightfield(heights, 3, 3, [1.0, 1.0]).unwrap()
+        };
+        let ball = Shape::ball(0.2).unwrap();
+        let list = found(&ball, &at(0.0, 0.3, 0.2 * 2f64.sqrt()), &gutter(1.0), &Pose::identity(), 1e-3);
+        assert_eq!(list.len(), 2, "{list:?}");
+        assert!(list.iter().all(|c| c.gap.abs() < 1e-12 && (c.normal.x.abs() - 0.5f64.sqrt()).abs() < 1e-12));
+        let list = found(&ball, &at(0.0, 0.3, 0.2 + 1e-6), &gutter(-1.0), &Pose::identity(), 1e-3);
+        assert_eq!(list.len(), 1, "{list:?}");
+        assert!((list[0].gap - 1e-6).abs() < 1e-12 && (list[0].normal - V::z()).norm() < 1e-12);
+        // Below the surface nothing is near: it is one-sided.
+        assert!(found(&ball, &at(0.5, 0.3, -3.0), &gutter(-1.0), &Pose::identity(), 1e-3).is_empty());
+        assert!(found(&ball, &at(-1.5, 0.3, 0.0), &floor(6), &at(0.0, 0.0, 0.2 + 5e-4), 1e-3).is_empty());
+        assert!(least(&found(&ball, &at(0.0, 0.3, 0.2 - 1e-6), &floor(6), &Pose::identity(), 1e-3)) < 0.0);
+    }
+
+    #[test]
+    fn shapes_rest_on_the_border_of_a_surface() {
+        let floor = floor(2);
+        let ball = Shape::ball(0.2).unwrap();
+        // Beyond the border the ball touches the border edge.
+        let d = (0.2 + 1e-6) / 2f64.sqrt();
+        let list = found(&ball, &at(1.0 + d, 0.3, d), &floor, &Pose::identity(), 1e-3);
+        assert_eq!(list.len(), 1);
+        assert!((list[0].gap - 1e-6).abs() < 1e-12);
+    }
 }

@@ -227,17 +227,30 @@ pub(super) fn iterate(a: &Core, b: &Core, enough: f64) -> Near {
         return Near::Far(near.lower);
     }
     let scale = scale.max(near.distance);
-    if near.distance <= TOUCH * scale || near.distance - near.lower > CERTAIN * scale {
+    if near.distance <= TOUCH * scale {
         return Near::Unknown;
+    }
+    // Where the features stay unproven but a plane lies between, all features are tried.
+    let unproven = || {
+        if near.lower <= ROUNDING * scale {
+            return Near::Unknown;
+        }
+        let hand = by_hand(a, b);
+        Near::Apart(Closest { elements: flat(a, b, hand.elements, hand.distance, scale), distance: hand.distance })
+    };
+    if near.distance - near.lower > CERTAIN * scale {
+        return unproven();
     }
     let (list_a, len_a) = near.features(|v| v.ia);
     let (list_b, len_b) = near.features(|v| v.ib);
-    let (Some(ea), Some(eb)) = (a.smallest(&list_a[..len_a]), b.smallest(&list_b[..len_b])) else { return Near::Unknown };
+    let (Some(ea), Some(eb)) = (a.smallest(&list_a[..len_a]), b.smallest(&list_b[..len_b])) else { return unproven() };
     let elements = settle(a, b, (ea, eb));
     // The exact distance of the features must be the one found.
-    let exact = evaluate(kind_of(a, b, elements), a, b).gap + a.radius + b.radius;
+    let signed = evaluate(kind_of(a, b, elements), a, b).gap + a.radius + b.radius;
+    // Behind a triangle the distance is counted as negative; such a pair is apart too, and its contacts fall below the floor.
+    let exact = if matches!(b.body, Body::Triangle(_)) { signed.abs() } else { signed };
     if (exact - near.distance).abs() > CERTAIN * scale {
-        return Near::Unknown;
+        return unproven();
     }
     Near::Apart(Closest { elements: flat(a, b, elements, exact, scale), distance: exact })
 }

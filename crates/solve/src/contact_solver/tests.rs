@@ -121,36 +121,3 @@ fn figures() {
         );
     }
 }
-
-#[test]
-fn newton_cover() {
-    use crate::newton::*;
-    let mut newton = SmoothedNewton::new();
-    let mut active = crate::modes::ActiveSet::default();
-    let mut paths = vec![];
-    for factor in [0.2, 0.6] { for rounding in [0.1, 1.0, 10.0, 100.0] { for softness in [0.01, 0.1, 1.0] { for end in [1e-8,1e-10] {
-        paths.push(Path{factor, rounding, softness, end}); }}}}
-    let base = Path{factor:0.2, rounding:10.0, softness:0.05, end:1e-8};
-    let mut hard=0; let mut table: Vec<Vec<bool>> = vec![];
-    let mut seeds=vec![];
-    for seed in 0..3000 {
-        let sample = random_sample(seed, 2, 30);
-        let p = sample.problem();
-        if no_impulse_needed(&p) {continue;}
-        let mut l = vec![0.0; sample.free.len()];
-        let mut go = |path: Path| { newton.start(&p); let (i,_ok)=newton.follow(&p, path); newton.impulses(&p, &mut l); active.guess(&p,&l); (active.iterate(&p, 30).0 < 1e-10, i) };
-        for _ in 0..0 {}
-        if go(base).0 {continue;}
-        hard+=1; seeds.push(seed);
-        table.push(paths.iter().map(|&q| go(q).0).collect());
-    }
-    println!("hard {hard} {seeds:?}");
-    let mut left: Vec<usize> = (0..table.len()).collect();
-    for (j,q) in paths.iter().enumerate() { println!("{q:?} solves {}", left.iter().filter(|&&i| table[i][j]).count()); }
-    for _ in 0..8 {
-        let j = (0..paths.len()).max_by_key(|&j| left.iter().filter(|&&i| table[i][j]).count()).unwrap();
-        left.retain(|&i| !table[i][j]);
-        println!("greedy {:?} leaves {}", paths[j], left.len());
-    }
-    println!("{:?}", left.iter().map(|&i| seeds[i]).collect::<Vec<_>>());
-}

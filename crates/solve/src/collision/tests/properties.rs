@@ -286,3 +286,65 @@ fn plane_embedded_in_space() {
     println!("{branches:?}");
     assert!(branches.len() >= 8, "every branch must occur: {branches:?}");
 }
+
+/// A random collision in contact space: eigenvalues over three decades, velocities anywhere between grazing and straight.
+fn contact_case(random: &mut Random, number: usize) -> (Matrix3<f64>, f64, f64, Vector3<f64>) {
+    let k = random.definite3();
+    let mut u = random.vector3();
+    u.z = -u.z.abs() * random.decades(-3.0, 1.0);
+    let e = if number % 6 == 0 { 0.0 } else { random.unit() };
+    (k, random.between(0.0, 2.0), e, u)
+}
+
+#[test]
+fn random_matrices_obey_the_energy_law() {
+    let mut random = Random::new(51);
+    let mut endings = [0usize; 4];
+    let mut most_phases = 0;
+    for number in 0..count(10_000, 100_000) {
+        let (k, mu, e, u) = contact_case(&mut random, number);
+        let check = |impulse: &[f64], velocity: &[f64], start: &[f64], works: [f64; 2], change: f64| {
+            let n = impulse.len() - 1;
+            let norm = |v: &[f64]| v.iter().map(|x| x * x).sum::<f64>().sqrt();
+            let scale = norm(impulse) * (norm(start) + norm(velocity));
+            assert!(works[0] < 0.0 && (works[1] + e * e * works[0]).abs() <= 1e-12 * works[0].abs(), "case {number}: {works:?}");
+            assert!(change <= works[0] + works[1] + 1e-9 * scale, "case {number}: {change} above {works:?}");
+            assert!(change <= 1e-10 * scale, "case {number}: energy rises by {change:e} of {scale:e}");
+            assert!(velocity[n] >= 0.0, "case {number}: approaching at {}", velocity[n]);
+            assert!(norm(&impulse[..n]) <= mu * impulse[n] * (1.0 + 1e-9), "case {number}: outside the cone");
+        };
+        let end = collide_spatial(k, mu, e, u, 1e-10).expect("definite");
+        endings[end.mode as usize] += 1;
+        most_phases = most_phases.max(end.phases);
+        let change = 0.5 * Vector::dot(u + end.velocity, end.impulse);
+        check(end.impulse.as_slice(), end.velocity.as_slice(), u.as_slice(), [end.work_compression, end.work_restitution], change);
+        let mismatch = (end.velocity - u - k * end.impulse).norm();
+        assert!(mismatch <= 1e-9 * (u.norm() + end.velocity.norm()), "case {number}: u1 - u0 - K p = {mismatch:e}");
+        let start = [u.x, u.z];
+        let end = collide_planar([[k.m11, k.m13], [k.m13, k.m33]], mu, e, start);
+        let change = 0.5 * ((start[0] + end.velocity[0]) * end.impulse[0] + (start[1] + end.velocity[1]) * end.impulse[1]);
+        check(&end.impulse, &end.velocity, &start, [end.work_compression, end.work_restitution], change);
+    }
+    println!("slide, stick, diverge: {:?}; most phases {most_phases}", &endings[1..]);
+    assert!(endings[1..].iter().all(|n| *n > 20) && most_phases == 4, "{endings:?}, {most_phases} phases");
+}
+
+#[test]
+fn accuracy_follows_the_tolerance() {
+    let mut random = Random::new(61);
+    let cases: Vec<_> = (0..count(1000, 20_000)).map(|number| contact_case(&mut random, number)).collect();
+    for tolerance in [1e-6, 1e-8, 1e-10] {
+        let mut errors: Vec<f64> = cases
+            .iter()
+            .map(|(k, mu, e, u)| {
+                let fine = collide_spatial(*k, *mu, *e, *u, 1e-13).expect("definite");
+                let end = collide_spatial(*k, *mu, *e, *u, tolerance).expect("definite");
+                (end.impulse - fine.impulse).norm() / fine.impulse.norm()
+            })
+            .collect();
+        errors.sort_by(f64::total_cmp);
+        // Near the border of two branches the collision itself is sensitive: the last hundredth may be.
+        let most = errors[errors.len() * 99 / 100];
+        assert!(most <= 10.0 * tolerance, "tolerance {tolerance:e}: 99 % within {most:e}");
+    }
+}
