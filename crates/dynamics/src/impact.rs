@@ -1,4 +1,4 @@
-//! Room 2: which contacts strike, which touching contacts share their impact, and under which law velocities jump, theory (2.4)-(2.8).
+//! Room 2: which contacts strike, which touching contacts share their impact, and under which law velocities jump, theory (2.4)-(2.5).
 
 use crate::contacts::{Near, NO_GROUP, account};
 use crate::error::{Cause, Room, StepError};

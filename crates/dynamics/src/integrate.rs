@@ -283,7 +283,7 @@ fn constrained<G: Geometry>(island: &Island<G>, body: usize) -> bool {
         })
 }
 
-/// The root of gap(q + t v1/2(t)) = 0: the moment of a fast crossing when the move ends there, theory (2.21).
+/// The root of gap(q + t v1/2(t)) = 0: the moment of a fast crossing when the move ends there, theory (2.20).
 fn event_time<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, crossing: &Crossing<G>, longest: f64) -> f64 {
     let pair = island.pairs[crossing.pair];
     let free = pair.bodies.iter().all(|&b| !constrained(island, b));

@@ -86,7 +86,7 @@ pub fn log_derivative(vector: Vector3<f64>) -> Matrix3<f64> {
 /// Newton iterations allowed for the implicit rate; 3-4 suffice at any step that resolves the motion.
 const IMPLICIT_RATE_CAP: usize = 20;
 
-/// Solves I y + s y x (I y) = m for y by Newton, theory (2.6). `None` when it does not converge within the cap.
+/// Solves I y + s y x (I y) = m for y by Newton, theory (2.24). `None` when it does not converge within the cap.
 pub fn implicit_rate(inertia: Matrix3<f64>, s: f64, m: Vector3<f64>, guess: Vector3<f64>) -> Option<Vector3<f64>> {
     let mut y = guess;
     let scale = m.norm().max((inertia * guess).norm());

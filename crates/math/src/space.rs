@@ -159,7 +159,7 @@ pub trait Space: Copy + Clone + Debug + Default + PartialEq + Eq + PartialOrd + 
     fn inertia_from_rows(rows: &[f64]) -> Self::Inertia;
     /// w x (I w), zero in the plane.
     fn gyroscopic(inertia: Self::Inertia, rate: Self::Ang) -> Self::Ang;
-    /// Implicit end-of-step rate, theory (2.6): y with I y + s y x I y = momentum, by Newton from `guess`; `None` if it does not
+    /// Implicit end-of-step rate, theory (2.24): y with I y + s y x I y = momentum, by Newton from `guess`; `None` if it does not
     /// converge. In the plane y = I^-1 momentum.
     fn implicit_rate(inertia: Self::Inertia, half_step: f64, momentum: Self::Ang, guess: Self::Ang) -> Option<Self::Ang>;
 

@@ -177,6 +177,12 @@ fn body<G: SceneSpace>(
         body.colliders.push(collider::<G>(shape, tree.kind, &part, sink, folder)?);
     }
     let solid = centre(&mut body);
+    let finite = |c: &Collider<G>| c.local.position.is_finite();
+    if !(body.colliders.iter().all(finite) && solid.is_none_or(|s| s.mass > 0.0 && s.mass.is_finite())) {
+        let fault = Fault::new(tree.places.of("shape"), part, "shape", "too large or too small for numbers to hold its volume");
+        sink.push(fault.quoted().allowed("lengths whose volume is a positive number"));
+        return None;
+    }
     if tree.kind == BodyKind::Dynamic {
         weigh(&mut body, tree, solid, &part, sink)?;
     }

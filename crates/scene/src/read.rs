@@ -8,8 +8,8 @@ use toml::de::{DeArray, DeValue};
 
 /// Longest name of a body, joint, material or group, in bytes.
 const MAX_NAME: usize = 200;
-/// Largest magnitude of any number of a scene: its square is still a number, so no product of two values overflows.
-const MAX_NUMBER: f64 = 1e150;
+/// Largest magnitude of any number of a scene: its fifth power, the inertia of a length, is still a number.
+const MAX_NUMBER: f64 = 1e50;
 
 /// A value of the text with its place.
 pub(crate) type Node<'t> = Spanned<DeValue<'t>>;

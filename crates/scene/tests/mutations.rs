@@ -29,7 +29,7 @@ const WORDS: [&str; 40] = [
     "\"self\"", "\"next\"", "true", "\"static\"", "\"kinematic\"", "\"universal\"", "\"planar\"", "\"weld\"", "\"triangle\"", "\"grid\"", "3", "2",
     "[1, 2, 3]", "[0, 0, 0, 0]", "1979-05-27", "200000", "[447, 447]", "{ ball = 1 }", "{ convex = [[0, 0], [1, 0], [0, 1]] }",
     "{ mesh = { points = [[0, 0, 0], [1, 0, 0], [0, 1, 0]], faces = [[0, 1, 2]] } }", "{ heightfield = { heights = [1, 2], spacing = 1 } }",
-    "{ control = true }", "\"\\u0000\"", "1e-200", "1e149",
+    "{ control = true }", "\"\\u0000\"", "1e-200", "1e49",
 ];
 
 /// Positions of the tokens of a text: runs of letters and digits, quoted text, single signs.

@@ -36,27 +36,27 @@ pub struct Path {
 /// The smoothed Newton method with its scratch.
 #[derive(Clone, Debug, Default)]
 pub struct SmoothedNewton {
-    matrix: Vec<f64>,
-    free: Vec<f64>,
+    pub(crate) matrix: Vec<f64>,
+    pub(crate) free: Vec<f64>,
     scale: Vec<f64>,
-    lower: Vec<f64>,
-    upper: Vec<f64>,
-    friction: Vec<f64>,
-    state: State,
+    pub(crate) lower: Vec<f64>,
+    pub(crate) upper: Vec<f64>,
+    pub(crate) friction: Vec<f64>,
+    pub(crate) state: State,
     trial: State,
     step: Vec<f64>,
-    lu: Lu,
+    pub(crate) lu: Lu,
     speed: f64,
     softness: f64,
 }
 
 /// Impulses, multipliers of their bounds, and the velocity that goes with them.
 #[derive(Clone, Debug, Default)]
-struct State {
-    l: Vec<f64>,
-    low: Vec<f64>,
-    high: Vec<f64>,
-    w: Vec<f64>,
+pub(crate) struct State {
+    pub(crate) l: Vec<f64>,
+    pub(crate) low: Vec<f64>,
+    pub(crate) high: Vec<f64>,
+    pub(crate) w: Vec<f64>,
 }
 
 impl State {
@@ -223,6 +223,18 @@ impl SmoothedNewton {
         }
         for (l, s) in impulses.iter_mut().zip(&self.scale) {
             *l *= s * self.speed;
+        }
+        // A bound must be met to the last bit, or the impulse counts as inside.
+        let mut i = 0;
+        for block in problem.blocks {
+            if let Block::Bounded { lower, upper } = *block {
+                if self.lower[i] >= self.upper[i] || at.l[i] - self.lower[i] < at.low[i] {
+                    impulses[i] = lower;
+                } else if self.upper[i] - at.l[i] < at.high[i] {
+                    impulses[i] = upper;
+                }
+            }
+            i += block.rows(tangents);
         }
     }
 

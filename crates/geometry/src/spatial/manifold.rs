@@ -132,11 +132,13 @@ impl<'p, 'a> Pair<'p, 'a> {
             let kind = match polygon.corners[k].source {
                 Source::Vertex(v) => Kind::PointFace { a: v, b: face },
                 Source::Crossing(edge, side) => {
+                    let kind = Kind::EdgeFace { a: edge, b: face, side };
                     // Over an inner edge of a surface the neighbour goes on; the point there is no end of the contact.
-                    if matches!(reference.body, Body::Triangle(_)) && !reference.ridge(side) {
+                    if !reference.ridge(side) {
+                        least = least.min(evaluate(oriented(on_a, kind), self.a, self.b).gap);
                         continue;
                     }
-                    Kind::EdgeFace { a: edge, b: face, side }
+                    kind
                 }
                 Source::Corner(i, j) => match (other, shared(reference, face, i, j)) {
                     (Some(f), Some(v)) if reference.allows(Element::Vertex(v), -incident.normal(f), super::axes::NORMAL_SLACK) => {

@@ -293,7 +293,7 @@ mod tests {
                 // The whole footprint of the box, not a corner of a triangle.
                 let list = found(&cube, &pose(0.2 + gap), &floor, &Pose::identity(), 1e-3);
                 let spread = list.iter().fold(0.0, |m: f64, c| m.max((c.point_a - list[0].point_a).norm()));
-                assert!((spread - 0.6f64.hypot(1.4)).abs() < 1e-9);
+                assert!((spread - 0.6f64.hypot(1.4)).abs() < 1e-9, "{i} {gap} {:?} {list:?}", pose(0.2));
             }
         }
     }

@@ -231,7 +231,7 @@ impl Path {
                 h *= if error.is_nan() { CONTROL_RANGE[0] } else { factor };
                 continue;
             }
-            if false {
+            if may_turn_back {
                 step = self.cut_at_turning(step);
             }
             let phase_ends = (step.end[NORMAL] >= 0.0) != self.progress.restituting;

@@ -121,3 +121,35 @@ fn figures() {
         );
     }
 }
+
+#[test]
+fn arc_trial() {
+    use crate::newton::*;
+    let mut newton = SmoothedNewton::new();
+    let mut arc = crate::continuation::Continuation::new();
+    let mut active = crate::modes::ActiveSet::default();
+    let seeds = [44, 66, 112, 120, 154, 158, 167, 180, 188, 284, 308, 324, 358, 391, 416, 475, 486, 514, 519, 584, 651, 714, 819, 896, 916, 949, 950, 982, 991, 1007, 1008, 1020, 1050, 1142, 1218, 1228, 1244, 1273, 1277, 1360, 1392, 1483, 1535, 1620, 1729, 1813, 1832, 1984, 2050, 2138, 2145, 2169, 2244, 2287, 2315, 2360, 2381, 2385, 2450, 2461, 2500, 2548, 2569, 2593, 2598, 2703, 2731, 2732, 2776, 2815, 2860, 2868, 2876, 2898];
+    let base = Path{factor:0.2, rounding:1.0, softness:0.1, end:1e-8};
+    for path in [base, Path{end:1e-10,..base}, Path{end:1e-12,..base}, Path{end:1e-12,softness:0.01,..base}, Path{end:1e-12,rounding:10.0, ..base}] {
+    let (mut ok1, mut ok2, mut total, mut st)=(0,0,0,0);
+    for seed in seeds {
+        if let Ok(x)=std::env::var("DBG") && x.parse::<u64>().unwrap()!=seed {continue;}
+        let sample = random_sample(seed, 2, 30);
+        let p = sample.problem();
+        let mut l = vec![0.0; sample.free.len()];
+        newton.start(&p);
+        let (_, a) = newton.follow(&p, Path{end: 1.0, ..path});
+        let (i, b) = arc.trace(&mut newton, &p, path);
+        newton.impulses(&p, &mut l);
+        let mut w=l.clone(); multiply_add(p.matrix, &l, p.free, &mut w);
+        let r0 = natural_residual(&p, &l, &w);
+        if std::env::var("DBG").is_ok() { let mut i=0; for b in p.blocks { if b.rows(2)==3 { if let Block::Contact{friction}=b {let a=p.matrix[i*l.len()+i]; println!("   mu {friction:.3} l {:e} w {:e} share {:e} slip {:e}", a*l[i], w[i], (l[i+1].hypot(l[i+2]))/(friction*l[i]), w[i+1].hypot(w[i+2])); }} else {println!("  {b:?} l {} w {:e}", l[i], w[i]);} i+=b.rows(2);} }
+        active.guess(&p, &l);
+        let r = active.iterate(&p, 30).0;
+        print!("unpolished {r0:e} ");
+        println!("{seed} start {a} arc {b} solves {i} residual {r:e}");
+        if a {st+=1;} if b {ok1+=1;} if r<1e-10 {ok2+=1;} total+=i;
+    }
+    println!("{path:?} started {st} reached {ok1} polished {ok2} of {} mean solves {}", seeds.len(), total/seeds.len());
+    }
+}

@@ -1,0 +1,17 @@
+//! What the verification suite shares: scenes built once over the space, figures, orders of error, a generator of random numbers.
+//!
+//! Scenes live in the vertical plane spanned by x and up. In space that plane is y = 0 and up is z, so that one text places bodies in
+//! both and a planar scene has its spatial twin.
+
+pub mod figures;
+pub mod random;
+pub mod scene;
+pub mod stage;
+
+pub use figures::{figure, full, holds, order};
+pub use random::Random;
+pub use scene::Scene;
+pub use stage::Stage;
+
+/// Standard gravity used in every scene [m/s^2].
+pub const GRAVITY: f64 = 9.81;
