@@ -14,6 +14,9 @@ use carom_math::Twist;
 /// Limits farther than this [rad or m] and than two steps of their present rate get no row.
 const LIMIT_REACH: f64 = 0.05;
 
+/// Marks the end of a body's rows.
+const NO_LINE: usize = usize::MAX;
+
 /// Where a group of rows comes from; joints are numbered within the island.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Source {
@@ -82,6 +85,9 @@ pub(crate) struct Assembly<G: Geometry> {
     /// Whether a row has no freedom left.
     pub locked_rows: Vec<bool>,
     rows: Vec<Row<G>>,
+    /// The last row so far at each body, and before each row the one before it at its own bodies.
+    last_at: Vec<usize>,
+    previous: Vec<[usize; 2]>,
 }
 
 impl<G: Geometry> Assembly<G> {
@@ -97,6 +103,8 @@ impl<G: Geometry> Assembly<G> {
             matrix: Vec::new(),
             locked_rows: Vec::new(),
             rows: Vec::new(),
+            last_at: Vec::new(),
+            previous: Vec::new(),
         }
     }
 
@@ -143,7 +151,7 @@ impl<G: Geometry> Assembly<G> {
 pub(crate) fn assemble<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>) {
     let model = ctx.model;
     let Island { bodies, poses, twists, joints, near, assembly, report, .. } = island;
-    let Assembly { equalities, factor, redundant, groups, lines, columns, matrix, locked_rows, rows } = assembly;
+    let Assembly { equalities, factor, redundant, groups, lines, columns, matrix, locked_rows, rows, last_at, previous } = assembly;
 
     // Joints.
     equalities.clear();
@@ -218,9 +226,28 @@ pub(crate) fn assemble<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>) {
     let e = equalities.len();
     matrix.clear();
     matrix.resize(n * n, 0.0);
+    // Rows couple only through bodies that move: each row looks up those before it at its own two bodies.
+    last_at.clear();
+    last_at.resize(bodies.len(), NO_LINE);
+    previous.clear();
     for i in 0..n {
-        for j in 0..=i {
-            matrix[i * n + j] = lines[i].couple(&lines[j]);
+        let mut links = [NO_LINE; 2];
+        for side in 0..2 {
+            let body = lines[i].bodies[side];
+            if bodies[body].dynamic {
+                links[side] = last_at[body];
+                last_at[body] = i;
+            }
+        }
+        previous.push(links);
+        matrix[i * n + i] = lines[i].couple(&lines[i]);
+        for side in 0..2 {
+            let body = lines[i].bodies[side];
+            let mut j = links[side];
+            while j != NO_LINE {
+                matrix[i * n + j] = lines[i].couple(&lines[j]);
+                j = previous[j][usize::from(lines[j].bodies[1] == body)];
+            }
         }
     }
     locked_rows.clear();

@@ -9,13 +9,16 @@ use crate::options::Integrator;
 use crate::predict::{self, Instant, kick_share};
 use crate::solve::{self, Phase};
 use carom_geometry::Geometry;
-use carom_math::{Twist, Vector, Wrench};
+use carom_math::{Twist, Vector};
 
 /// Rounds in which the gyroscopic torque at the end of the step and the constraint impulses find each other.
 const GYROSCOPIC_CAP: usize = 30;
 
-/// Change of the constraint impulses, relative to the momentum, at which they have.
+/// Change of the angular velocity, relative to it, at which they have.
 const GYROSCOPIC_TOLERANCE: f64 = 1e-14;
+
+/// Rates slower than this [rad/s] are judged absolutely: their gyroscopic torque is below rounding.
+const GYROSCOPIC_FLOOR: f64 = 1e-2;
 
 /// Books the half step of room 5: rows and loads times the mean of the velocities before and after, theory (10.3).
 pub(crate) fn book<G: Geometry>(island: &mut Island<G>, before: &[Twist<G>], after: &[Twist<G>], duration: f64) {
@@ -102,19 +105,23 @@ fn second_kick<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, t: f64, ti
     solve::select(island, ctx, Phase::Finish, t, |near, _| near.held);
 
     let mut scratch = std::mem::take(&mut island.scratch);
-    let [mut pushed, mut fresh] = std::mem::take(&mut island.turning);
+    let mut pushed = std::mem::take(&mut island.turning);
     pushed.clear();
     pushed.resize(island.bodies.len(), G::Ang::zero());
+    scratch.clear();
     for _ in 0..GYROSCOPIC_CAP {
-        end_velocity(island, t, &pushed, &mut scratch);
-        let Island { assembly, solve, solver, twists, report, .. } = island;
-        let _ = solve::resolve(assembly, solve, solver, model.options.friction_cone, &scratch, twists, report);
-        if G::ANG == 1 || !rows_turn_bodies(island, &mut pushed, &mut fresh) {
+        if !end_velocity(island, t, &pushed, &mut scratch) {
             break;
         }
+        let Island { assembly, solve, solver, twists, report, .. } = island;
+        let _ = solve::resolve(assembly, solve, solver, model.options.friction_cone, &scratch, twists, report);
+        if G::ANG == 1 {
+            break;
+        }
+        angular_impulses(island, &mut pushed);
     }
     island.scratch = scratch;
-    island.turning = [pushed, fresh];
+    island.turning = pushed;
 
     let (before, after) = (std::mem::take(&mut island.half), std::mem::take(&mut island.twists));
     book(island, &before, &after, 0.5 * t);
@@ -142,44 +149,45 @@ fn second_kick<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, t: f64, ti
 }
 
 /// v1/2 + (t/2) M^-1 f' with the gyroscopic torque implicit at the end velocity, given the angular impulses of rows, theory (2.24).
-fn end_velocity<G: Geometry>(island: &Island<G>, t: f64, pushed: &[G::Ang], out: &mut Vec<Twist<G>>) {
-    out.clear();
+/// Returns whether this differs from what `out` held before.
+fn end_velocity<G: Geometry>(island: &Island<G>, t: f64, pushed: &[G::Ang], out: &mut Vec<Twist<G>>) -> bool {
+    let mut changed = out.len() != island.bodies.len();
+    if changed {
+        out.clear();
+        out.resize(island.bodies.len(), Twist::zero());
+    }
     for (index, body) in island.bodies.iter().enumerate() {
         let half = island.half[index];
         if !body.dynamic {
-            out.push(half);
+            out[index] = half;
             continue;
         }
-        let load = island.loads[index].total;
-        let kick = body.response(&Wrench { lin: load.lin, ang: load.ang });
-        let mut twist = half.plus(0.5 * t, kick);
+        let mut twist = half.plus(0.5 * t, body.response(&island.loads[index].total));
         if G::ANG > 1 {
             let reaction = G::inertia_apply(body.inv_inertia, pushed[index]);
             let momentum = G::inertia_apply(body.inertia, twist.ang) + pushed[index];
-            let locked = G::inertia_apply(body.inv_inertia, momentum).norm() == 0.0;
-            if !locked {
+            let free_to_turn = G::inertia_apply(body.inv_inertia, momentum).norm() > 0.0;
+            if free_to_turn {
                 // Where Newton does not converge the torque is taken at the predicted velocity.
-                match G::implicit_rate(body.inertia, 0.5 * t, momentum, twist.ang + reaction) {
-                    Some(rate) => twist.ang = rate - reaction,
-                    None => {
-                        let rate = twist.ang + reaction;
-                        twist.ang -= G::inertia_apply(body.inv_inertia, G::gyroscopic(body.inertia, rate)) * (0.5 * t);
-                    }
-                }
+                let rate = twist.ang + reaction;
+                twist.ang = match G::implicit_rate(body.inertia, 0.5 * t, momentum, rate) {
+                    Some(end) => end - reaction,
+                    None => twist.ang - G::inertia_apply(body.inv_inertia, G::gyroscopic(body.inertia, rate)) * (0.5 * t),
+                };
+                changed |= (twist.ang - out[index].ang).norm() > GYROSCOPIC_TOLERANCE * (rate.norm() + GYROSCOPIC_FLOOR);
             }
         }
-        out.push(twist);
+        out[index] = twist;
     }
+    changed
 }
 
-/// Angular impulses of the rows on each body; returns whether they changed since the last round.
-fn rows_turn_bodies<G: Geometry>(island: &Island<G>, pushed: &mut [G::Ang], fresh: &mut Vec<G::Ang>) -> bool {
-    let mut changed = false;
-    fresh.clear();
-    fresh.resize(pushed.len(), G::Ang::zero());
+/// Angular impulses of the rows on each body.
+fn angular_impulses<G: Geometry>(island: &Island<G>, out: &mut [G::Ang]) {
+    out.fill(G::Ang::zero());
     let mut add = |line: &crate::line::Line<G>, impulse: f64| {
-        fresh[line.bodies[0]] += line.row.a.ang * impulse;
-        fresh[line.bodies[1]] += line.row.b.ang * impulse;
+        out[line.bodies[0]] += line.row.a.ang * impulse;
+        out[line.bodies[1]] += line.row.b.ang * impulse;
     };
     for (&line, &impulse) in island.solve.lines.iter().zip(&island.solve.impulses) {
         add(&island.assembly.lines[line], impulse);
@@ -187,12 +195,4 @@ fn rows_turn_bodies<G: Geometry>(island: &Island<G>, pushed: &mut [G::Ang], fres
     for (line, &impulse) in island.assembly.equalities.iter().zip(&island.solve.reaction) {
         add(line, impulse);
     }
-    for (index, body) in island.bodies.iter().enumerate() {
-        if body.dynamic {
-            let scale = G::inertia_apply(body.inertia, island.twists[index].ang).norm() + fresh[index].norm();
-            changed |= (fresh[index] - pushed[index]).norm() > GYROSCOPIC_TOLERANCE * scale;
-            pushed[index] = fresh[index];
-        }
-    }
-    changed
 }

@@ -144,8 +144,8 @@ pub(crate) struct Island<G: Geometry> {
     pub held: Vec<Twist<G>>,
     /// Scratch velocities.
     pub scratch: Vec<Twist<G>>,
-    /// Angular impulses of rows on each body, of this and of the last round of room 7.
-    pub turning: [Vec<G::Ang>; 2],
+    /// Angular impulses of rows on each body in room 7.
+    pub turning: Vec<G::Ang>,
     /// Loads at q or q'.
     pub loads: Vec<Loads<G>>,
     /// Pairs that may touch.
@@ -277,7 +277,7 @@ impl<G: Geometry> Island<G> {
             free: Vec::new(),
             held: Vec::new(),
             scratch: Vec::new(),
-            turning: [Vec::new(), Vec::new()],
+            turning: Vec::new(),
             loads: Vec::new(),
             pairs: Vec::new(),
             joints: Vec::new(),

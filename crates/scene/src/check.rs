@@ -2,6 +2,7 @@
 
 use crate::error::{Fault, Sink, Span};
 use crate::mesh;
+use crate::read::MAX_NUMBER;
 use crate::repeat::{Copy, End, Expanded, Link, expand};
 use crate::solid::{SceneSpace, is_convex};
 use crate::tree::{At, BodyTree, MaterialTree, SceneTree, ShapeTree, Solid, Triple};
@@ -25,9 +26,8 @@ const CENTRE_ROUNDS: usize = 4;
 /// Names of groups, one bit each.
 const MAX_GROUPS: usize = 64;
 /// Colours of bodies that name none, in turn: even in lightness, told apart by most eyes.
-const PALETTE: [u32; 12] = [
-    0x4e79a7, 0xf28e2b, 0x59a14f, 0xe15759, 0x76b7b2, 0xedc948, 0xb07aa1, 0xff9da7, 0x9c755f, 0x86bcb6, 0xd37295, 0xa0cbe8,
-];
+const PALETTE: [u32; 12] =
+    [0x4e79a7, 0xf28e2b, 0x59a14f, 0xe15759, 0x76b7b2, 0xedc948, 0xb07aa1, 0xff9da7, 0x9c755f, 0x86bcb6, 0xd37295, 0xa0cbe8];
 
 /// Builds the scene of a tree; `None` with faults in the sink. `folder` is where mesh files are; without it they are refused.
 pub(crate) fn check(tree: &SceneTree, sink: &mut Sink<'_>, folder: Option<&Path>, fallback_name: &str) -> Option<Scene> {
@@ -39,6 +39,11 @@ pub(crate) fn check(tree: &SceneTree, sink: &mut Sink<'_>, folder: Option<&Path>
 
 fn lin<S: Space>(v: &Triple) -> S::Lin {
     S::Lin::from_slice(v)
+}
+
+/// Whether derived numbers lie within the range of given ones, so that the scene can be written and read back.
+fn in_range(x: &[f64]) -> bool {
+    x.iter().all(|x| x.abs() <= MAX_NUMBER)
 }
 
 fn scene<G: SceneSpace>(tree: &SceneTree, sink: &mut Sink<'_>, folder: Option<&Path>, fallback_name: &str) -> Option<SceneOf<G>> {
@@ -131,10 +136,19 @@ fn bodies<G: SceneSpace>(
         model.bodies.push(body);
         let Some(rotation) = G::read_rotation(&copy.tree.rotation) else {
             let key = if G::DIM == 2 { "angle" } else { "rotation" };
-            sink.push(Fault::new(copy.tree.places.of(key), format!("body \"{}\"", copy.name), key, "has no direction that numbers can hold"));
+            sink.push(Fault::new(
+                copy.tree.places.of(key),
+                format!("body \"{}\"", copy.name),
+                key,
+                "has no direction that numbers can hold",
+            ));
             return;
         };
         let position = lin::<G>(&copy.tree.position) + lin::<G>(&copy.shift);
+        if !in_range(position.as_slice()) {
+            sink.push(Fault::new(copy.tree.places.of("position"), format!("body \"{}\"", copy.name), "position", "too far away"));
+            return;
+        }
         let twist = Twist { lin: lin::<G>(&copy.tree.velocity), ang: G::Ang::from_slice(&copy.tree.spin) };
         state.push(Pose { position, rotation }, twist);
     }
@@ -177,8 +191,8 @@ fn body<G: SceneSpace>(
         body.colliders.push(collider::<G>(shape, tree.kind, &part, sink, folder)?);
     }
     let solid = centre(&mut body);
-    let finite = |c: &Collider<G>| c.local.position.is_finite();
-    if !(body.colliders.iter().all(finite) && solid.is_none_or(|s| s.mass > 0.0 && s.mass.is_finite())) {
+    let held = |c: &Collider<G>| in_range(c.local.position.as_slice());
+    if !(body.colliders.iter().all(held) && solid.is_none_or(|s| s.mass > 0.0 && s.mass.is_finite())) {
         let fault = Fault::new(tree.places.of("shape"), part, "shape", "too large or too small for numbers to hold its volume");
         sink.push(fault.quoted().allowed("lengths whose volume is a positive number"));
         return None;
@@ -216,7 +230,10 @@ fn collider<G: SceneSpace>(
     let mut solid = read.as_ref().unwrap_or(&shape.solid).clone();
     if let (Solid::Mesh(points, faces), BodyKind::Dynamic) = (&solid, kind) {
         if !is_convex(points, faces) {
-            sink.push(fault("a mesh that is not convex cannot move".to_string()).allowed("kind = \"static\" or \"kinematic\", or several convex shapes"));
+            sink.push(
+                fault("a mesh that is not convex cannot move".to_string())
+                    .allowed("kind = \"static\" or \"kinematic\", or several convex shapes"),
+            );
             return None;
         }
         solid = Solid::Convex(points.clone());
@@ -261,7 +278,13 @@ fn centre<G: SceneSpace>(body: &mut Body<G>) -> Option<MassProperties<G>> {
 }
 
 /// Mass and inertia of a dynamic body.
-fn weigh<G: SceneSpace>(body: &mut Body<G>, tree: &BodyTree, solid: Option<MassProperties<G>>, part: &str, sink: &mut Sink<'_>) -> Option<()> {
+fn weigh<G: SceneSpace>(
+    body: &mut Body<G>,
+    tree: &BodyTree,
+    solid: Option<MassProperties<G>>,
+    part: &str,
+    sink: &mut Sink<'_>,
+) -> Option<()> {
     let mut missing = |key: &str, problem: &str, allowed: &str| {
         sink.push(Fault::new(tree.places.of(key), part, key, problem).allowed(allowed));
     };
@@ -287,8 +310,7 @@ fn weigh<G: SceneSpace>(body: &mut Body<G>, tree: &BodyTree, solid: Option<MassP
             return None;
         }
     }
-    let usable = body.mass.is_finite() && body.mass > 0.0 && G::inertia_rows(body.inertia).iter().all(|x| x.is_finite());
-    if !usable {
+    if !(body.mass > 0.0 && in_range(&[body.mass]) && in_range(&G::inertia_rows(body.inertia))) {
         missing("shape", "too large or too small to weigh", "lengths and densities whose mass and inertia are positive numbers");
         return None;
     }
@@ -335,6 +357,11 @@ fn joints<G: SceneSpace>(
             continue;
         }
         let spec = spec::<G>(link, bodies);
+        let points = spec.anchor.iter().chain(spec.anchors.iter().flatten());
+        if !points.into_iter().all(|p| in_range(p.as_slice())) {
+            sink.push(Fault::new(link.tree.places.whole.clone(), part, "anchor", "too far away"));
+            continue;
+        }
         let pose = |b: Option<usize>| b.map_or_else(Pose::identity, |b| state.poses[b]);
         match Joint::new(spec.clone(), &pose(bodies[0]), &pose(bodies[1])) {
             Ok(joint) => {

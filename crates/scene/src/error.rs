@@ -343,7 +343,9 @@ mod tests {
 
     #[test]
     fn edit_distance_counts_single_errors() {
-        for (a, b, wanted) in [("mass", "mass", 0), ("mas", "mass", 1), ("amss", "mass", 1), ("mess", "mass", 1), ("moss", "mess", 1), ("ab", "cd", 2)] {
+        for (a, b, wanted) in
+            [("mass", "mass", 0), ("mas", "mass", 1), ("amss", "mass", 1), ("mess", "mass", 1), ("moss", "mess", 1), ("ab", "cd", 2)]
+        {
             assert_eq!(edit_distance(a, b, 9), wanted, "{a} {b}");
             assert_eq!(edit_distance(b, a, 9), wanted, "{b} {a}");
         }

@@ -231,8 +231,7 @@ pub const LOCKS: &[&str] = &["x", "y", "z", "rotation"];
 /// Patterns of a repeat.
 pub const PATTERNS: &[&str] = &["line", "grid", "triangle"];
 /// Kinds of joints.
-pub const JOINT_KINDS: &[&str] =
-    &["hinge", "ball", "slider", "weld", "universal", "distance", "rope", "cylindrical", "planar", "spring"];
+pub const JOINT_KINDS: &[&str] = &["hinge", "ball", "slider", "weld", "universal", "distance", "rope", "cylindrical", "planar", "spring"];
 
 /// The top level.
 pub const SCENE: Table = Table {
@@ -247,7 +246,13 @@ pub const SCENE: Table = Table {
         key("duration", POSITIVE, "s", "10", "Simulated time of a plain run."),
         key("impact", Kind::Special(Special::Impact), "", "\"auto\"", "Impact law: a word, or a table `{ law, order, seed }`."),
         key("solver", Kind::Choice(SOLVERS), "", "\"auto\"", "How the complementarity problem of an island is solved."),
-        key("friction_cone", Kind::Special(Special::Cone), "", "\"cone\"", "Round, or a pyramid with this many directions; in the plane friction is exact either way."),
+        key(
+            "friction_cone",
+            Kind::Special(Special::Cone),
+            "",
+            "\"cone\"",
+            "Round, or a pyramid with this many directions; in the plane friction is exact either way.",
+        ),
         key("integrator", Kind::Choice(INTEGRATORS), "", "\"verlet\"", "How a step moves the bodies."),
         key("time_of_impact", Kind::Choice(TIMES_OF_IMPACT), "", "\"event\"", "What is done about bodies that would meet within the step."),
         key("tolerances", Kind::Special(Special::Tolerances), "", "see below", "Named tolerances."),
@@ -280,7 +285,13 @@ pub const TOLERANCES: Table = Table {
         key("touch", POSITIVE, "", "1e-9", "A gap below this fraction of the size touches."),
         key("slop", POSITIVE, "", "1e-6", "Overlap up to this fraction of the size is left alone."),
         key("rest_speed", POSITIVE, "m/s", "1e-3", "Contacts that close slower never bounce."),
-        key("rest_steps", NOT_NEGATIVE, "", "2", "Contacts that close slower than this many steps of their load's acceleration do not bounce."),
+        key(
+            "rest_steps",
+            NOT_NEGATIVE,
+            "",
+            "2",
+            "Contacts that close slower than this many steps of their load's acceleration do not bounce.",
+        ),
         key("position", POSITIVE, "", "1e-12", "Joint error and active gap at the end of a move, as a fraction of the size."),
         key("solve", POSITIVE, "", "1e-10", "Residual wanted of the complementarity problem, relative to its velocities."),
         key("locked", POSITIVE, "", "1e-9", "A contact whose inverse mass the joints reduce below this fraction is dropped."),
@@ -307,14 +318,35 @@ pub const BODY: Table = Table {
     about: "A rigid body. Its position is its centre of mass: shapes are shifted so that their common centroid lies there.",
     keys: &[
         key("name", Kind::Name, "", "`body0`, `body1`, ...", "Unique; `world`, `self` and `next` are taken."),
-        key("kind", Kind::Choice(BODY_KINDS), "", "\"dynamic\"", "Dynamic bodies obey forces, static ones never move, kinematic ones move with their velocity and spin, constant until assigned."),
-        key("shape", Kind::Special(Special::Shape), "m", "none: a point mass with `mass` and `inertia`", "One shape, or an array of placed shapes."),
+        key(
+            "kind",
+            Kind::Choice(BODY_KINDS),
+            "",
+            "\"dynamic\"",
+            "Dynamic bodies obey forces, static ones never move, kinematic ones move with their velocity and spin, constant until assigned.",
+        ),
+        key(
+            "shape",
+            Kind::Special(Special::Shape),
+            "m",
+            "none: a point mass with `mass` and `inertia`",
+            "One shape, or an array of placed shapes.",
+        ),
         key("mass", POSITIVE, "kg", "from `density`", "Total mass; not together with `density`. Static and kinematic bodies ignore it."),
         key("density", POSITIVE, "kg/m^3 (plane: kg/m^2)", "1000", "Density of every shape; not together with `mass`."),
-        key("inertia", Kind::Special(Special::Inertia), "kg m^2", "from the shapes", "About the centre of mass, in the body's frame: a number in the plane, `[Ix, Iy, Iz]` or three rows of three in space."),
+        key(
+            "inertia",
+            Kind::Special(Special::Inertia),
+            "kg m^2",
+            "from the shapes",
+            "About the centre of mass, in the body's frame: a number in the plane, `[Ix, Iy, Iz]` or three rows of three in space.",
+        ),
         key("position", Kind::Vector, "m", "the origin", "Centre of mass at the start."),
         only(Where::Plane, key("angle", NUMBER, "rad", "0", "Orientation at the start, counterclockwise.")),
-        only(Where::Space, key("rotation", Kind::Quaternion, "", "`[1, 0, 0, 0]`", "Orientation at the start, body to world: `[w, x, y, z]`.")),
+        only(
+            Where::Space,
+            key("rotation", Kind::Quaternion, "", "`[1, 0, 0, 0]`", "Orientation at the start, body to world: `[w, x, y, z]`."),
+        ),
         key("velocity", Kind::Vector, "m/s", "0", "Of the centre of mass, world axes."),
         key("spin", Kind::Rate, "rad/s", "0", "Angular velocity, world axes: a number in the plane, a vector in space."),
         key("material", Kind::Name, "", "restitution 0, friction 0.5", "A name of `[materials]`."),
@@ -324,7 +356,13 @@ pub const BODY: Table = Table {
         key("mask", Kind::Names, "", "all groups", "Groups it collides with; two bodies touch when each is in the other's mask."),
         key("damping", NOT_NEGATIVE, "1/s", "0", "Linear damping."),
         key("spin_damping", NOT_NEGATIVE, "1/s", "0", "Angular damping."),
-        key("locked", Kind::Choices(LOCKS), "", "none", "World axes along which it cannot accelerate, and its rotation (\"z\" in space only)."),
+        key(
+            "locked",
+            Kind::Choices(LOCKS),
+            "",
+            "none",
+            "World axes along which it cannot accelerate, and its rotation (\"z\" in space only).",
+        ),
         key("color", Kind::Color, "", "by index", "For pictures, `#rrggbb`."),
     ],
 };
@@ -336,15 +374,42 @@ pub const SHAPE: Table = Table {
     keys: &[
         key("ball", POSITIVE, "m", "", "Radius."),
         key("box", Kind::Extents, "m", "", "Full extents, `[w, h]` or `[w, h, d]`."),
-        key("capsule", Kind::LengthRadius, "m", "", "`[length, radius]`: along x in the plane, z in space; the length runs between the cap centres."),
+        key(
+            "capsule",
+            Kind::LengthRadius,
+            "m",
+            "",
+            "`[length, radius]`: along x in the plane, z in space; the length runs between the cap centres.",
+        ),
         key("convex", Kind::Points, "m", "", "Convex hull of the points."),
-        key("half_space", Kind::Direction, "", "", "Everything behind a plane (a line in the plane) through the position; the direction is its outward normal."),
+        key(
+            "half_space",
+            Kind::Direction,
+            "",
+            "",
+            "Everything behind a plane (a line in the plane) through the position; the direction is its outward normal.",
+        ),
         key("segment", Kind::TwoPoints, "m", "", "A line from point to point, without volume."),
         only(Where::Space, key("cylinder", Kind::LengthRadius, "m", "", "`[height, radius]` along z, about its middle.")),
         only(Where::Space, key("cone", Kind::LengthRadius, "m", "", "`[height, radius]` along z, apex up.")),
-        only(Where::Space, key("mesh", Kind::Special(Special::Mesh), "m", "", "An OBJ file beside the scene, or `{ points, faces }`; not on a dynamic body unless it is convex.")),
+        only(
+            Where::Space,
+            key(
+                "mesh",
+                Kind::Special(Special::Mesh),
+                "m",
+                "",
+                "An OBJ file beside the scene, or `{ points, faces }`; not on a dynamic body unless it is convex.",
+            ),
+        ),
         key("heightfield", Kind::Special(Special::Heightfield), "m", "", "`{ heights, spacing }`; not on a dynamic body."),
-        key("at", Kind::Vector, "m", "the origin", "Origin of the shape, in the body's frame as written (before the shift to the centroid)."),
+        key(
+            "at",
+            Kind::Vector,
+            "m",
+            "the origin",
+            "Origin of the shape, in the body's frame as written (before the shift to the centroid).",
+        ),
         only(Where::Plane, key("angle", NUMBER, "rad", "0", "Turn of the shape in the body.")),
         only(Where::Space, key("rotation", Kind::Quaternion, "", "`[1, 0, 0, 0]`", "Turn of the shape in the body.")),
     ],
@@ -358,8 +423,20 @@ pub const HEIGHTFIELD: Table = Table {
     heading: "heightfield = { ... }",
     about: "Ground under points on a regular raster centred on the body.",
     keys: &[
-        key("heights", Kind::Special(Special::Heights), "m", "required", "A list along x in the plane; rows of equal length in space, x along a row, y from row to row."),
-        key("spacing", Kind::Special(Special::Spacing), "m", "required", "Distance of neighbouring points: a number in the plane, `[dx, dy]` or a number in space."),
+        key(
+            "heights",
+            Kind::Special(Special::Heights),
+            "m",
+            "required",
+            "A list along x in the plane; rows of equal length in space, x along a row, y from row to row.",
+        ),
+        key(
+            "spacing",
+            Kind::Special(Special::Spacing),
+            "m",
+            "required",
+            "Distance of neighbouring points: a number in the plane, `[dx, dy]` or a number in space.",
+        ),
     ],
 };
 
@@ -369,7 +446,13 @@ pub const MESH: Table = Table {
     about: "A triangle mesh written out.",
     keys: &[
         key("points", Kind::Points, "m", "required", "The vertices."),
-        key("faces", Kind::Special(Special::Faces), "", "required", "Triangles: three indices from 0 each, counterclockwise seen from outside."),
+        key(
+            "faces",
+            Kind::Special(Special::Faces),
+            "",
+            "required",
+            "Triangles: three indices from 0 each, counterclockwise seen from outside.",
+        ),
     ],
 };
 
@@ -445,9 +528,27 @@ pub const REPEAT: Table = Table {
     keys: &[
         key("count", Kind::Special(Special::Count), "", "required", "How many: a number, or one per axis of a grid; rows of a triangle."),
         key("offset", Kind::Special(Special::Offset), "m", "required", "From one to the next: a vector, or one vector per index."),
-        key("pattern", Kind::Choice(PATTERNS), "", "\"line\" for a number, \"grid\" for a list", "`line`: k * offset. `grid`: i * offset[0] + j * offset[1]. `triangle`: the same with j = 0..i, as balls are racked."),
-        key("body", Kind::Special(Special::Body), "", "required", "The body to copy; its name gets `_0`, `_1`, ... (`_0_0`, `_0_1`, ... with two indices)."),
-        key("joint", Kind::Special(Special::Joint), "", "none", "A joint per copy; `between` may say `self` and `next` (along the last index), anchors move with the copy."),
+        key(
+            "pattern",
+            Kind::Choice(PATTERNS),
+            "",
+            "\"line\" for a number, \"grid\" for a list",
+            "`line`: k * offset. `grid`: i * offset[0] + j * offset[1]. `triangle`: the same with j = 0..i, as balls are racked.",
+        ),
+        key(
+            "body",
+            Kind::Special(Special::Body),
+            "",
+            "required",
+            "The body to copy; its name gets `_0`, `_1`, ... (`_0_0`, `_0_1`, ... with two indices).",
+        ),
+        key(
+            "joint",
+            Kind::Special(Special::Joint),
+            "",
+            "none",
+            "A joint per copy; `between` may say `self` and `next` (along the last index), anchors move with the copy.",
+        ),
     ],
 };
 

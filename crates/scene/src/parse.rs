@@ -214,7 +214,13 @@ fn force<'t>(r: &mut Reader<'t>, node: &Node<'t>, part: Part) -> Option<ForceTre
 }
 
 /// A table that allows exactly one of some keys: the one that is there, or a fault.
-pub(crate) fn exactly_one<'t>(r: &mut Reader<'t>, f: &Fields<'_, 't>, table: &'static Table, node: &Node<'t>, words: &[&str]) -> Option<&'static str> {
+pub(crate) fn exactly_one<'t>(
+    r: &mut Reader<'t>,
+    f: &Fields<'_, 't>,
+    table: &'static Table,
+    node: &Node<'t>,
+    words: &[&str],
+) -> Option<&'static str> {
     let mut given = f.keys().filter(|k| words.contains(&k.name)).map(|k| k.name);
     let first = given.next();
     if let (Some(first), Some(second)) = (first, given.next()) {

@@ -8,8 +8,8 @@ use toml::de::{DeArray, DeValue};
 
 /// Longest name of a body, joint, material or group, in bytes.
 const MAX_NAME: usize = 200;
-/// Largest magnitude of any number of a scene: its fifth power, the inertia of a length, is still a number.
-const MAX_NUMBER: f64 = 1e50;
+/// Largest magnitude of any number of a scene, given or derived: its fifth power, the inertia of a length, is still a number.
+pub(crate) const MAX_NUMBER: f64 = 1e50;
 
 /// A value of the text with its place.
 pub(crate) type Node<'t> = Spanned<DeValue<'t>>;
@@ -221,9 +221,8 @@ impl<'t> Reader<'t> {
             Kind::Vector => self.triple(node, Bound::Any).map(Value::Vector),
             Kind::Direction => self.triple(node, Bound::Any).and_then(direction).map(Value::Vector),
             Kind::Extents => self.triple(node, Bound::Positive).map(Value::Vector),
-            Kind::Rate => {
-                if self.dimension == 2 { number(node, Bound::Any).map(|x| [x, 0.0, 0.0]) } else { self.triple(node, Bound::Any) }.map(Value::Vector)
-            }
+            Kind::Rate => if self.dimension == 2 { number(node, Bound::Any).map(|x| [x, 0.0, 0.0]) } else { self.triple(node, Bound::Any) }
+                .map(Value::Vector),
             Kind::Quaternion => fixed::<4>(node, Bound::Any).and_then(|q| {
                 if q.iter().all(|x| *x == 0.0) { Err("a quaternion of zeros turns nowhere") } else { Ok(Value::Quaternion(q)) }
             }),
@@ -237,9 +236,7 @@ impl<'t> Reader<'t> {
             Kind::Choice(words) => return self.choice(key, part, node, words).map(Value::Text),
             Kind::Choices(words) => return self.choices(key, part, node, words).map(Value::Names),
             Kind::Names => names(node).map(Value::Names),
-            Kind::TwoNames => {
-                names(node).and_then(|n| if n.len() == 2 { Ok(Value::Names(n)) } else { Err("wrong length") })
-            }
+            Kind::TwoNames => names(node).and_then(|n| if n.len() == 2 { Ok(Value::Names(n)) } else { Err("wrong length") }),
         };
         match read {
             Ok(value) => Some(value),

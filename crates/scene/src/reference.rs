@@ -21,7 +21,9 @@ pub fn table(table: &Table) -> String {
 /// The table of the kinds of joints in Markdown.
 pub fn joints() -> String {
     let mut out = String::from("| kind | needs | takes | meaning |\n|---|---|---|---|\n");
-    let list = |keys: &[&str]| if keys.is_empty() { "-".to_string() } else { keys.iter().map(|k| format!("`{k}`")).collect::<Vec<_>>().join(", ") };
+    let list = |keys: &[&str]| {
+        if keys.is_empty() { "-".to_string() } else { keys.iter().map(|k| format!("`{k}`")).collect::<Vec<_>>().join(", ") }
+    };
     for rule in JOINT_RULES {
         let both = |plane: &[&str], space: &[&str]| match rule.space {
             Where::Both if plane == space => list(space),

@@ -98,7 +98,9 @@ fn of_special(special: Special) -> Value {
             json!({ "anyOf": [positive, list(positive.clone(), 3, 3), rows] })
         }
         Special::Impact => json!({ "anyOf": [{ "enum": keys::LAWS }, reference(&keys::IMPACT)] }),
-        Special::Cone => json!({ "anyOf": [{ "const": "cone" }, { "type": "integer", "minimum": 4, "maximum": keys::MAX_CONE, "multipleOf": 2 }] }),
+        Special::Cone => {
+            json!({ "anyOf": [{ "const": "cone" }, { "type": "integer", "minimum": 4, "maximum": keys::MAX_CONE, "multipleOf": 2 }] })
+        }
         Special::Motor => reference(&keys::MOTOR),
         Special::Count => json!({ "anyOf": [count, list(count.clone(), 1, 3)] }),
         Special::Offset => json!({ "anyOf": [vector, { "type": "array", "items": vector.clone() }] }),

@@ -66,7 +66,9 @@ fn shapes_move_so_that_their_centroid_is_the_position() {
     assert_eq!(body.colliders[0].local.position.y, 0.0);
     close(body.inertia.x, 5.0);
     // A triangle's centroid is the mean of its corners; a heavier part pulls in proportion to its area.
-    let s = plane("[[body]]\nshape = { convex = [[0, 0], [3, 0], [0, 3]] }\n[[body]]\nshape = [{ box = [1, 1] }, { box = [1, 3], at = [4, 0] }]\n");
+    let s = plane(
+        "[[body]]\nshape = { convex = [[0, 0], [3, 0], [0, 3]] }\n[[body]]\nshape = [{ box = [1, 1] }, { box = [1, 3], at = [4, 0] }]\n",
+    );
     close(s.model.bodies[0].colliders[0].local.position.x, -1.0);
     close(s.model.bodies[1].colliders[0].local.position.x, -3.0);
     // Static bodies obey the same rule; what has no volume stays where it is written.
@@ -98,7 +100,10 @@ fn repeats_come_after_the_rest_with_the_last_index_fastest() {
     let names: Vec<&str> = s.model.bodies.iter().map(|b| b.name.as_str()).collect();
     assert_eq!(
         names,
-        ["first", "g_0_0", "g_0_1", "g_0_2", "g_1_0", "g_1_1", "g_1_2", "l_0", "l_1", "l_2", "t_0_0", "t_1_0", "t_1_1", "t_2_0", "t_2_1", "t_2_2"]
+        [
+            "first", "g_0_0", "g_0_1", "g_0_2", "g_1_0", "g_1_1", "g_1_2", "l_0", "l_1", "l_2", "t_0_0", "t_1_0", "t_1_1", "t_2_0",
+            "t_2_1", "t_2_2"
+        ]
     );
     let at = |i: usize| (s.state.poses[i].position.x, s.state.poses[i].position.y);
     assert_eq!((at(1), at(3), at(6), at(9)), ((1.0, 1.0), (1.0, 3.0), (11.0, 3.0), (0.0, -2.0)));
@@ -123,11 +128,15 @@ fn a_grid_takes_one_vector_of_steps() {
 
 #[test]
 fn choices_arrive_in_the_model() {
-    let s = space("impact = { law = \"gauss-seidel\", order = \"random\", seed = 7 }\nfriction_cone = 6\n[tolerances]\nmax_rounds = 3\nslop = 1e-5\n");
+    let s = space(
+        "impact = { law = \"gauss-seidel\", order = \"random\", seed = 7 }\nfriction_cone = 6\n[tolerances]\nmax_rounds = 3\nslop = 1e-5\n",
+    );
     assert_eq!(s.model.options.impact, ImpactLaw::GaussSeidel(Order::Random(7)));
     assert_eq!(s.model.options.friction_cone, FrictionCone::Polyhedral(6));
     assert_eq!((s.model.tolerances.max_rounds, s.model.tolerances.slop), (3, 1e-5));
-    for (word, law) in [("auto", ImpactLaw::Auto), ("reflections", ImpactLaw::Reflections), ("stronge", ImpactLaw::Stronge), ("newton", ImpactLaw::Newton)] {
+    for (word, law) in
+        [("auto", ImpactLaw::Auto), ("reflections", ImpactLaw::Reflections), ("stronge", ImpactLaw::Stronge), ("newton", ImpactLaw::Newton)]
+    {
         assert_eq!(space(&format!("impact = \"{word}\"\n")).model.options.impact, law);
     }
 }

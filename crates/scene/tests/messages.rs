@@ -39,8 +39,17 @@ fn cases() -> Vec<(&'static str, String)> {
         ("dynamic half-space", "dimension = 2\n[[body]]\nshape = { half_space = [0, 1] }\n".into()),
         ("normal of zeros", "dimension = 2\n[[body]]\nkind = \"static\"\nshape = { half_space = [0, 0] }\n".into()),
         ("mesh file in a text", "dimension = 3\n[[body]]\nkind = \"static\"\nshape = { mesh = \"hill.obj\" }\n".into()),
-        ("mesh index", "dimension = 3\n[[body]]\nkind = \"static\"\nshape = { mesh = { points = [[0, 0, 0]], faces = [[0, 1, 2]] } }\n".into()),
-        ("mesh that is not convex", format!("dimension = 3\n[[body]]\nshape = {{ mesh = {{ points = [[0, 0, 0], [1, 0, 0], [0, 1, 0], [0.2, 0.2, 1], [0.2, 0.2, 0.1]], faces = {} }} }}\n", "[[0, 2, 1], [0, 1, 4], [1, 2, 4], [2, 0, 4], [0, 1, 3]]")),
+        (
+            "mesh index",
+            "dimension = 3\n[[body]]\nkind = \"static\"\nshape = { mesh = { points = [[0, 0, 0]], faces = [[0, 1, 2]] } }\n".into(),
+        ),
+        (
+            "mesh that is not convex",
+            format!(
+                "dimension = 3\n[[body]]\nshape = {{ mesh = {{ points = [[0, 0, 0], [1, 0, 0], [0, 1, 0], [0.2, 0.2, 1], [0.2, 0.2, 0.1]], faces = {} }} }}\n",
+                "[[0, 2, 1], [0, 1, 4], [1, 2, 4], [2, 0, 4], [0, 1, 3]]"
+            ),
+        ),
         ("placed shape", "dimension = 2\n[[body]]\nshape = [{ ball = 1 }, { ball = 0.1, at = [1] }]\n".into()),
         ("point without mass", "dimension = 2\n[[body]]\nposition = [0, 1]\n".into()),
         ("point without inertia", "dimension = 2\n[[body]]\nmass = 1\n".into()),
@@ -63,21 +72,46 @@ fn cases() -> Vec<(&'static str, String)> {
         ("joint with too much", plane("[[joint]]\nkind = \"hinge\"\nbetween = [\"cue\", \"world\"]\nanchor = [0, 0]\naxis = [1, 0]\n")),
         ("joint of space", plane("[[joint]]\nkind = \"universal\"\nbetween = [\"cue\", \"world\"]\nanchor = [0, 0]\n")),
         ("joint to itself", plane("[[joint]]\nkind = \"hinge\"\nbetween = [\"cue\", \"cue\"]\nanchor = [0, 0]\n")),
-        ("joint of the immovable", plane("kind = \"static\"\n[[joint]]\nkind = \"hinge\"\nbetween = [\"cue\", \"world\"]\nanchor = [0, 0]\n")),
-        ("axes not perpendicular", space("[[joint]]\nkind = \"universal\"\nbetween = [\"rod\", \"world\"]\nanchor = [0, 0, 0]\naxes = [[1, 0, 0], [1, 1, 0]]\n")),
+        (
+            "joint of the immovable",
+            plane("kind = \"static\"\n[[joint]]\nkind = \"hinge\"\nbetween = [\"cue\", \"world\"]\nanchor = [0, 0]\n"),
+        ),
+        (
+            "axes not perpendicular",
+            space("[[joint]]\nkind = \"universal\"\nbetween = [\"rod\", \"world\"]\nanchor = [0, 0, 0]\naxes = [[1, 0, 0], [1, 1, 0]]\n"),
+        ),
         ("limits upside down", plane("[[joint]]\nkind = \"hinge\"\nbetween = [\"cue\", \"world\"]\nanchor = [0, 0]\nlimits = [1, -1]\n")),
-        ("two motors", plane("[[joint]]\nkind = \"hinge\"\nbetween = [\"cue\", \"world\"]\nanchor = [0, 0]\nmotor = { velocity = 1, position = 1, max = 1 }\n")),
-        ("motor without limit", plane("[[joint]]\nkind = \"hinge\"\nbetween = [\"cue\", \"world\"]\nanchor = [0, 0]\nmotor = { velocity = 1 }\n")),
+        (
+            "two motors",
+            plane(
+                "[[joint]]\nkind = \"hinge\"\nbetween = [\"cue\", \"world\"]\nanchor = [0, 0]\nmotor = { velocity = 1, position = 1, max = 1 }\n",
+            ),
+        ),
+        (
+            "motor without limit",
+            plane("[[joint]]\nkind = \"hinge\"\nbetween = [\"cue\", \"world\"]\nanchor = [0, 0]\nmotor = { velocity = 1 }\n"),
+        ),
         ("motor without aim", plane("[[joint]]\nkind = \"hinge\"\nbetween = [\"cue\", \"world\"]\nanchor = [0, 0]\nmotor = { max = 1 }\n")),
         ("self outside a repeat", plane("[[joint]]\nkind = \"hinge\"\nbetween = [\"self\", \"world\"]\nanchor = [0, 0]\n")),
-        ("pair twice", plane("[[body]]\nname = \"b\"\nshape = { ball = 1 }\n[[pair]]\nbetween = [\"b\", \"cue\"]\nfriction = 0\n[[pair]]\nbetween = [\"cue\", \"b\"]\nfriction = 1\n")),
+        (
+            "pair twice",
+            plane(
+                "[[body]]\nname = \"b\"\nshape = { ball = 1 }\n[[pair]]\nbetween = [\"b\", \"cue\"]\nfriction = 0\n[[pair]]\nbetween = [\"cue\", \"b\"]\nfriction = 1\n",
+            ),
+        ),
         ("silent pair", plane("[[pair]]\nbetween = [\"cue\", \"cue\"]\n")),
         ("force on the immovable", plane("kind = \"static\"\n[[force]]\nbody = \"cue\"\nforce = [1, 0]\n")),
         ("force that ends first", plane("[[force]]\nbody = \"cue\"\nforce = [1, 0]\nfrom = 2\nuntil = 1\n")),
         ("force of nothing", plane("[[force]]\nbody = \"cue\"\n")),
         ("too many", "dimension = 2\n[[repeat]]\ncount = [100000, 100000]\noffset = [1, 1]\nbody = { shape = { ball = 1 } }\n".into()),
-        ("rack without rows", "dimension = 2\n[[repeat]]\ncount = 5\npattern = \"triangle\"\noffset = [1, 1]\nbody = { shape = { ball = 1 } }\n".into()),
-        ("fault in a repeat", "dimension = 2\n[[repeat]]\ncount = 5\noffset = [1, 1]\nbody = { name = \"b\", shape = { ball = 0 } }\n".into()),
+        (
+            "rack without rows",
+            "dimension = 2\n[[repeat]]\ncount = 5\npattern = \"triangle\"\noffset = [1, 1]\nbody = { shape = { ball = 1 } }\n".into(),
+        ),
+        (
+            "fault in a repeat",
+            "dimension = 2\n[[repeat]]\ncount = 5\noffset = [1, 1]\nbody = { name = \"b\", shape = { ball = 0 } }\n".into(),
+        ),
         ("several faults", plane("mas = 1\nvelocty = [0, 0]\n[[joint]]\nkind = \"hing\"\nbetween = [\"cue\"]\n")),
     ]
 }
@@ -109,7 +143,11 @@ fn messages_are_as_recorded() {
 fn the_brief_form_of_an_error() {
     let text = "dimension = 2\n\n[[body]]\nname = \"cue\"\n  mas = 1\n";
     let error = carom_scene::from_toml(text, "scene.toml").unwrap_err();
-    assert!(error.to_string().starts_with("scene.toml:5:3: body \"cue\", key \"mas\": unknown key; did you mean \"mass\"? allowed: name, kind, shape, mass, "));
+    assert!(
+        error.to_string().starts_with(
+            "scene.toml:5:3: body \"cue\", key \"mas\": unknown key; did you mean \"mass\"? allowed: name, kind, shape, mass, "
+        )
+    );
     assert_eq!(&text[error.span.clone()], "mas");
     assert_eq!((error.part.as_str(), error.key.as_str(), error.nearest.as_deref()), ("body \"cue\"", "mas", Some("mass")));
 }

@@ -25,11 +25,46 @@ impl Random {
 
 /// Words that sit near an edge of the grammar.
 const WORDS: [&str; 40] = [
-    "nan", "inf", "-inf", "-1", "0", "1e308", "1e-320", "-0.0", "99999999999999999999", "0x7fffffffffffffff", "[]", "[[]]", "{}", "\"\"", "\"world\"",
-    "\"self\"", "\"next\"", "true", "\"static\"", "\"kinematic\"", "\"universal\"", "\"planar\"", "\"weld\"", "\"triangle\"", "\"grid\"", "3", "2",
-    "[1, 2, 3]", "[0, 0, 0, 0]", "1979-05-27", "200000", "[447, 447]", "{ ball = 1 }", "{ convex = [[0, 0], [1, 0], [0, 1]] }",
-    "{ mesh = { points = [[0, 0, 0], [1, 0, 0], [0, 1, 0]], faces = [[0, 1, 2]] } }", "{ heightfield = { heights = [1, 2], spacing = 1 } }",
-    "{ control = true }", "\"\\u0000\"", "1e-200", "1e49",
+    "nan",
+    "inf",
+    "-inf",
+    "-1",
+    "0",
+    "1e308",
+    "1e-320",
+    "-0.0",
+    "99999999999999999999",
+    "0x7fffffffffffffff",
+    "[]",
+    "[[]]",
+    "{}",
+    "\"\"",
+    "\"world\"",
+    "\"self\"",
+    "\"next\"",
+    "true",
+    "\"static\"",
+    "\"kinematic\"",
+    "\"universal\"",
+    "\"planar\"",
+    "\"weld\"",
+    "\"triangle\"",
+    "\"grid\"",
+    "3",
+    "2",
+    "[1, 2, 3]",
+    "[0, 0, 0, 0]",
+    "1979-05-27",
+    "200000",
+    "[447, 447]",
+    "{ ball = 1 }",
+    "{ convex = [[0, 0], [1, 0], [0, 1]] }",
+    "{ mesh = { points = [[0, 0, 0], [1, 0, 0], [0, 1, 0]], faces = [[0, 1, 2]] } }",
+    "{ heightfield = { heights = [1, 2], spacing = 1 } }",
+    "{ control = true }",
+    "\"\\u0000\"",
+    "1e-200",
+    "1e49",
 ];
 
 /// Positions of the tokens of a text: runs of letters and digits, quoted text, single signs.
@@ -150,8 +185,10 @@ fn hostile_sizes_are_refused_quickly() {
     let start = Instant::now();
     let deep = format!("dimension = 2\na = {}{}", "[".repeat(100_000), "]".repeat(100_000));
     let wide = format!("dimension = 2\n{}", "[[body]]\n".repeat(200_001));
-    let repeats = format!("dimension = 2\n{}", "[[repeat]]\ncount = 200000\noffset = [1, 0]\nbody = { shape = { ball = 0.1 } }\n".repeat(100));
-    let triangle = "dimension = 2\n[[repeat]]\ncount = 200000\npattern = \"triangle\"\noffset = [[1, 0], [0, 1]]\nbody = { shape = { ball = 1 } }\n";
+    let repeats =
+        format!("dimension = 2\n{}", "[[repeat]]\ncount = 200000\noffset = [1, 0]\nbody = { shape = { ball = 0.1 } }\n".repeat(100));
+    let triangle =
+        "dimension = 2\n[[repeat]]\ncount = 200000\npattern = \"triangle\"\noffset = [[1, 0], [0, 1]]\nbody = { shape = { ball = 1 } }\n";
     let points: String = (0..2000).map(|i| format!("[{}, {}],", i, i * i)).collect();
     let heavy = format!("dimension = 2\n[[repeat]]\ncount = 199999\noffset = [1, 0]\nbody = {{ shape = {{ convex = [{points}] }} }}\n");
     for text in [deep.as_str(), &wide, &repeats, triangle, &heavy] {

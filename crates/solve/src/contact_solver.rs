@@ -3,13 +3,14 @@
 //! Cheapest first: no impulse at all, the modes of the last step, modes found by a few sweeps; then the methods that need no guess; at
 //! last long sweeps. Whatever a method finds is polished by the linear solve of its modes, and judged by the one residual (4.8).
 
+use crate::continuation::Continuation;
 use crate::dense::multiply_add;
 use crate::interior_point::InteriorPoint;
 use crate::lemke::Lemke;
 use crate::linear_complementarity::ComplementarityForm;
 use crate::modes::ActiveSet;
 use crate::newton::{Path, SmoothedNewton};
-use crate::problem::{Block, Problem};
+use crate::problem::{Block, Cone, Problem};
 use crate::status::{Method, Outcome, RESIDUAL_AIM, RESIDUAL_WANTED, natural_residual};
 use crate::sweep::sweep;
 
@@ -22,17 +23,17 @@ const COLD_ROUNDS: usize = 30;
 /// Sweeps before each guess, in turn: short ones find the modes of most problems, long ones the rest.
 const SWEEPS: [usize; 6] = [8, 32, 128, 512, 2048, 8192];
 
-/// Paths followed in turn: the first reaches its end in all but a few percent of hard problems, the others where it does not.
-const PATHS: [Path; 4] = [
-    Path { factor: 0.2, rounding: 10.0, softness: 0.05, end: 1e-8 },
-    Path { factor: 0.5, rounding: 0.1, softness: 0.05, end: 1e-8 },
-    Path { factor: 0.6, rounding: 100.0, softness: 0.01, end: 1e-8 },
-    Path { factor: 0.6, rounding: 1.0, softness: 1.0, end: 1e-8 },
+/// Paths followed in turn: the first by Newton's method alone, which succeeds in all but a few percent of hard problems, the others traced
+/// by their length.
+const PATHS: [Path; 3] = [
+    Path { factor: 0.2, rounding: 10.0, softness: 0.05, start: 1.0, end: 1e-8 },
+    Path { factor: 0.2, rounding: 1.0, softness: 0.01, start: 1.0, end: 1e-7 },
+    Path { factor: 0.2, rounding: 10.0, softness: 0.1, start: 1.0, end: 1e-7 },
 ];
-/// Edges of the pyramids tried after each path; 0 for none.
-const PATH_EDGES: [usize; 4] = [0, 8, 0, 16];
-/// Edges of the pyramid that stands in for a round cone when only its modes are wanted.
-const EDGES: usize = 8;
+/// Smallest tau a path is followed to, in scaled units: the rounding of the equations.
+const PATH_FLOOR: f64 = 1e-13;
+/// Edges of the pyramids that stand in for round cones, in turn.
+const EDGES: [usize; 2] = [8, 16];
 
 /// Solves [`Problem`]s one after another; keeps its scratch, so that it allocates nothing once it has met the largest of them.
 #[derive(Clone, Debug, Default)]
@@ -42,6 +43,7 @@ pub struct ContactSolver {
     interior_point: InteriorPoint,
     lemke: Lemke,
     newton: SmoothedNewton,
+    continuation: Continuation,
     solution: Vec<f64>,
     trial: Vec<f64>,
     velocity: Vec<f64>,
@@ -107,16 +109,19 @@ impl ContactSolver {
         if self.sweep_and_polish(problem, first, Method::Modes) {
             return;
         }
-        if problem.is_polyhedral() {
-            if self.complementarity(problem, EDGES) || PATHS.iter().any(|&path| problem.is_planar() && self.follow(problem, path)) {
-                return;
-            }
-        } else {
-            for (&path, edges) in PATHS.iter().zip(PATH_EDGES) {
-                if self.follow(problem, path) || (edges > 0 && self.complementarity(problem, edges)) {
-                    return;
-                }
-            }
+        // A pyramid in space has no smoothed form. In the plane the smoothed problem is half the size of the complementarity problem.
+        let smooth = problem.is_planar() || problem.cone == Cone::Round;
+        if smooth && self.follow(problem, PATHS[0], false) {
+            return;
+        }
+        if problem.is_polyhedral() && self.complementarity(problem, EDGES[0]) {
+            return;
+        }
+        if smooth && PATHS[1..].iter().any(|&path| self.follow(problem, path, true)) {
+            return;
+        }
+        if !problem.is_polyhedral() && EDGES.iter().any(|&edges| self.complementarity(problem, edges)) {
+            return;
         }
         for &count in later {
             if self.sweep_and_polish(problem, count, Method::Sweep) || self.best_residual <= RESIDUAL_WANTED {
@@ -135,14 +140,34 @@ impl ContactSolver {
         self.polish(problem, COLD_ROUNDS, method)
     }
 
-    /// Follows a path of smoothed problems, then polishes; true when the residual aimed at is reached.
-    fn follow(&mut self, problem: &Problem, path: Path) -> bool {
+    /// Follows a path of smoothed problems, around its folds if `trace` is set, then polishes; true when the residual aimed at is reached.
+    fn follow(&mut self, problem: &Problem, path: Path, trace: bool) -> bool {
         self.newton.start(problem);
-        let (used, _) = self.newton.follow(problem, path);
-        self.iterations += used;
+        if trace {
+            let (used, started) = self.newton.follow(problem, Path { end: path.start, ..path });
+            self.iterations += used;
+            if started {
+                self.iterations += self.continuation.trace(&mut self.newton, problem, path).0;
+            }
+        } else {
+            self.iterations += self.newton.follow(problem, path).0;
+        }
+        if self.take_newton(problem) {
+            return true;
+        }
+        // Impulses that press bodies against each other near the edge of their cones leave no room for a polish; then the path itself
+        // is followed down to rounding.
+        self.iterations += self.newton.follow(problem, Path { start: path.end, end: PATH_FLOOR, ..path }).0;
+        self.take_newton(problem)
+    }
+
+    /// Offers the impulses of the smoothed Newton method, inside their bounds and on them, and polishes the latter.
+    fn take_newton(&mut self, problem: &Problem) -> bool {
+        self.newton.inner_impulses(&mut self.trial);
+        self.offer(problem, Method::Newton);
         self.newton.impulses(problem, &mut self.trial);
         self.offer(problem, Method::Newton);
-        self.polish(problem, COLD_ROUNDS, Method::Newton)
+        self.best_residual <= RESIDUAL_AIM || self.polish(problem, COLD_ROUNDS, Method::Newton) || self.best_residual <= RESIDUAL_WANTED
     }
 
     /// The methods for linear complementarity problems, which need no guess; true when the residual aimed at is reached.

@@ -136,8 +136,7 @@ impl Cholesky {
                 break;
             }
             // The rows below it, kept apart column by column for the update.
-            let (d0, d1, d2, d3) =
-                (self.inv_diagonal[k], self.inv_diagonal[k + 1], self.inv_diagonal[k + 2], self.inv_diagonal[k + 3]);
+            let (d0, d1, d2, d3) = (self.inv_diagonal[k], self.inv_diagonal[k + 1], self.inv_diagonal[k + 2], self.inv_diagonal[k + 3]);
             let (l10, l20, l21) = (a[(k + 1) * n + k], a[(k + 2) * n + k], a[(k + 2) * n + k + 1]);
             let (l30, l31, l32) = (a[(k + 3) * n + k], a[(k + 3) * n + k + 1], a[(k + 3) * n + k + 2]);
             let mut end = next;
@@ -319,8 +318,7 @@ mod tests {
         for n in 1..40usize {
             for band in [n, 3, 7] {
                 let mut next = stream((n * 100 + band) as u64);
-                let root: Vec<f64> =
-                    (0..n * n).map(|k| if (k / n).abs_diff(k % n) < band { next() } else { 0.0 * next() }).collect();
+                let root: Vec<f64> = (0..n * n).map(|k| if (k / n).abs_diff(k % n) < band { next() } else { 0.0 * next() }).collect();
                 let mut a = vec![0.0; n * n];
                 for i in 0..n {
                     for j in 0..n {
@@ -352,7 +350,11 @@ mod tests {
                 lu.factor().unwrap();
                 for transposed in [false, true] {
                     let mut x = b.clone();
-                    if transposed { lu.solve_transpose(&mut x) } else { lu.solve(&mut x) };
+                    if transposed {
+                        lu.solve_transpose(&mut x)
+                    } else {
+                        lu.solve(&mut x)
+                    };
                     let size = max_abs(&x).max(1.0);
                     assert!(residual(&a, &x, &b, transposed) < 1e-12 * size * n as f64, "n = {n}, band = {band}");
                 }

@@ -298,8 +298,7 @@ impl Sizes {
                 return Err(DynamicsError::NotFinite { argument });
             }
         }
-        let not_negative =
-            [("friction", input.friction), ("restitution", input.restitution), ("step", std::slice::from_ref(&input.step))];
+        let not_negative = [("friction", input.friction), ("restitution", input.restitution), ("step", std::slice::from_ref(&input.step))];
         for (argument, numbers) in not_negative {
             if numbers.iter().any(|x| *x < 0.0) {
                 return Err(DynamicsError::Negative { argument });

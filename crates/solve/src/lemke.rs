@@ -168,9 +168,9 @@ impl Lemke {
         let mut ties = std::mem::take(&mut self.ties);
         let entry = |i: usize, j: usize| self.tableau[i * width + j];
         ties.clear();
-        ties.extend((0..n).filter(|&i| {
-            entry(i, entering) > PIVOT && entry(i, width - 1) / entry(i, entering) <= least + TIE * (1.0 + least.abs())
-        }));
+        ties.extend(
+            (0..n).filter(|&i| entry(i, entering) > PIVOT && entry(i, width - 1) / entry(i, entering) <= least + TIE * (1.0 + least.abs())),
+        );
         // The artificial variable leaves whenever it may: that ends the search.
         if let Some(&row) = ties.iter().find(|&&i| self.basis[i] == 2 * n) {
             self.ties = ties;

@@ -2,6 +2,8 @@
 
 pub mod collision;
 pub mod contact_solver;
+pub mod continuation;
+pub mod dynamics;
 pub mod dense;
 pub mod impact;
 pub mod interior_point;

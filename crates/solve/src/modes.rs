@@ -6,7 +6,7 @@
 
 use crate::dense::{Cholesky, Lu, max_abs, multiply_add};
 use crate::problem::{Block, Cone, Problem};
-use crate::status::{RESIDUAL_AIM, natural_residual, side_frame, side_of, speed_scale};
+use crate::status::{RESIDUAL_AIM, natural_residual, project_friction, side_frame, side_of, speed_scale, within};
 
 /// Relative diagonal added to the active matrix (4.11), so that redundant contacts share their load in the least-squares sense. Much above
 /// the rounding of a factorisation (1e-15), much below the softest motion refinement must still recover in two or three steps.
@@ -184,7 +184,6 @@ impl ActiveSet {
             if best <= RESIDUAL_AIM {
                 return (best, round + 1);
             }
-            if std::env::var("DBG").is_ok() { println!("  round {round} residual {residual:e} modes {:?} keep {keep}", self.modes.iter().map(|m| match m {Mode::Open=>'o',Mode::Held=>'s',Mode::Slide{..}=>'/',Mode::Lower=>'l',Mode::Upper=>'u'}).collect::<String>()); }
             let flipped = self.correct(problem, 2 * round >= rounds);
             keep &= !flipped;
             idle = if flipped || progress { 0 } else { idle + 1 };
@@ -500,5 +499,5 @@ fn tangential(problem: &Problem, rows: &[f64], row: usize) -> [f64; 2] {
 
 /// Nearest admissible friction impulse.
 fn nearest_friction(problem: &Problem, pull: [f64; 2], reach: f64) -> [f64; 2] {
-    if problem.tangents == 1 { [pull[0].clamp(-reach, reach), 0.0] } else { crate::status::project_friction(pull, reach, problem.cone) }
+    if problem.tangents == 1 { [within(pull[0], reach), 0.0] } else { project_friction(pull, reach, problem.cone) }
 }

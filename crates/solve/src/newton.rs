@@ -29,6 +29,8 @@ pub struct Path {
     pub rounding: f64,
     /// Softness added to every row over tau, in scaled units: it keeps impulses that only press bodies against each other bounded.
     pub softness: f64,
+    /// The tau at which the run starts, in scaled units; 1 from the centre.
+    pub start: f64,
     /// The tau at which the run ends.
     pub end: f64,
 }
@@ -149,7 +151,7 @@ impl SmoothedNewton {
     pub fn follow(&mut self, problem: &Problem, path: Path) -> (usize, bool) {
         let n = problem.rows();
         let tangents = problem.tangents;
-        let mut tau = 1.0;
+        let mut tau = path.start;
         self.soften(path.softness * tau);
         for iteration in 0..ITERATIONS {
             let rounding = path.rounding * tau;
@@ -187,6 +189,13 @@ impl SmoothedNewton {
             }
         }
         (ITERATIONS, false)
+    }
+
+    /// The present impulses in the units of the problem, as they are: strictly inside all bounds.
+    pub fn inner_impulses(&self, impulses: &mut [f64]) {
+        for ((l, x), s) in impulses.iter_mut().zip(&self.state.l).zip(&self.scale) {
+            *l = x * s * self.speed;
+        }
     }
 
     /// The present impulses in the units of the problem, each moved onto the bound it tends to: to zero where the multiplier exceeds

@@ -111,7 +111,7 @@ pub fn natural_residual(problem: &Problem, impulses: &[f64], velocity: &[f64]) -
                 let reach = friction * l[row].max(0.0);
                 let tangential = if problem.tangents == 1 {
                     let a = diagonal(row + 1);
-                    (a * l[row + 1] - (a * l[row + 1] - w[row + 1]).clamp(-a * reach, a * reach)).abs()
+                    (a * l[row + 1] - within(a * l[row + 1] - w[row + 1], a * reach)).abs()
                 } else {
                     let a = (diagonal(row + 1) + diagonal(row + 2)) / 2.0;
                     let held = [a * l[row + 1], a * l[row + 2]];
@@ -138,6 +138,11 @@ pub fn natural_residual(problem: &Problem, impulses: &[f64], velocity: &[f64]) -
     if sum.is_finite() { worst / speed_scale(problem.free) } else { f64::INFINITY }
 }
 
+/// `x` limited to the interval from -reach to reach; unlike `clamp` it does not panic on a reach that is negative or NaN.
+pub(crate) fn within(x: f64, reach: f64) -> f64 {
+    x.max(-reach).min(reach)
+}
+
 /// Nearest point to `point` of the disc of the given radius, or of the regular polygon inscribed in it.
 pub fn project_friction(point: [f64; 2], radius: f64, cone: Cone) -> [f64; 2] {
     match cone {
@@ -158,7 +163,7 @@ pub fn project_friction(point: [f64; 2], radius: f64, cone: Cone) -> [f64; 2] {
                 return point;
             }
             let half_side = radius * half_angle.sin();
-            let foot = (point[0] * along[0] + point[1] * along[1]).clamp(-half_side, half_side);
+            let foot = within(point[0] * along[0] + point[1] * along[1], half_side);
             let depth = radius * half_angle.cos();
             [across[0] * depth + along[0] * foot, across[1] * depth + along[1] * foot]
         }

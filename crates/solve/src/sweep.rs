@@ -4,7 +4,7 @@
 
 use crate::dense::dot;
 use crate::problem::{Block, Cone, Problem};
-use crate::status::project_friction;
+use crate::status::{project_friction, within};
 
 /// Directions of slip tried around the circle when Newton's method from the last direction fails. The equation of (4.19) is a
 /// trigonometric polynomial of degree 2, with at most four roots.
@@ -103,7 +103,7 @@ pub fn planar_contact(a: [f64; 3], free: [f64; 2], friction: f64) -> [f64; 2] {
     // No mode fits (the sliding matrix is not positive): one projected step.
     let normal = -free[0] / nn;
     let tangent = if tt > 0.0 { -(free[1] + nt * normal) / tt } else { 0.0 };
-    [normal, tangent.clamp(-friction * normal, friction * normal)]
+    [normal, within(tangent, friction * normal)]
 }
 
 /// Exact impulse (normal, two tangents) of a single contact in space under the round cone; `slip` is a first guess of the direction of slip.
@@ -131,7 +131,7 @@ pub fn spatial_contact(a: &[[f64; 3]; 3], free: [f64; 3], friction: f64, slip: [
         if slope == 0.0 {
             break;
         }
-        let turn = (-value / slope).clamp(-1.0, 1.0);
+        let turn = within(-value / slope, 1.0);
         angle += turn;
         if turn.abs() <= TURN {
             break;

@@ -81,7 +81,7 @@ pub enum Kind {
         /// Side of the face.
         side: u32,
     },
-    /// A curved feature of a cylinder or cone, see the module `round`.
+    /// Features of a pair in which a cylinder or cone takes part, theory (8.14)-(8.17).
     Round {
         /// Feature of a.
         a: Curve,
@@ -97,14 +97,26 @@ pub enum Curve {
     Vertex(u32),
     /// A straight edge.
     Edge(u32),
+    /// The point where an edge crosses the wall over a rim, the first or second along it.
+    EdgeCut(u32, u8),
     /// A flat face; the flat end of a cylinder or cone (0 lower, 1 upper).
     Face(u32),
-    /// The point of a rim (0 lower, 1 upper) nearest to the other shape's feature.
+    /// A side of a face: the plane through it along the normal of the face.
+    Wall(u32, u32),
+    /// The point of a rim (0 lower, 1 upper) lowest over the other shape's face.
     Rim(u8),
     /// A point of a rim (0 lower, 1 upper) fixed in the body, in quarter turns from x.
     Mark(u8, u8),
-    /// The lateral surface.
+    /// The point where a rim crosses a wall or another rim, one of two.
+    Cut(u8, u8),
+    /// The centre of a rim with its radius about it: the end of a line contact.
+    Centre(u8),
+    /// The side of a cylinder: its axis with the radius about it.
     Side,
+    /// The line of the side lowest over the other shape's face.
+    Generator,
+    /// The point where that line crosses the wall over a rim, the first or second along it.
+    GeneratorCut(u8),
     /// The nearest point of the whole shape.
     Whole,
 }

@@ -15,6 +15,7 @@ const WEIGHT: f64 = 1e-11;
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Vertex {
     pub w: V,
+    pub b: V,
     pub ia: u32,
     pub ib: u32,
 }
@@ -46,6 +47,10 @@ impl Nearest {
         }
         (list, len)
     }
+    /// Nearest point of b.
+    pub fn point_b(&self) -> V {
+        (0..self.len).fold(V::zeros(), |s, k| s + self.simplex[k].b * self.weights[k])
+    }
 }
 
 /// Nearest points of two convex sets given by the vertex of their difference least along a direction. Returns as soon as the lower
@@ -59,7 +64,7 @@ pub(super) fn nearest(support: impl Fn(V) -> Vertex, first: V, touch: f64, enoug
         }
         let new = support(best.x);
         best.lower = best.lower.max(best.x.dot(&new.w) / best.distance);
-        let repeated = best.simplex[..best.len].iter().any(|v| v.ia == new.ia && v.ib == new.ib);
+        let repeated = best.simplex[..best.len].iter().any(|v| v.w == new.w);
         if repeated || best.lower > enough || best.distance - best.lower <= RELATIVE * best.distance {
             break;
         }

@@ -219,7 +219,7 @@ pub(super) fn iterate(a: &Core, b: &Core, enough: f64) -> Near {
     let support = |d: V| {
         let (ia, ib) = (a.support(-d), b.support(d));
         let (p, q) = (a.vertex(ia), b.vertex(ib));
-        Vertex { w: p - q, ia, ib }
+        Vertex { w: p - q, b: q, ia, ib }
     };
     let scale = a.scale().max(b.scale());
     let near = gjk::nearest(support, a.pos - b.pos, TOUCH * scale, enough);

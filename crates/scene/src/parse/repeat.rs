@@ -11,9 +11,8 @@ use crate::tree::{Pattern, RepeatTree, Triple};
 pub fn repeat<'t>(r: &mut Reader<'t>, node: &Node<'t>, part: Part) -> Option<RepeatTree> {
     let f = r.table(&keys::REPEAT, part, node, &["count", "offset", "body"])?;
     let (count_node, offset_node, body_node) = (f.raw("count")?, f.raw("offset")?, f.raw("body")?);
-    let within = |word: &str, node: &Node<'t>| {
-        Part::new(format!("{}, {}", f.part.name, part_name(word, node).unwrap_or_else(|| word.to_string())))
-    };
+    let within =
+        |word: &str, node: &Node<'t>| Part::new(format!("{}, {}", f.part.name, part_name(word, node).unwrap_or_else(|| word.to_string())));
     let body = body::body(r, body_node, within("body", body_node));
     let joint = f.raw("joint").map(|node| joint::joint(r, node, within("joint", node), true));
     let is_list = array(count_node).is_ok();
@@ -68,7 +67,9 @@ fn offset<'t>(r: &mut Reader<'t>, part: &Part, node: &Node<'t>, pattern: Pattern
         }
         (Pattern::Triangle, _, Err(problem)) => (Err(problem), format!("two vectors {vector} [m]: from row to row, and along a row")),
         (_, _, Err(problem)) if indices == 1 => (Err(problem), format!("a vector {vector} [m]")),
-        (_, _, Err(problem)) => (Err(problem), format!("{indices} vectors {vector}, one per index, or one vector of steps along the axes [m]")),
+        (_, _, Err(problem)) => {
+            (Err(problem), format!("{indices} vectors {vector}, one per index, or one vector of steps along the axes [m]"))
+        }
     };
     read.map_err(|problem| r.sink.push(Fault::new(span(node), part.name.clone(), "offset", problem).quoted().allowed(allowed))).ok()
 }

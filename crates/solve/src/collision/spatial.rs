@@ -245,7 +245,7 @@ impl Path {
             y = step.end;
             first = *step.end_rates();
             // The direction stays on the circle: one Newton step for 1/sqrt from 1.
-            let onto_circle = 0.5 * (2.0 + 1.0 - (y[COS] * y[COS] + y[SIN] * y[SIN]));
+            let onto_circle = 1.0 + 0.5 * (1.0 - (y[COS] * y[COS] + y[SIN] * y[SIN]));
             y[COS] *= onto_circle;
             y[SIN] *= onto_circle;
             if phase_ends {

@@ -54,17 +54,7 @@ pub struct Sample {
 impl Sample {
     pub fn new(tangents: usize, inv_mass: Vec<f64>, velocity: Vec<f64>) -> Self {
         let freedoms = inv_mass.len();
-        Sample {
-            tangents,
-            blocks: vec![],
-            cone: Cone::Round,
-            freedoms,
-            inv_mass,
-            rows: vec![],
-            velocity,
-            matrix: vec![],
-            free: vec![],
-        }
+        Sample { tangents, blocks: vec![], cone: Cone::Round, freedoms, inv_mass, rows: vec![], velocity, matrix: vec![], free: vec![] }
     }
 
     /// Velocities per body: (w, vx, vy) in the plane, (w, v) in space.
@@ -234,8 +224,7 @@ pub fn stack(tangents: usize, boxes: usize, friction: f64) -> Sample {
     }
     let mut sample = Sample::new(tangents, inv_mass, velocity);
     for k in 0..boxes {
-        let corners: &[[f64; 2]] =
-            if planar { &[[-0.5, 0.0], [0.5, 0.0]] } else { &[[-0.5, -0.5], [0.5, -0.5], [-0.5, 0.5], [0.5, 0.5]] };
+        let corners: &[[f64; 2]] = if planar { &[[-0.5, 0.0], [0.5, 0.0]] } else { &[[-0.5, -0.5], [0.5, -0.5], [-0.5, 0.5], [0.5, 0.5]] };
         for c in corners {
             let at = |height: f64| if planar { [c[0], height, 0.0] } else { [c[0], c[1], height] };
             let normal = if planar { [0.0, 1.0, 0.0] } else { [0.0, 0.0, 1.0] };

@@ -6,9 +6,18 @@
 use super::{ContactSpace, Contacts, Friction, GramView, ImpactMap, Restitution};
 
 /// Change of an impulse, as a speed relative to the impact's, at which the sweeps stop.
+pub static SWEEPS: std::sync::atomic::AtomicUsize = std::sync::atomic::AtomicUsize::new(0);
 const SETTLED: f64 = 1e-13;
 /// Cap on the sweeps; the objective falls in every one, so stopping early only leaves some dissipation undone.
-const MAX_SWEEPS: usize = 10_000;
+const MAX_SWEEPS: usize = 2_000;
+/// Sweeps between Newton steps: sweeps find who sticks and who slides, a step then solves that guess to the end.
+const NEWTON_EVERY: usize = 4;
+/// Unknowns above which Newton steps (dense) are left out.
+const NEWTON_LIMIT: usize = 400;
+/// Share of the disc's radius beyond which a contact counts as sliding.
+const AT_EDGE: f64 = 1.0 - 1e-12;
+/// Shift of the diagonal, relative to its largest entry, that settles directions in which redundant contacts leave friction open.
+const NEWTON_SHIFT: f64 = 1e-13;
 /// Change of the impulses, relative to the largest, at which staggered rounds agree.
 const STAGGER_SETTLED: f64 = 1e-8;
 /// Cap on staggered rounds; the coupled problem has no guarantee.
@@ -32,6 +41,25 @@ pub struct FrictionWork {
     one_way_normal: Vec<f64>,
     one_way_tangent: Vec<f64>,
     before: Vec<f64>,
+    newton: Newton,
+}
+
+/// Scratch of a Newton step. Each unknown moves the impulses along one direction: `width` rows from `row`, with weights.
+#[derive(Clone, Debug, Default)]
+struct Newton {
+    directions: Vec<Direction>,
+    of_row: Vec<usize>,
+    matrix: Vec<f64>,
+    step: Vec<f64>,
+    trial: Vec<f64>,
+    slip: Vec<f64>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Direction {
+    row: usize,
+    width: usize,
+    weights: [f64; 2],
 }
 
 /// The friction phase of one impact.
@@ -197,11 +225,15 @@ impl FrictionWork {
             }
         }
         for sweep in 1..=MAX_SWEEPS {
+            SWEEPS.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
             let mut change: f64 = 0.0;
             for k in 0..m {
                 if self.radii[k] > 0.0 {
                     change = change.max(update_contact(k, t, self.radii[k], tangent, self));
                 }
+            }
+            if sweep % NEWTON_EVERY == 0 {
+                self.newton_step(t, tangent);
             }
             // A change of impulse is weighed as the speed it makes, in the unit of the impact's speed.
             if change <= SETTLED * speed {
@@ -210,6 +242,124 @@ impl FrictionWork {
         }
         MAX_SWEEPS
     }
+
+    /// One Newton step on the present guess of who sticks (free in its disc) and who slides (along the edge of it), theory (5.16); kept
+    /// only if the energy falls.
+    fn newton_step(&mut self, t: usize, tangent: &mut [f64]) {
+        let newton = &mut self.newton;
+        newton.directions.clear();
+        newton.of_row.clear();
+        newton.of_row.resize(tangent.len(), usize::MAX);
+        for k in 0..self.radii.len() {
+            let b = &tangent[k * t..(k + 1) * t];
+            let length = b.iter().map(|b| b * b).sum::<f64>().sqrt();
+            if self.radii[k] <= 0.0 {
+                continue;
+            }
+            if length < AT_EDGE * self.radii[k] {
+                for c in 0..t {
+                    newton.of_row[k * t + c] = newton.directions.len();
+                    newton.directions.push(Direction { row: k * t + c, width: 1, weights: [1.0, 0.0] });
+                }
+            } else if t == 2 {
+                newton.of_row[k * t..k * t + 2].fill(newton.directions.len());
+                newton.directions.push(Direction { row: k * t, width: 2, weights: [-b[1] / length, b[0] / length] });
+            }
+        }
+        let n = newton.directions.len();
+        if n == 0 || n > NEWTON_LIMIT {
+            return;
+        }
+        // H = Zᵀ (K + Σ) Z with Σ the pressure on the edge, -slip·b / radius².
+        newton.matrix.clear();
+        newton.matrix.resize(n * n, 0.0);
+        newton.step.clear();
+        let mut largest: f64 = 0.0;
+        for a in 0..n {
+            let Direction { row, width, weights } = newton.directions[a];
+            let mut force = 0.0;
+            for c in 0..width {
+                force -= weights[c] * self.slip[row + c];
+                for e in self.starts[row + c]..self.starts[row + c + 1] {
+                    let column = self.columns[e];
+                    let b = newton.of_row[column];
+                    if b != usize::MAX {
+                        let other = newton.directions[b];
+                        newton.matrix[a * n + b] += weights[c] * self.values[e] * other.weights[column - other.row];
+                    }
+                }
+            }
+            if width == 2 {
+                let k = row / t;
+                let pressure = -(self.slip[row] * tangent[row] + self.slip[row + 1] * tangent[row + 1]) / (self.radii[k] * self.radii[k]);
+                newton.matrix[a * n + a] += pressure.max(0.0);
+            }
+            newton.step.push(force);
+            largest = largest.max(newton.matrix[a * n + a]);
+        }
+        for a in 0..n {
+            newton.matrix[a * n + a] += NEWTON_SHIFT * largest;
+        }
+        if !solve_symmetric(&mut newton.matrix, &mut newton.step) {
+            return;
+        }
+        newton.trial.clear();
+        newton.trial.extend_from_slice(tangent);
+        for (direction, step) in newton.directions.iter().zip(&newton.step) {
+            for c in 0..direction.width {
+                newton.trial[direction.row + c] += direction.weights[c] * step;
+            }
+        }
+        for k in 0..self.radii.len() {
+            shrink(&mut newton.trial[k * t..(k + 1) * t], self.radii[k]);
+        }
+        // Energy change of the step: Δ·(slip before + slip after)/2.
+        newton.slip.clear();
+        newton.slip.extend_from_slice(&self.slip);
+        let mut gain = 0.0;
+        for row in 0..tangent.len() {
+            for e in self.starts[row]..self.starts[row + 1] {
+                newton.slip[row] += self.values[e] * (newton.trial[self.columns[e]] - tangent[self.columns[e]]);
+            }
+            gain += (newton.trial[row] - tangent[row]) * (self.slip[row] + newton.slip[row]) / 2.0;
+        }
+        if gain < 0.0 {
+            tangent.copy_from_slice(&newton.trial);
+            std::mem::swap(&mut self.slip, &mut newton.slip);
+        }
+    }
+}
+
+/// Solves A x = b in place by Cholesky (A by rows, lower triangle used); false if A is not positive definite.
+fn solve_symmetric(a: &mut [f64], b: &mut [f64]) -> bool {
+    let n = b.len();
+    for r in 0..n {
+        for c in 0..=r {
+            let mut entry = a[r * n + c];
+            for k in 0..c {
+                entry -= a[r * n + k] * a[c * n + k];
+            }
+            if r == c {
+                if entry.is_nan() || entry <= 0.0 {
+                    return false;
+                }
+                a[r * n + r] = entry.sqrt();
+            } else {
+                a[r * n + c] = entry / a[c * n + c];
+            }
+        }
+        for c in 0..r {
+            b[r] -= a[r * n + c] * b[c];
+        }
+        b[r] /= a[r * n + r];
+    }
+    for r in (0..n).rev() {
+        b[r] /= a[r * n + r];
+        for c in 0..r {
+            b[c] -= a[r * n + c] * b[r];
+        }
+    }
+    true
 }
 
 /// Solves the disc problem of contact k for the others' impulses held; returns the change as a speed in the metric of the mass.

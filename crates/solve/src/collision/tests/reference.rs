@@ -175,6 +175,30 @@ fn integration_agrees_with_small_steps() {
 }
 
 #[test]
+fn turning_points_are_not_stepped_over() {
+    // Found by search: u_n rises and falls inside one long step, or inside the last approach to u_t = 0.
+    let cases = [
+        ([9.0, -1.0, 26.0, 4.0, -7.0, 6.0], 1.1, 0.2, [14.0, 2.0, -1.0]),
+        ([23.0, -4.0, 23.0, 5.0, -8.0, 9.0], 1.9, 0.2, [-13.0, -19.0, -0.3]),
+        ([27.0, -5.0, 14.0, 2.0, -7.0, 9.0], 1.4, 0.4, [-10.0, -18.0, -0.7]),
+        ([28.0, -1.0, 18.0, -9.0, -6.0, 11.0], 1.2, 0.8, [2.0, -20.0, -2.1]),
+        ([23.0, 7.0, 28.0, 3.0, -3.0, 2.0], 1.3, 0.1, [15.0, 10.0, -0.1]),
+    ];
+    for ([m11, m12, m22, c1, c2, d], mu, e, u) in cases {
+        let k = Matrix3::new(m11, m12, c1, m12, m22, c2, c1, c2, d);
+        let u = Vector3::from(u);
+        let (velocity, wc, _, phases) = Reference { k, mu }.collide(e, u);
+        for (tolerance, allowed) in [(1e-5, 1e-3), (1e-10, 2e-6)] {
+            let end = collide_spatial(k, mu, e, u, tolerance).expect("definite");
+            let error = (end.velocity - velocity).norm() / u.norm();
+            assert!(error < allowed, "{k}{u}: off by {error:e} at tolerance {tolerance:e}");
+            assert!((end.work_compression - wc).abs() < allowed * wc.abs(), "{k}{u}: {} against {wc}", end.work_compression);
+            assert_eq!(end.phases, phases, "{k}{u}");
+        }
+    }
+}
+
+#[test]
 fn diverging_ray_agrees_with_the_quartic() {
     let mut random = Random::new(12);
     let mut unstable = 0;
