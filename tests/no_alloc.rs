@@ -1,1 +1,124 @@
-fn main(){}
+//! Nothing allocates after warm-up: a global allocator counts, steady scenes step, the count stays.
+#![allow(unsafe_code)]
+
+use carom_dynamics::World;
+use carom_math::{Planar, Spatial};
+use carom_tests::scene::pose;
+use carom_tests::{Scene, Stage};
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// The system's allocator with a counter.
+struct Counting;
+
+static COUNT: AtomicUsize = AtomicUsize::new(0);
+
+// SAFETY: every call is handed on unchanged to the system's allocator.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        COUNT.fetch_add(1, Ordering::Relaxed);
+        trace();
+        unsafe { System.alloc(layout) }
+    }
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        unsafe { System.dealloc(pointer, layout) }
+    }
+    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        COUNT.fetch_add(1, Ordering::Relaxed);
+        trace();
+        unsafe { System.realloc(pointer, layout, size) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// Set while the origin of one allocation is wanted.
+static TRACE: AtomicUsize = AtomicUsize::new(0);
+
+/// Prints where the first few allocations after warm-up come from, with `CAROM_TRACE_ALLOC=1`.
+fn trace() {
+    if TRACE.load(Ordering::Relaxed) > 0 {
+        let left = TRACE.swap(0, Ordering::Relaxed);
+        eprintln!("{}", std::backtrace::Backtrace::force_capture());
+        TRACE.store(left - 1, Ordering::Relaxed);
+    }
+}
+
+/// Allocations per step after warm-up.
+fn per_step<G: Stage>(name: &str, mut world: World<G>, warm_up: usize, steps: usize) -> bool {
+    let controls = vec![0.0; world.model().control_count()];
+    for _ in 0..warm_up {
+        world.step_with(&controls).expect("warm-up");
+    }
+    if std::env::var("CAROM_TRACE_ALLOC").is_ok() {
+        TRACE.store(3, Ordering::Relaxed);
+    }
+    let before = COUNT.load(Ordering::Relaxed);
+    for _ in 0..steps {
+        world.step_with(&controls).expect("a steady step");
+    }
+    let count = COUNT.load(Ordering::Relaxed) - before;
+    TRACE.store(0, Ordering::Relaxed);
+    println!("{} {name}: {count} allocations in {steps} steps", G::NAME);
+    count == 0
+}
+
+fn stack<G: Stage>() -> World<G> {
+    let mut scene = Scene::<G>::new(1.0 / 240.0);
+    scene.ground(0.5, 0.0);
+    for level in 0..10 {
+        scene.body(G::cuboid(1.0, 1.0), 1.0, pose(0.0, 0.5 + f64::from(level), 0.0), 0.5, 0.0);
+    }
+    scene.world()
+}
+
+fn chain<G: Stage>() -> World<G> {
+    let mut scene = Scene::<G>::new(0.001);
+    let mut last = None;
+    for link in 0..20 {
+        let x = 0.1 * f64::from(link);
+        let body = scene.particle(0.1, G::inertia_from_moments(&[1e-4, 1e-4, 1e-4]), pose(x + 0.05, 0.0, 0.0));
+        scene.hinge(body, last, G::at(x, 0.0));
+        last = Some(body);
+    }
+    scene.world()
+}
+
+fn sliding<G: Stage>() -> World<G> {
+    let mut scene = Scene::<G>::new(0.005);
+    scene.ground(0.1, 0.0);
+    let body = scene.body(G::cuboid(1.0, 0.4), 1.0, pose(0.0, 0.2, 0.0), 0.1, 0.0);
+    scene.moving(body, G::at(5.0, 0.0), G::rate(0.0));
+    scene.world()
+}
+
+fn bouncing<G: Stage>() -> World<G> {
+    let mut scene = Scene::<G>::new(0.005);
+    scene.ground(0.1, 1.0);
+    scene.body(G::ball(0.1), 1.0, pose(0.0, 1.0, 0.0), 0.1, 1.0);
+    scene.world()
+}
+
+/// A frictionless box that bounces flat for ever: impacts of several contacts.
+fn flat_bounces<G: Stage>() -> World<G> {
+    let mut scene = Scene::<G>::new(0.005);
+    scene.ground(0.0, 1.0);
+    scene.body(G::cuboid(0.4, 0.4), 1.0, pose(0.0, 0.5, 0.0), 0.0, 1.0);
+    scene.world()
+}
+
+fn all<G: Stage>() -> bool {
+    let mut good = per_step::<G>("stack of ten", stack(), 60, 200);
+    good &= per_step::<G>("chain of twenty", chain(), 200, 200);
+    good &= per_step::<G>("sliding box", sliding(), 60, 100);
+    good &= per_step::<G>("bouncing ball", bouncing(), 400, 400);
+    good &= per_step::<G>("box bouncing flat", flat_bounces(), 400, 400);
+    good
+}
+
+fn main() {
+    let planar = all::<Planar>();
+    let spatial = all::<Spatial>();
+    assert!(planar && spatial, "a steady step allocates");
+}

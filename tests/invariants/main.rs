@@ -3,6 +3,7 @@
 mod determinism;
 mod joints;
 mod momentum;
+mod random_scenes;
 mod resting;
 
 /// Runs a generic test in the plane and in space.

@@ -60,7 +60,7 @@ pub(crate) fn integrate<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, r
     let mut held = solve::hold(island, ctx, t);
     for _ in 0..TRIAL_CAP {
         let turned = largest_turn(&island.bodies, &island.half, t);
-        if (!held.converged || turned > 2.0 * tolerances.turn) && t > shortest {
+        if (!held.converged || turned > tolerances.turn) && t > shortest {
             t *= 0.5;
             event = false;
             held = solve::hold(island, ctx, t);

@@ -302,9 +302,8 @@ fn correct_targets<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, t: f64
     for (position, &index) in solve.groups.iter().enumerate() {
         let group = assembly.groups[index];
         let row = solve.first[position];
-        if solve.impulses[row] <= 0.0 {
-            continue;
-        }
+        // A row without an impulse needs correction only where the curvature of the move drives its contact into overlap.
+        let pushes = solve.impulses[row] > 0.0;
         match group.source {
             Source::Contact(c) => {
                 let contact = &near[c];
@@ -318,8 +317,14 @@ fn correct_targets<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, t: f64
                     continue;
                 }
                 let miss = then.gap - start.min(0.0);
+                if !pushes && miss >= -tolerance {
+                    continue;
+                }
                 solve.target[row] -= miss / t;
                 worst = worst.max(miss.abs() / tolerance);
+                if !pushes {
+                    continue;
+                }
                 // A sticking contact does not slip on the mean of its rows at q and q'.
                 let [a, b] = contact.bodies;
                 let arms = [then.point_a - next[a].position, then.point_b - next[b].position];
@@ -341,6 +346,9 @@ fn correct_targets<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, t: f64
                     continue;
                 }
                 let miss = then - gap.min(0.0);
+                if !pushes && miss >= -tolerance {
+                    continue;
+                }
                 solve.target[row] -= miss / t;
                 worst = worst.max(miss.abs() / tolerance);
             }

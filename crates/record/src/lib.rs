@@ -53,6 +53,6 @@ mod tests;
 
 pub use atomic::{AtomicFile, partial_path};
 pub use error::RecordError;
-pub use export::{Format, export};
+pub use export::{Export, Format, export};
 pub use replay::{Log, Trajectory};
 pub use trajectory::{Ending, Frame, Header, LogWriter};

@@ -11,11 +11,13 @@ use crate::linear_complementarity::ComplementarityForm;
 use crate::modes::ActiveSet;
 use crate::newton::{Path, SmoothedNewton};
 use crate::problem::{Block, Cone, Problem};
-use crate::status::{Method, Outcome, RESIDUAL_AIM, RESIDUAL_WANTED, natural_residual};
+use crate::status::{Method, Outcome, RESIDUAL_AIM, RESIDUAL_WANTED, natural_residual, speed_scale};
 use crate::sweep::sweep;
 
 /// Relative residual at which warm impulses are returned as they are: nothing has changed since, and a solve would only stir the rounding.
 const STILL: f64 = 1e-14;
+/// Roundings of the largest row of A l that a residual above the aim may consist of and still count as exact.
+const ROUNDINGS: f64 = 8.0;
 /// Rounds of mode correction from a warm start: more are rarely better than a fresh guess.
 const WARM_ROUNDS: usize = 12;
 /// Rounds of mode correction from a guess made by sweeps.
@@ -106,7 +108,7 @@ impl ContactSolver {
             }
         }
         let (first, later) = (SWEEPS[0], &SWEEPS[1..]);
-        if self.sweep_and_polish(problem, first, Method::Modes) {
+        if self.sweep_and_polish(problem, first, Method::Modes) || self.best_residual <= RESIDUAL_WANTED {
             return;
         }
         // A pyramid in space has no smoothed form. In the plane the smoothed problem is half the size of the complementarity problem.
@@ -140,7 +142,7 @@ impl ContactSolver {
         self.polish(problem, COLD_ROUNDS, method)
     }
 
-    /// Follows a path of smoothed problems, around its folds if `trace` is set, then polishes; true when the residual aimed at is reached.
+    /// Follows a path of smoothed problems, around its folds if `trace` is set, then polishes; true when the wanted residual is reached.
     fn follow(&mut self, problem: &Problem, path: Path, trace: bool) -> bool {
         self.newton.start(problem);
         if trace {
@@ -167,10 +169,10 @@ impl ContactSolver {
         self.offer(problem, Method::Newton);
         self.newton.impulses(problem, &mut self.trial);
         self.offer(problem, Method::Newton);
-        self.best_residual <= RESIDUAL_AIM || self.polish(problem, COLD_ROUNDS, Method::Newton) || self.best_residual <= RESIDUAL_WANTED
+        self.is_exact(problem) || self.polish(problem, COLD_ROUNDS, Method::Newton) || self.best_residual <= RESIDUAL_WANTED
     }
 
-    /// The methods for linear complementarity problems, which need no guess; true when the residual aimed at is reached.
+    /// The methods for linear complementarity problems, which need no guess; true when the wanted residual is reached.
     fn complementarity(&mut self, problem: &Problem, edges: usize) -> bool {
         self.form.build(problem, edges);
         self.solution.resize(self.form.problem.offset.len(), 0.0);
@@ -187,7 +189,7 @@ impl ContactSolver {
                 return true;
             }
         }
-        false
+        self.best_residual <= RESIDUAL_WANTED
     }
 
     /// Guesses modes from the trial impulses and corrects them; true when the residual aimed at is reached.
@@ -200,7 +202,21 @@ impl ContactSolver {
             self.best.copy_from_slice(self.active.best());
             self.best_method = Some(method);
         }
-        self.best_residual <= RESIDUAL_AIM
+        self.is_exact(problem)
+    }
+
+    /// Whether the best impulses reach the residual aimed at, or as near to it as the rounding of A l lets them.
+    fn is_exact(&self, problem: &Problem) -> bool {
+        if self.best_residual <= RESIDUAL_AIM || self.best_residual > RESIDUAL_WANTED {
+            return self.best_residual <= RESIDUAL_AIM;
+        }
+        let n = problem.rows();
+        let largest = problem
+            .matrix
+            .chunks_exact(n)
+            .map(|row| row.iter().zip(&self.best).map(|(a, l)| (a * l).abs()).sum::<f64>())
+            .fold(0.0f64, f64::max);
+        self.best_residual <= ROUNDINGS * f64::EPSILON * largest / speed_scale(problem.free)
     }
 
     /// Keeps the trial impulses if they are the best so far.
@@ -235,9 +251,7 @@ fn no_impulse_needed(problem: &Problem) -> bool {
 }
 
 #[cfg(test)]
-#[path = "contact_solver/samples.rs"]
 pub(crate) mod samples;
 
 #[cfg(test)]
-#[path = "contact_solver/tests.rs"]
 mod tests;

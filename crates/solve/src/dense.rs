@@ -243,7 +243,7 @@ impl Lu {
             let (upper, lower) = self.factor.split_at_mut((k + 1) * n);
             let pivot_row = &upper[k * n + k..(k + 1) * n];
             let reach = pivot_row.iter().rposition(|&x| x != 0.0).unwrap_or(0);
-            let source = &pivot_row[1..=reach.max(0)];
+            let source = &pivot_row[1..=reach];
             let inverse = 1.0 / pivot_row[0];
             self.inv_diagonal[k] = inverse;
             for row in lower.chunks_exact_mut(n).take(last.max(pivot) - k) {

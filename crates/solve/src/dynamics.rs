@@ -3,15 +3,18 @@
 //! De Avila Belbute-Peres et al. 2018, supplement, eq. 23 with its signs corrected; theory (4.23)-(4.27). Joints are eliminated by their
 //! Schur complement; what remains is a linear complementarity problem, given to the interior point first and to Lemke's method second.
 
-use crate::dense::{Cholesky, add_scaled, dot, max_abs};
+mod joints;
+mod mass;
+
+use crate::dense::{add_scaled, dot, max_abs};
 use crate::interior_point::InteriorPoint;
 use crate::lemke::Lemke;
 use crate::status::{Method, Outcome, SPEED_FLOOR, Status};
+use joints::Joints;
+use mass::MassFactor;
 
-/// Relative diagonal added to the joints' matrix, so that redundant joints share their impulse; refinement removes its effect on the velocity.
-pub const JOINT_REGULARISATION: f64 = 1e-12;
-/// Steps of refinement of a joint solve.
-const REFINEMENTS: usize = 3;
+pub use joints::JOINT_REGULARISATION;
+
 /// Part of a row's inverse mass that joints must leave for the row to act; below it the joints lock its direction.
 pub const LOCKED_SHARE: f64 = 1e-9;
 
@@ -259,7 +262,7 @@ impl Sizes {
         let d = input.velocity.len();
         let shape = |argument, expected, found| Err(DynamicsError::Shape { argument, expected, found });
         let rows = |argument, numbers: &[f64]| {
-            let whole = if d == 0 { numbers.is_empty() } else { numbers.len() % d == 0 };
+            let whole = if d == 0 { numbers.is_empty() } else { numbers.len().is_multiple_of(d) };
             if whole { Ok(numbers.len() / d.max(1)) } else { Err(DynamicsError::Shape { argument, expected: d, found: numbers.len() }) }
         };
         if input.force.len() != d {
@@ -268,7 +271,7 @@ impl Sizes {
         let e = rows("joints", input.joints)?;
         let m = rows("contacts", input.contacts)?;
         let tangents = rows("tangents", input.tangents)?;
-        if (m == 0 && tangents > 0) || (m > 0 && tangents % m != 0) {
+        if (m == 0 && tangents > 0) || (m > 0 && !tangents.is_multiple_of(m)) {
             return shape("tangents", m * d, input.tangents.len());
         }
         let per_contact = |argument, numbers: &[f64]| {
@@ -366,132 +369,5 @@ fn judge(
     if sum.is_finite() { worst / speed } else { f64::INFINITY }
 }
 
-/// The factored mass matrix.
-enum MassFactor {
-    Diagonal(Vec<f64>),
-    Blocks(Vec<(usize, Cholesky)>),
-}
-
-impl MassFactor {
-    fn new(mass: Mass, d: usize) -> Result<Self, DynamicsError> {
-        let shape = |expected, found| DynamicsError::Shape { argument: "mass", expected, found };
-        let factor = |block: &[f64], n: usize| {
-            let symmetric = (0..n).all(|i| {
-                (0..i).all(|j| {
-                    let (a, b) = (block[i * n + j], block[j * n + i]);
-                    (a - b).abs() <= LOCKED_SHARE * (block[i * n + i] * block[j * n + j]).abs().sqrt()
-                })
-            });
-            let mut cholesky = Cholesky::new();
-            cholesky.matrix(n).copy_from_slice(block);
-            if symmetric && cholesky.factor().is_ok() { Ok((n, cholesky)) } else { Err(DynamicsError::Mass) }
-        };
-        match mass {
-            Mass::Diagonal(diagonal) => {
-                if diagonal.len() != d {
-                    return Err(shape(d, diagonal.len()));
-                }
-                if diagonal.iter().all(|m| *m > 0.0 && m.is_finite()) {
-                    Ok(MassFactor::Diagonal(diagonal.iter().map(|m| 1.0 / m).collect()))
-                } else {
-                    Err(DynamicsError::Mass)
-                }
-            }
-            Mass::Dense(matrix) => {
-                if matrix.len() != d * d {
-                    return Err(shape(d * d, matrix.len()));
-                }
-                Ok(MassFactor::Blocks(vec![factor(matrix, d)?]))
-            }
-            Mass::Blocks(blocks) => {
-                let mut factors = Vec::with_capacity(blocks.len());
-                let mut total = 0;
-                for block in blocks {
-                    let side = block.len().isqrt();
-                    if side * side != block.len() {
-                        return Err(shape(side * side, block.len()));
-                    }
-                    total += side;
-                    factors.push(factor(block, side)?);
-                }
-                if total == d { Ok(MassFactor::Blocks(factors)) } else { Err(shape(d, total)) }
-            }
-        }
-    }
-
-    /// x := M^-1 x.
-    fn solve(&self, x: &mut [f64]) {
-        match self {
-            MassFactor::Diagonal(inverse) => x.iter_mut().zip(inverse).for_each(|(x, i)| *x *= i),
-            MassFactor::Blocks(blocks) => {
-                let mut start = 0;
-                for (n, cholesky) in blocks {
-                    cholesky.solve(&mut x[start..start + n]);
-                    start += n;
-                }
-            }
-        }
-    }
-}
-
-/// The joints with their Schur complement.
-struct Joints<'a> {
-    rows: &'a [f64],
-    d: usize,
-    e: usize,
-    matrix: Vec<f64>,
-    responses: Vec<f64>,
-    cholesky: Cholesky,
-}
-
-impl<'a> Joints<'a> {
-    fn new(rows: &'a [f64], d: usize, e: usize, mass: &MassFactor) -> Result<Self, DynamicsError> {
-        let mut responses = rows.to_vec();
-        responses.chunks_exact_mut(d.max(1)).for_each(|row| mass.solve(row));
-        let mut matrix = vec![0.0; e * e];
-        for i in 0..e {
-            for j in 0..e {
-                matrix[i * e + j] = dot(&rows[i * d..(i + 1) * d], &responses[j * d..(j + 1) * d]);
-            }
-        }
-        let mut cholesky = Cholesky::new();
-        let target = cholesky.matrix(e);
-        target.copy_from_slice(&matrix);
-        let largest = (0..e).map(|i| matrix[i * e + i]).fold(0.0f64, f64::max);
-        for i in 0..e {
-            let own = matrix[i * e + i];
-            target[i * e + i] += JOINT_REGULARISATION * if own > 0.0 { own } else { largest.max(1.0) };
-        }
-        cholesky.factor().map_err(|_| DynamicsError::Mass)?;
-        Ok(Joints { rows, d, e, matrix, responses, cholesky })
-    }
-
-    /// Makes a velocity obey the joints.
-    fn project(&self, velocity: &mut [f64]) {
-        let mut impulses = vec![0.0; self.e];
-        self.impulses(velocity, &mut impulses);
-    }
-
-    /// Makes a velocity obey the joints, adding the impulses it takes.
-    fn impulses(&self, velocity: &mut [f64], impulses: &mut [f64]) {
-        let (d, e) = (self.d, self.e);
-        if e == 0 {
-            return;
-        }
-        let target: Vec<f64> = (0..e).map(|i| -dot(&self.rows[i * d..(i + 1) * d], velocity)).collect();
-        let mut total = vec![0.0; e];
-        for _ in 0..=REFINEMENTS {
-            let mut right: Vec<f64> = (0..e).map(|i| target[i] - dot(&self.matrix[i * e..(i + 1) * e], &total)).collect();
-            self.cholesky.solve(&mut right);
-            add_scaled(&mut total, 1.0, &right);
-        }
-        for (i, l) in total.iter().enumerate() {
-            add_scaled(velocity, *l, &self.responses[i * d..(i + 1) * d]);
-            impulses[i] += l;
-        }
-    }
-}
-
 #[cfg(test)]
-#[path = "dynamics/tests.rs"]
 mod tests;

@@ -16,7 +16,7 @@ const STEP_LATE: f64 = 0.999;
 const SMALL_GAP: f64 = 1e-6;
 /// Share of the way in the second run, which starts from the centre and moves with care.
 const STEP_CAREFUL: f64 = 0.9;
-/// Relative diagonal added to the Newton matrix, since H may be singular (3.5 redundant and sticking contacts).
+/// Relative diagonal added to the Newton matrix, since redundant and sticking contacts make H singular.
 pub const REGULARISATION: f64 = 1e-12;
 
 /// The interior-point method with its scratch.

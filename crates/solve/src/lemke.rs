@@ -1,7 +1,7 @@
 //! Lemke's complementary pivoting with the lexicographic rule; theory (4.17).
 //!
 //! It ends after finitely many pivots for every matrix, and for the copositive matrices of frictional contact it ends in a solution
-//! whenever one exists by the argument of (4.16); otherwise it reports a ray.
+//! unless the restitution asked for cannot be had (4.15); otherwise it reports a ray.
 
 use crate::dense::{Lu, add_scaled};
 use crate::linear_complementarity::complementarity_residual;
@@ -15,6 +15,10 @@ const TIE: f64 = 1e-12;
 const REBUILD: usize = 50;
 /// Pivots allowed per variable.
 const PIVOTS_PER_VARIABLE: usize = 20;
+/// Runs with different covering vectors: rounding may lead one of them onto a false ray.
+const ATTEMPTS: usize = 3;
+/// Multiples of this (the golden ratio) spread evenly over the unit interval; they vary the covering vector.
+const GOLDEN: f64 = 1.618_033_988_749_895;
 /// Pivots allowed in any case.
 const PIVOTS_LEAST: usize = 100;
 
@@ -30,6 +34,7 @@ pub struct Lemke {
     slack: Vec<f64>,
     lu: Lu,
     column: Vec<f64>,
+    cover: Vec<f64>,
 }
 
 impl Lemke {
@@ -45,45 +50,74 @@ impl Lemke {
         if matrix.len() != n * n || solution.len() != n || !offset.iter().chain(matrix).all(|x| x.is_finite()) {
             return Outcome::failed(0, Method::Lemke);
         }
-        let Some(start) = (0..n).filter(|&i| offset[i] < 0.0).min_by(|&i, &j| offset[i].total_cmp(&offset[j])) else {
+        if offset.iter().all(|&r| r >= 0.0) {
             return Outcome::judge(0.0, RESIDUAL_WANTED, 0, Method::Lemke);
-        };
+        }
+        self.slack.resize(n, 0.0);
+        let mut pivots = 0;
+        let mut best = f64::INFINITY;
+        for attempt in 0..ATTEMPTS {
+            self.cover.clear();
+            self.cover.extend((0..n).map(|i| 1.0 + attempt as f64 * (GOLDEN * i as f64).fract()));
+            let (used, ended) = self.run(matrix, offset);
+            pivots += used;
+            if !ended {
+                continue;
+            }
+            let width = 2 * n + 2;
+            self.column.clear();
+            self.column.resize(n, 0.0);
+            for (i, &variable) in self.basis.iter().enumerate() {
+                if (n..2 * n).contains(&variable) {
+                    self.column[variable - n] = self.tableau[i * width + width - 1].max(0.0);
+                }
+            }
+            let residual = complementarity_residual(matrix, offset, &self.column, &mut self.slack);
+            if residual < best {
+                best = residual;
+                solution.copy_from_slice(&self.column);
+            }
+            if best <= RESIDUAL_WANTED {
+                break;
+            }
+        }
+        if best == f64::INFINITY {
+            best = complementarity_residual(matrix, offset, solution, &mut self.slack);
+        }
+        Outcome::judge(best, RESIDUAL_WANTED, pivots, Method::Lemke)
+    }
+
+    /// Pivots from the slack basis until the artificial variable leaves; the pivots made and whether it did.
+    fn run(&mut self, matrix: &[f64], offset: &[f64]) -> (usize, bool) {
+        let n = offset.len();
         self.basis.clear();
         self.basis.extend(0..n);
         self.fill_tableau(matrix, offset);
+        // The row that needs most of the artificial variable.
+        let mut row = 0;
+        for i in 0..n {
+            if offset[i] / self.cover[i] < offset[row] / self.cover[row] {
+                row = i;
+            }
+        }
         let artificial = 2 * n;
         let mut entering = artificial;
-        let mut row = start;
         let most = PIVOTS_LEAST + PIVOTS_PER_VARIABLE * n;
-        let mut pivots = 0;
-        let mut ended = false;
-        while pivots < most {
+        for pivots in 1..=most {
             let leaving = self.pivot(row, entering, n);
-            pivots += 1;
             if leaving == artificial {
-                ended = true;
-                break;
+                return (pivots, true);
             }
             if pivots % REBUILD == 0 && !self.rebuild(matrix, offset) {
-                break;
+                return (pivots, false);
             }
             entering = if leaving < n { leaving + n } else { leaving - n };
             match self.ratio_test(entering, n) {
                 Some(next) => row = next,
-                None => break, // a ray: no solution is reachable
+                None => return (pivots, false), // a ray: no solution is reachable
             }
         }
-        if ended {
-            let width = 2 * n + 2;
-            for (i, &variable) in self.basis.iter().enumerate() {
-                if (n..2 * n).contains(&variable) {
-                    solution[variable - n] = self.tableau[i * width + width - 1].max(0.0);
-                }
-            }
-        }
-        self.slack.resize(n, 0.0);
-        let residual = complementarity_residual(matrix, offset, solution, &mut self.slack);
-        Outcome::judge(residual, RESIDUAL_WANTED, pivots, Method::Lemke)
+        (most, false)
     }
 
     /// The tableau of the basis of slacks.
@@ -97,7 +131,7 @@ impl Lemke {
             for j in 0..n {
                 row[n + j] = -matrix[i * n + j];
             }
-            row[2 * n] = -1.0;
+            row[2 * n] = -self.cover[i];
             row[2 * n + 1] = offset[i];
         }
     }
@@ -186,5 +220,118 @@ impl Lemke {
         let row = ties.first().copied();
         self.ties = ties;
         row
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::contact_solver::samples::{Random, random_sample};
+    use crate::dense::multiply_add;
+    use crate::interior_point::InteriorPoint;
+    use crate::linear_complementarity::ComplementarityForm;
+    use crate::problem::Block;
+    use crate::status::natural_residual;
+
+    #[test]
+    fn lemke_and_interior_point_find_the_unique_solution_of_positive_definite_problems() {
+        for seed in 0..100 {
+            let mut random = Random::new(seed);
+            let n = 1 + random.below(20);
+            let root: Vec<f64> = (0..n * n).map(|_| random.between(-1.0, 1.0)).collect();
+            let mut matrix = vec![0.0; n * n];
+            for i in 0..n {
+                for j in 0..n {
+                    // A skew part keeps H positive but unsymmetric.
+                    let skew = if i == j {
+                        0.1
+                    } else if i < j {
+                        0.3
+                    } else {
+                        -0.3
+                    };
+                    matrix[i * n + j] = (0..n).map(|k| root[i * n + k] * root[j * n + k]).sum::<f64>() + skew;
+                }
+            }
+            // Built backwards from a solution with strict complementarity.
+            let solution: Vec<f64> = (0..n).map(|_| if random.chance(0.5) { random.between(0.1, 1.0) } else { 0.0 }).collect();
+            let offset: Vec<f64> = (0..n)
+                .map(|i| {
+                    let slack = if solution[i] > 0.0 { 0.0 } else { random.between(0.1, 1.0) };
+                    slack - (0..n).map(|j| matrix[i * n + j] * solution[j]).sum::<f64>()
+                })
+                .collect();
+            let mut found = vec![0.0; n];
+            for outcome in [Lemke::new().solve(&matrix, &offset, &mut found), InteriorPoint::new().solve(&matrix, &offset, &mut found)] {
+                assert!(outcome.is_solved(), "seed {seed}: {outcome:?}");
+                assert!(found.iter().zip(&solution).all(|(a, b)| (a - b).abs() < 1e-8), "seed {seed}");
+            }
+        }
+    }
+
+    #[test]
+    fn lemke_and_interior_point_agree_in_velocity_on_contact_problems() {
+        let (mut agreed, mut several, mut lemke_only) = (0, 0, 0);
+        for seed in 0..300 {
+            // Moderate friction, where the velocity after the step is nearly always unique.
+            let mut sample = random_sample(seed, 1, 8);
+            for block in &mut sample.blocks {
+                if let Block::Contact { friction } = block {
+                    *friction *= 0.2;
+                }
+            }
+            let problem = sample.problem();
+            let mut form = ComplementarityForm::default();
+            form.build(&problem, 2);
+            let lcp = &form.problem;
+            let mut solution = vec![0.0; lcp.offset.len()];
+            // Velocity of the bodies and residual of the contact problem, which knows nothing of how it was written as an LCP.
+            let judge = |solution: &[f64]| {
+                let mut impulses = vec![0.0; sample.free.len()];
+                form.impulses(&problem, solution, &mut impulses);
+                let mut velocity = impulses.clone();
+                multiply_add(problem.matrix, &impulses, problem.free, &mut velocity);
+                (sample.velocity_after(&impulses), natural_residual(&problem, &impulses, &velocity))
+            };
+            let lemke = Lemke::new().solve(&lcp.matrix, &lcp.offset, &mut solution);
+            assert!(lemke.is_solved(), "seed {seed}: {lemke:?}");
+            let (first, first_residual) = judge(&solution);
+            assert!(first_residual < 1e-8, "seed {seed}: {first_residual:e}");
+            if !InteriorPoint::new().solve(&lcp.matrix, &lcp.offset, &mut solution).is_solved() {
+                lemke_only += 1;
+                continue;
+            }
+            let (second, second_residual) = judge(&solution);
+            assert!(second_residual < 1e-8, "seed {seed}: {second_residual:e}");
+            let miss = first.iter().zip(&second).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+            if miss < 1e-7 {
+                agreed += 1;
+            } else {
+                several += 1; // two different motions, both of which obey Coulomb's law
+            }
+        }
+        println!("{agreed} agree, {several} have several solutions, {lemke_only} by Lemke's method only");
+        assert!(agreed >= 250 && several <= 6, "{agreed} agree, {several} have several solutions, {lemke_only} by Lemke's method only");
+    }
+
+    #[test]
+    fn a_problem_without_solution_ends_on_a_ray() {
+        // s = -1 whatever z is.
+        let mut solution = [0.0];
+        let outcome = Lemke::new().solve(&[0.0], &[-1.0], &mut solution);
+        assert_eq!(outcome.status, crate::status::Status::Failed);
+        assert!(!InteriorPoint::new().solve(&[0.0], &[-1.0], &mut solution).is_solved());
+        assert!(!Lemke::new().solve(&[f64::NAN], &[-1.0], &mut solution).is_solved());
+    }
+
+    #[test]
+    fn degenerate_ties_do_not_cycle() {
+        // Ten copies of one row: every ratio test ties.
+        let n = 10;
+        let matrix = vec![1.0; n * n];
+        let offset = vec![-1.0; n];
+        let mut solution = vec![0.0; n];
+        let outcome = Lemke::new().solve(&matrix, &offset, &mut solution);
+        assert!(outcome.is_solved() && (solution.iter().sum::<f64>() - 1.0).abs() < 1e-12, "{outcome:?}");
     }
 }

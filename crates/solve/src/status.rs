@@ -183,3 +183,58 @@ pub(crate) fn side_frame(side: usize, edges: usize) -> ([f64; 2], [f64; 2]) {
     let (sin, cos) = middle.sin_cos();
     ([cos, sin], [-sin, cos])
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_polygon_projection_is_the_nearest_point() {
+        for edges in [4, 6, 8, 16] {
+            let corner = |k: usize| {
+                let (sin, cos) = (std::f64::consts::TAU * k as f64 / edges as f64).sin_cos();
+                [0.7 * cos, 0.7 * sin]
+            };
+            for step in 0..60 {
+                let (sin, cos) = f64::sin_cos(step as f64 * 0.37);
+                let point = [cos * (0.1 + 0.03 * step as f64), sin * (0.1 + 0.03 * step as f64)];
+                let nearest = project_friction(point, 0.7, Cone::Polyhedral(edges));
+                let distance = |q: [f64; 2]| (q[0] - point[0]).hypot(q[1] - point[1]);
+                for k in 0..edges {
+                    let (a, b) = (corner(k), corner((k + 1) % edges));
+                    // The result lies inside every side, and no point of a side is nearer.
+                    let inside = (b[0] - a[0]) * (nearest[1] - a[1]) - (b[1] - a[1]) * (nearest[0] - a[0]);
+                    assert!(inside > -1e-12);
+                    if distance(nearest) > 0.0 {
+                        for part in 0..=20 {
+                            let t = f64::from(part) / 20.0;
+                            let q = [a[0] + t * (b[0] - a[0]), a[1] + t * (b[1] - a[1])];
+                            assert!(distance(nearest) <= distance(q) + 1e-12);
+                        }
+                    }
+                }
+            }
+        }
+        assert_eq!(project_friction([3.0, 4.0], 1.0, Cone::Round), [0.6000000000000001, 0.8]);
+        assert_eq!(project_friction([3.0, 4.0], 0.0, Cone::Polyhedral(8)), [0.0, 0.0]);
+    }
+
+    #[test]
+    fn the_residual_measures_each_law_in_velocity() {
+        let blocks = [Block::Contact { friction: 0.5 }, Block::Unilateral, Block::Bounded { lower: -1.0, upper: 2.0 }];
+        let mut matrix = [0.0; 16];
+        (0..4).for_each(|i| matrix[i * 5] = 2.0);
+        let free = [1.0 - SPEED_FLOOR, 0.0, 0.0, 0.0];
+        let problem = Problem { tangents: 1, blocks: &blocks, matrix: &matrix, free: &free, cone: Cone::Round };
+        let residual = |l: [f64; 4], w: [f64; 4]| natural_residual(&problem, &l, &w);
+        assert_eq!(residual([0.0; 4], [1.0, 3.0, 1.0, 0.0]), 0.0); // open contacts may slip
+        assert_eq!(residual([0.0; 4], [-0.3, 0.0, 0.0, 0.0]), 0.3); // penetration
+        assert_eq!(residual([1.0, 0.0, 0.0, 0.0], [0.0, 0.25, 0.0, 0.0]), 0.25); // slip without friction
+        assert_eq!(residual([1.0, -0.5, 0.0, 0.0], [0.0, 4.0, 0.0, 0.0]), 0.0); // sliding at the limit
+        assert_eq!(residual([1.0, 0.5, 0.0, 0.0], [0.0, 0.25, 0.0, 0.0]), 0.25); // friction along the slip
+        assert_eq!(residual([0.0, 0.0, -0.1, 0.0], [0.0; 4]), 0.2); // a pulling limit
+        assert_eq!(residual([0.0, 0.0, 0.0, 2.0], [0.0, 0.0, 0.0, -1.0]), 0.0); // saturated motor
+        assert_eq!(residual([0.0, 0.0, 0.0, 2.5], [0.0; 4]), 1.0); // beyond its bound
+        assert_eq!(residual([f64::NAN, 0.0, 0.0, 0.0], [0.0; 4]), f64::INFINITY);
+    }
+}

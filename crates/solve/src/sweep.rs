@@ -250,3 +250,47 @@ fn pyramid_contact(a: &[[f64; 3]; 3], free: [f64; 3], friction: f64, own: [f64; 
     let held = project_friction(pull, friction * normal, cone);
     [normal, held[0], held[1]]
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::contact_solver::samples::{Random, Sample, unit};
+    use crate::dense::multiply_add;
+    use crate::status::natural_residual;
+
+    /// A single contact of a random body with the ground.
+    fn single(seed: u64, tangents: usize) -> Sample {
+        let mut random = Random::new(seed);
+        let freedoms = if tangents == 1 { 3 } else { 6 };
+        let inv_mass = (0..freedoms).map(|_| random.between(0.2, 4.0)).collect();
+        let velocity = (0..freedoms).map(|_| random.between(-1.0, 1.0)).collect();
+        let mut sample = Sample::new(tangents, inv_mass, velocity);
+        let mut vector = || {
+            let z = if tangents == 1 { 0.0 } else { random.between(-1.0, 1.0) };
+            [random.between(-1.0, 1.0), random.between(-1.0, 1.0), z]
+        };
+        let (arm, normal) = (vector(), unit(vector()));
+        sample.contact((0, arm), None, normal, random.between(0.0, 2.0));
+        sample.finish()
+    }
+
+    #[test]
+    fn one_sweep_solves_one_contact() {
+        for tangents in [1, 2] {
+            let mut modes = [0; 3];
+            for seed in 0..2000 {
+                let sample = single(seed, tangents);
+                let problem = sample.problem();
+                let mut impulses = vec![0.0; sample.free.len()];
+                let mut velocity = impulses.clone();
+                sweep(&problem, &mut impulses);
+                multiply_add(problem.matrix, &impulses, problem.free, &mut velocity);
+                let residual = natural_residual(&problem, &impulses, &velocity);
+                assert!(residual < 1e-10, "tangents {tangents}, seed {seed}: {residual:e}");
+                let slips = velocity[1..].iter().any(|w| w.abs() > 1e-9);
+                modes[if impulses[0] == 0.0 { 0 } else { 1 + usize::from(slips) }] += 1;
+            }
+            assert!(modes.iter().all(|count| *count > 100), "open, stick, slide: {modes:?}");
+        }
+    }
+}

@@ -58,6 +58,7 @@ impl Nearest {
 pub(super) fn nearest(support: impl Fn(V) -> Vertex, first: V, touch: f64, enough: f64) -> Nearest {
     let start = support(first);
     let mut best = Nearest { simplex: [start; 4], weights: [1.0, 0.0, 0.0, 0.0], len: 1, x: start.w, distance: start.w.norm(), lower: 0.0 };
+    if std::env::var_os("DBG").is_some() { eprintln!("START"); }
     for _ in 0..ROUNDS {
         if best.distance <= touch {
             break;
@@ -79,6 +80,7 @@ pub(super) fn nearest(support: impl Fn(V) -> Vertex, first: V, touch: f64, enoug
         }
         trial.lower = best.lower;
         // Rounding: no progress means the last simplex was as good as it gets.
+        if std::env::var_os("DBG").is_some() { eprintln!("len {} dist {:.17e} trial {:.17e} low {:.3e} tl {} w {:?}", best.len, best.distance, trial.distance, best.lower-best.distance, trial.len, &trial.weights[..trial.len]); }
         if trial.distance >= best.distance {
             break;
         }
@@ -163,12 +165,12 @@ fn triangle(a: V, b: V, c: V) -> [f64; 3] {
     let n = ab.cross(&ac);
     let n2 = n.norm_squared();
     if n2 > 0.0 {
-        let u = n.dot(&b.cross(&c));
-        let v = n.dot(&c.cross(&a));
-        let w = n.dot(&a.cross(&b));
+        // Only short sides and one long arm enter each product, so that slivers far from the origin keep their digits.
+        let v = n.dot(&ac.cross(&a)) / n2;
+        let w = n.dot(&a.cross(&ab)) / n2;
+        let u = 1.0 - v - w;
         if u > 0.0 && v > 0.0 && w > 0.0 {
-            let sum = u + v + w;
-            return [u / sum, v / sum, w / sum];
+            return [u, v, w];
         }
     }
     let sides = [(segment(a, b).0, [0, 1]), (segment(a, c).0, [0, 2]), (segment(b, c).0, [1, 2])];

@@ -274,7 +274,7 @@ fn for_edges(core: &Core, element: Element, mut each: impl FnMut(u32)) {
 }
 
 /// Whether a normal out of an edge leaves both of its faces behind.
-fn in_cone(core: &Core, edge: u32, n: V) -> bool {
+pub(super) fn in_cone(core: &Core, edge: u32, n: V) -> bool {
     let Some([f, g]) = core.edge_faces(edge) else { return true };
     let (p, q) = core.edge(edge);
     let along = (q - p).normalize();

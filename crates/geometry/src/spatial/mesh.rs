@@ -95,6 +95,14 @@ impl Mesh {
         let rings = ids.map(|i| &self.rings[self.ring_start[i as usize] as usize..self.ring_start[i as usize + 1] as usize]);
         Facet { corners, normal, across, outward, rings }
     }
+    /// Calls `each` for every triangle near a box in the frame of the surface.
+    pub(super) fn visit(&self, bounds: &Aabb<Spatial>, each: impl FnMut(u32)) {
+        self.tree.visit(bounds, each);
+    }
+    /// The least of `measure` over all triangles, which the distances of their boxes bound from below.
+    pub(super) fn least(&self, bounds: &Aabb<Spatial>, cutoff: f64, measure: impl FnMut(u32, f64) -> f64) -> f64 {
+        self.tree.least(bounds, cutoff, measure)
+    }
 }
 
 /// The triangle across each edge. An edge that more than two triangles share, or two in the same direction, is a border.
@@ -201,7 +209,7 @@ fn local_box(core: &Core, pose: &Pose<Spatial>, origin: V) -> Aabb<Spatial> {
 pub(super) fn contacts(a: &Core, surface: &Mesh, pose: &Pose<Spatial>, origin: V, reach: f64, out: &mut Vec<Contact<Spatial>>) {
     let bounds = local_box(a, pose, origin).grown(reach.max(0.0));
     let start = out.len();
-    surface.tree.visit(&bounds, |t| {
+    surface.visit(&bounds, |t| {
         let b = Core::placed(Body::Triangle(surface.facet(t)), pose, origin, 0.0);
         let size = polyhedra::size(a, &b);
         polyhedra::contacts(&Pair { a, b: &b, origin, size, reach, floor: f64::NEG_INFINITY, part: t, start }, out);
@@ -210,7 +218,7 @@ pub(super) fn contacts(a: &Core, surface: &Mesh, pose: &Pose<Spatial>, origin: V
 }
 
 /// Reduces the contacts of each flat part of a surface to four, in the order the parts appear.
-fn thin(out: &mut Vec<Contact<Spatial>>, start: usize) {
+pub(super) fn thin(out: &mut Vec<Contact<Spatial>>, start: usize) {
     let mut done = start;
     // Every round moves one group of equal normals to the front and keeps at most four of it.
     while done < out.len() {
@@ -231,7 +239,7 @@ fn thin(out: &mut Vec<Contact<Spatial>>, start: usize) {
 /// Signed distance of a bounded core from a surface.
 pub(super) fn separation(a: &Core, surface: &Mesh, pose: &Pose<Spatial>, origin: V, cutoff: f64) -> f64 {
     let bounds = local_box(a, pose, origin);
-    surface.tree.least(&bounds, cutoff, |t, least| {
+    surface.least(&bounds, cutoff, |t, least| {
         let b = Core::placed(Body::Triangle(surface.facet(t)), pose, origin, 0.0);
         polyhedra::separation(a, &b, least)
     })

@@ -14,10 +14,14 @@ mod manifold;
 mod mass;
 mod mesh;
 mod polyhedra;
+mod round;
+mod round_manifold;
 mod shape;
 mod tree;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod round_tests;
 
 pub use feature::{Curve, Feature, Kind};
 pub use hull::Hull;
@@ -26,6 +30,7 @@ pub use shape::Shape;
 
 use self::core::{Body, Core};
 use self::feature::Raw;
+use self::round::{Round, Solid};
 use crate::bounds::Aabb;
 use crate::contact::{Contact, Geometry};
 use crate::mass::MassProperties;
@@ -37,8 +42,7 @@ type V = Vector3<f64>;
 /// Whether contacts of a pair of shapes are computed. Surfaces and half-spaces are static: among themselves they have none.
 pub fn supported(a: &Shape, b: &Shape) -> bool {
     let fixed = |s: &Shape| matches!(s, Shape::HalfSpace { .. } | Shape::Mesh(_) | Shape::Heightfield(_));
-    let round = |s: &Shape| matches!(s, Shape::Cylinder { .. } | Shape::Cone { .. });
-    !(fixed(a) && fixed(b)) && !round(a) && !round(b)
+    !(fixed(a) && fixed(b))
 }
 
 /// Two placed shapes as the queries see them.
@@ -49,6 +53,10 @@ enum Query<'a> {
     HalfSpace(Core<'a>, Core<'a>, bool),
     /// A bounded core and a surface with its pose; the flag tells that the core is a.
     Surface(Core<'a>, &'a Mesh, &'a Pose<Spatial>, bool),
+    /// Two solids at least one of which is a cylinder or cone.
+    Round(Solid<'a>, Solid<'a>),
+    /// A cylinder or cone and a surface with its pose; the flag tells that the solid is a.
+    RoundSurface(Round, &'a Mesh, &'a Pose<Spatial>, bool),
     /// Nothing is computed.
     Nothing,
 }
@@ -64,8 +72,23 @@ fn query<'a>(a: &'a Shape, pose_a: &'a Pose<Spatial>, b: &'a Shape, pose_b: &'a 
             (_, Body::Plane(_)) => Query::HalfSpace(x, y, true),
             _ => Query::Cores(x, y),
         },
-        (Some(x), None) if !matches!(x.body, Body::Plane(_)) => b.surface().map_or(Query::Nothing, |m| Query::Surface(x, m, pose_b, true)),
-        (None, Some(y)) if !matches!(y.body, Body::Plane(_)) => a.surface().map_or(Query::Nothing, |m| Query::Surface(y, m, pose_a, false)),
+        (Some(x), None) if b.surface().is_some() && !matches!(x.body, Body::Plane(_)) => {
+            b.surface().map_or(Query::Nothing, |m| Query::Surface(x, m, pose_b, true))
+        }
+        (None, Some(y)) if a.surface().is_some() && !matches!(y.body, Body::Plane(_)) => {
+            a.surface().map_or(Query::Nothing, |m| Query::Surface(y, m, pose_a, false))
+        }
+        _ => round_query(a, pose_a, b, pose_b),
+    }
+}
+
+/// Sorts a pair in which a cylinder or cone may take part.
+fn round_query<'a>(a: &'a Shape, pose_a: &'a Pose<Spatial>, b: &'a Shape, pose_b: &'a Pose<Spatial>) -> Query<'a> {
+    let origin = pose_b.position;
+    match (Solid::of(a, pose_a, origin), Solid::of(b, pose_b, origin)) {
+        (Some(x), Some(y)) => Query::Round(x, y),
+        (Some(Solid::Round(x)), None) => b.surface().map_or(Query::Nothing, |m| Query::RoundSurface(x, m, pose_b, true)),
+        (None, Some(Solid::Round(y))) => a.surface().map_or(Query::Nothing, |m| Query::RoundSurface(y, m, pose_a, false)),
         _ => Query::Nothing,
     }
 }
@@ -125,6 +148,13 @@ impl Geometry for Spatial {
                     exchange(&mut out[start..]);
                 }
             }
+            Query::Round(x, y) => round_manifold::contacts(&x, &y, origin, reach, out),
+            Query::RoundSurface(solid, surface, pose, solid_is_a) => {
+                round_manifold::contacts_on_surface(&solid, surface, pose, origin, reach, out);
+                if !solid_is_a {
+                    exchange(&mut out[start..]);
+                }
+            }
             Query::Nothing => {}
         }
     }
@@ -137,6 +167,12 @@ impl Geometry for Spatial {
             Query::Surface(core, surface, pose, core_is_a) => {
                 let triangle = Core::placed(Body::Triangle(surface.facet(feature.part)), pose, origin, 0.0);
                 if core_is_a { feature::evaluate(feature.kind, &core, &triangle) } else { feature::evaluate(feature.kind, &triangle, &core) }
+            }
+            Query::Round(x, y) => round::evaluate(feature.kind, &x, &y),
+            Query::RoundSurface(solid, surface, pose, solid_is_a) => {
+                let core = Core::placed(Body::Triangle(surface.facet(feature.part)), pose, origin, 0.0);
+                let (solid, triangle) = (Solid::Round(solid), Solid::Core(core));
+                if solid_is_a { round::evaluate(feature.kind, &solid, &triangle) } else { round::evaluate(feature.kind, &triangle, &solid) }
             }
             Query::Nothing => Raw { gap: f64::INFINITY, normal: V::z(), point_a: pose_a.position - origin, point_b: V::zeros() },
         };
@@ -151,6 +187,8 @@ impl Geometry for Spatial {
             Query::Cores(x, y) => polyhedra::separation(&x, &y, cutoff),
             Query::HalfSpace(core, plane, _) => half_space::separation(&core, &plane),
             Query::Surface(core, surface, pose, _) => mesh::separation(&core, surface, pose, origin, cutoff),
+            Query::Round(x, y) => round_manifold::separation(&x, &y),
+            Query::RoundSurface(solid, surface, pose, _) => round_manifold::separation_from_surface(&solid, surface, pose, origin, cutoff),
             Query::Nothing => f64::INFINITY,
         }
     }

@@ -1,7 +1,7 @@
 //! Cylinder and cone as solids of revolution: their rims, sides and flat ends, and the contacts these features make, theory (8.14)-(8.17).
 
 use super::core::Core;
-use super::feature::{Curve, Kind, Raw, any_normal, line_line, point_line, point_plane, point_point};
+use super::feature::{Curve, Kind, Raw, any_normal, line_line, point_line, point_plane};
 use super::gjk::{self, Vertex};
 use super::shape::Shape;
 use carom_math::{Pose, Spatial};
@@ -9,11 +9,20 @@ use nalgebra::{Matrix3, Vector3};
 
 type V = Vector3<f64>;
 
-/// Pairs farther apart than this part of the size are solved as they are; nearer ones are first moved apart, theory (8.17).
+/// Pairs nearer than this part of the size are first moved apart, theory (8.17); and a pair that is nearer than this part of the
+/// shift was not moved far enough.
 const NEAR: f64 = 1e-2;
+/// Below this part of the size the nearest points have no digits left for a normal.
+const DIRECT: f64 = 1e-12;
 /// How far a near pair is moved apart, as part of the size; deeper overlaps double it.
 const SHIFT: f64 = 0.1;
-/// Rounds of the search for the axis; the error shrinks by about `SHIFT` in each where the shapes are smooth, at once elsewhere.
+/// The shift shrinks by this factor in each round, to `LEAST_SHIFT` of the size: the smaller it is against the radii of curvature, the
+/// faster the axis settles, but the fewer digits are left.
+const SHRINK: f64 = 0.3;
+const LEAST_SHIFT: f64 = 1e-3;
+/// Times a solid is halved to find a first axis; deeper overlaps have none better than the line of the middles.
+const SHRINKS: usize = 5;
+/// Rounds of the search for the axis.
 const ROUNDS: usize = 40;
 /// The axis has settled when it turns by less than this [rad].
 const SETTLED: f64 = 1e-13;
@@ -69,7 +78,12 @@ impl Round {
         let axis = self.axis();
         let across = up - axis * axis.dot(&up);
         let tilt = across.norm();
-        if tilt > UPRIGHT { (-across / tilt, tilt) } else { (self.rot.column(0).into(), 0.0) }
+        if tilt <= UPRIGHT {
+            return (self.rot.column(0).into(), 0.0);
+        }
+        // Once more square to the axis: a small tilt leaves no digits for the first time.
+        let down = -across / tilt;
+        ((down - axis * axis.dot(&down)).normalize(), tilt)
     }
     /// The point of a rim lowest against `up`, theory (8.14).
     pub fn lowest(&self, rim: u8, up: V) -> V {
@@ -153,7 +167,7 @@ impl Round {
         Some(centre + (steep * cosine + beside * (1.0 - cosine * cosine).sqrt()) * self.radius(rim))
     }
     /// Where the rim crosses the wall above another solid's rim, exact for parallel axes, theory (8.16).
-    fn lens(&self, rim: u8, root: u8, other: &Round, other_rim: u8) -> Option<V> {
+    pub fn lens(&self, rim: u8, root: u8, other: &Round, other_rim: u8) -> Option<V> {
         let (c, axis) = (self.centre(rim), other.axis());
         let d = other.centre(other_rim) - c;
         let d = d - axis * axis.dot(&d);
@@ -308,6 +322,11 @@ fn closed_form(ca: Curve, a: &Solid, cb: Curve, b: &Solid) -> Option<Raw> {
         },
         Curve::Edge(_) | Curve::Side => {
             let (line, radius) = b.line(cb)?;
+            if let Some((own, about)) = a.line(ca) {
+                // The axis of a cylinder keeps its radius away, which tells the side.
+                let flip = (own.1 - own.0).cross(&(line.1 - line.0)).dot(&(own.0 - line.0)) < 0.0;
+                return Some(line_line(own, line, flip, about, radius));
+            }
             let (p, own) = a.point(ca, V::zeros())?;
             Some(point_line(p, line, own, radius))
         }
@@ -327,53 +346,66 @@ pub(super) fn whole(a: &Solid, b: &Solid, guess: Option<V>) -> Raw {
         };
         gjk::nearest(support, first, touch, f64::INFINITY)
     };
-    let between = a.pos() - b.pos();
-    let near = solve(between, V::zeros(), NEAR * size);
-    let finish = |n: V, gap: f64, q: V| Raw {
-        gap: gap - margins.0 - margins.1,
-        normal: n,
-        point_a: q + n * (gap - margins.0),
-        point_b: q + n * margins.1,
+    // The separation along an axis is exact whatever the axis; the best axis shows the most.
+    let finish = |n: V, q: V| {
+        let gap = n.dot(&(a.support(-n) - b.support(n))) - margins.0 - margins.1;
+        Raw { gap, normal: n, point_a: q + n * (gap + margins.1), point_b: q + n * margins.1 }
     };
-    if near.distance > NEAR * size {
-        return finish(near.x / near.distance, near.distance, near.point_b());
+    let near = solve(a.pos() - b.pos(), V::zeros(), DIRECT * size);
+    let direct = (near.distance > DIRECT * size).then(|| finish(near.x / near.distance, near.point_b()));
+    if let Some(direct) = direct
+        && near.distance > NEAR * size
+    {
+        return direct;
     }
-    let unit = |v: V| if v.norm() > 0.0 { v.normalize() } else { any_normal() };
-    let mut n = guess.unwrap_or_else(|| if near.distance > NEAR * NEAR * size { near.x / near.distance } else { unit(between) });
+    let mut n = guess.unwrap_or_else(|| first_axis(a, b, size));
     let mut shift = SHIFT * size;
-    let mut best = finish(n, n.dot(&(a.support(-n) - b.support(n))), b.support(n));
+    let mut best = direct.unwrap_or_else(|| finish(n, b.support(n)));
     for _ in 0..ROUNDS {
-        let near = solve(n, n * shift, NEAR * size);
+        let near = solve(n, n * shift, NEAR * shift);
         // Still meeting, or nearly: the overlap is deeper than the shift.
-        if near.distance <= NEAR * size {
+        if near.distance <= NEAR * shift {
             shift *= 2.0;
             continue;
         }
         let next = near.x / near.distance;
         let turned = (next - n).norm();
-        best = finish(next, near.distance - shift * n.dot(&next), near.point_b());
+        let trial = finish(next, near.point_b());
+        if trial.gap >= best.gap {
+            best = trial;
+        }
         n = next;
         if turned <= SETTLED {
             break;
         }
+        let depth = near.distance - shift;
+        shift = (shift * SHRINK).max(LEAST_SHIFT * size).max(-2.0 * depth);
     }
     best
+}
+
+/// A first guess of the axis of two solids that are close or meet: that of the smaller one shrunk about its middle until it is apart.
+fn first_axis(a: &Solid, b: &Solid, size: f64) -> V {
+    let small_a = a.scale() <= b.scale();
+    let mut factor = 1.0 - SHIFT;
+    for _ in 0..SHRINKS {
+        let shrunk = |solid: &Solid, d: V| solid.pos() + (solid.support(d) - solid.pos()) * factor;
+        let support = |d: V| {
+            let (p, q) = if small_a { (shrunk(a, -d), b.support(d)) } else { (a.support(-d), shrunk(b, d)) };
+            Vertex { w: p - q, b: q, ia: 0, ib: 0 }
+        };
+        let near = gjk::nearest(support, a.pos() - b.pos(), NEAR * NEAR * size, f64::INFINITY);
+        if near.distance > NEAR * NEAR * size {
+            return near.x / near.distance;
+        }
+        factor *= 0.5;
+    }
+    let between = a.pos() - b.pos();
+    if between.norm() > 0.0 { between.normalize() } else { any_normal() }
 }
 
 /// Length scale of a pair [m].
 pub(super) fn pair_size(a: &Solid, b: &Solid) -> f64 {
     let (x, y) = (a.scale(), b.scale());
     if x > 0.0 && y > 0.0 { x.min(y) } else { x.max(y) }
-}
-
-/// Two sides that cross, in closed form: the common normal of the axes.
-pub(super) fn sides(a: &Round, b: &Round) -> Raw {
-    let (p, q) = ((a.centre(0), a.centre(1)), (b.centre(0), b.centre(1)));
-    let flip = (p.1 - p.0).cross(&(q.1 - q.0)).dot(&(p.0 - q.0)) < 0.0;
-    line_line(p, q, flip, a.radii[0], b.radii[0])
-}
-
-/// The contact of two points, for solids without anything better.
-pub(super) fn centres(a: &Solid, b: &Solid) -> Raw {
-    point_point(a.pos(), b.pos(), 0.0, 0.0)
 }

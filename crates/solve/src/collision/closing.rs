@@ -28,16 +28,16 @@ impl Path {
         if !forced && f.abs() > CLOSING_TURN * (sliding.n[0] + sliding.n[2]) {
             return None;
         }
-        let mut r = y[LOG].exp();
+        let r = y[LOG].exp();
         let (slope, growth_slope) = sliding.slopes(cos, sin, f, g);
         let angle = f / slope;
         let attracted = slope < 0.0 && angle.abs() < CLOSING_ANGLE;
         let mut fall = 0.0;
         if attracted {
-            // The path falls onto the ray; the speed takes what the fall collects, the rest is neglected.
-            fall = angle.abs() * r / (g.min(0.0) - slope).abs() / self.scale[0] + angle * angle;
+            // The path falls onto the ray: impulse and speed miss what it collects on the way.
+            let lasts = r / (g.min(0.0) - slope).abs();
+            fall = angle.abs() * lasts * (1.0 / self.scale[0] + growth_slope.abs()) + angle * angle;
             (cos, sin) = turned(cos, sin, -angle);
-            r *= 1.0 - growth_slope * angle / slope;
             (_, g, k) = sliding.coefficients(cos, sin);
         }
         let limit = if g < 0.0 { -r / g } else { f64::INFINITY };

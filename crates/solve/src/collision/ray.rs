@@ -6,8 +6,11 @@ use nalgebra::Matrix3;
 /// a few 1e-16 of its entries; four digits above that the mobility is still known to a percent of a percent.
 pub const MOBILITY_MIN: f64 = 1e-12;
 
-/// Newton steps allowed for the diverging ray; 4-6 are usual, and every one that leaves the bracket is replaced by a bisection.
+/// Newton steps allowed for the diverging ray; every one that leaves the bracket is replaced by a bisection.
 const RAY_CAP: usize = 100;
+
+/// How far from one the norm of (6.8) may stay: a few roundings of its sum.
+const RAY_RESIDUAL: f64 = 4.0 * f64::EPSILON;
 
 /// Normal velocity, works and phases of a collision under way.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -197,18 +200,18 @@ impl Origin {
             let (a, b) = (x + n[0], x + n[1]);
             let sum = squares[0] / (a * a) + squares[1] / (b * b);
             let slope = squares[0] / (a * a * a) + squares[1] / (b * b * b);
+            let excess = sum.sqrt() - 1.0;
+            if excess.abs() <= RAY_RESIDUAL {
+                return x;
+            }
             // A zero denominator (x = 0 where M is singular) leaves an infinite or undefined sum: the root lies to the right.
-            if sum <= 1.0 {
+            if excess < 0.0 {
                 high = x;
             } else {
                 low = x;
             }
-            let newton = x + (sum.sqrt() - 1.0) * sum / slope;
-            let next = if newton >= low && newton <= high { newton } else { 0.5 * (low + high) };
-            if (next - x).abs() <= f64::EPSILON * next {
-                return next;
-            }
-            x = next;
+            let newton = x + excess * sum / slope;
+            x = if newton > low && newton < high { newton } else { 0.5 * (low + high) };
         }
         x
     }

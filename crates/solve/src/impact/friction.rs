@@ -3,10 +3,10 @@
 //! One-way by default: friction follows the normal phase and does not feed back, so the whole impact still ends; it may leave a contact
 //! closing, which the next round or the contact solver takes up. Doing nothing is always allowed, so energy cannot rise.
 
-use super::{ContactSpace, Contacts, Friction, GramView, ImpactMap, Restitution};
+use super::cone::ConeSolver;
+use super::{ContactSpace, Contacts, Friction, GramView};
 
 /// Change of an impulse, as a speed relative to the impact's, at which the sweeps stop.
-pub static SWEEPS: std::sync::atomic::AtomicUsize = std::sync::atomic::AtomicUsize::new(0);
 const SETTLED: f64 = 1e-13;
 /// Cap on the sweeps; the objective falls in every one, so stopping early only leaves some dissipation undone.
 const MAX_SWEEPS: usize = 2_000;
@@ -22,6 +22,8 @@ const NEWTON_SHIFT: f64 = 1e-13;
 const STAGGER_SETTLED: f64 = 1e-8;
 /// Cap on staggered rounds; the coupled problem has no guarantee.
 const MAX_ROUNDS: usize = 100;
+/// Growth of the largest impulse, over the one-way result, at which staggered rounds are given up.
+const STAGGER_GROWTH: f64 = 1e3;
 /// Energy, relative to the impact's, by which a staggered result may exceed the start before it is dropped for the one-way result.
 const STAGGER_ENERGY: f64 = 1e-12;
 /// Cap on the Newton steps of the disc problem, which converges quadratically.
@@ -37,7 +39,11 @@ pub struct FrictionWork {
     values: Vec<f64>,
     pub(super) slip: Vec<f64>,
     pub(super) radii: Vec<f64>,
-    approach: Vec<f64>,
+    everyone: Vec<usize>,
+    target: Vec<f64>,
+    linear: Vec<f64>,
+    normalised: Vec<f64>,
+    solver: ConeSolver,
     one_way_normal: Vec<f64>,
     one_way_tangent: Vec<f64>,
     before: Vec<f64>,
@@ -65,7 +71,6 @@ struct Direction {
 /// The friction phase of one impact.
 pub(super) struct Phase<'a> {
     pub(super) space: &'a ContactSpace<'a>,
-    pub(super) restitution: Restitution<'a>,
     pub(super) friction: Friction<'a>,
     pub(super) speed: f64,
 }
@@ -87,15 +92,7 @@ impl Phase<'_> {
     }
 
     /// Adds friction to normal impulses; with `staggered`, goes round until both agree. `normal` and `tangent` are the caller's impulses.
-    pub(super) fn act<I: ImpactMap>(
-        &self,
-        contacts: &Contacts<'_>,
-        map: &mut I,
-        normalised: &mut Vec<f64>,
-        normal: &mut [f64],
-        tangent: &mut Vec<f64>,
-        work: &mut FrictionWork,
-    ) -> After {
+    pub(super) fn act(&self, contacts: &Contacts<'_>, normal: &mut [f64], tangent: &mut Vec<f64>, work: &mut FrictionWork) -> After {
         let m = self.contacts();
         tangent.clear();
         tangent.resize(self.rows() - m, 0.0);
@@ -106,7 +103,7 @@ impl Phase<'_> {
         let frictionless = self.energy_change(normal, tangent);
         let mut sweeps = self.dissipate(normal, tangent, work);
         if self.friction.staggered {
-            sweeps += self.stagger(contacts, map, normalised, normal, tangent, work);
+            sweeps += self.stagger(contacts, normal, tangent, work);
         }
         After { sweeps, energy_change: self.energy_change(normal, tangent) - frictionless }
     }
@@ -142,39 +139,41 @@ impl Phase<'_> {
         work.dissipate(tangent, self.speed)
     }
 
-    /// Alternates normal and friction phases; keeps the one-way result when the rounds do not agree or create energy.
-    fn stagger<I: ImpactMap>(
-        &self,
-        contacts: &Contacts<'_>,
-        map: &mut I,
-        normalised: &mut Vec<f64>,
-        normal: &mut [f64],
-        tangent: &mut [f64],
-        work: &mut FrictionWork,
-    ) -> usize {
+    /// Alternates normal and friction phases, theory (5.16); keeps the one-way result when the rounds do not agree or create energy.
+    ///
+    /// The normal phases after the first hold the speeds it reached at the contacts that pushed, and let no other contact close: bouncing
+    /// again in every round would pump the impulses up without end.
+    fn stagger(&self, contacts: &Contacts<'_>, normal: &mut [f64], tangent: &mut [f64], work: &mut FrictionWork) -> usize {
         let (m, n) = (self.contacts(), self.rows());
         work.one_way_normal.clear();
         work.one_way_normal.extend_from_slice(normal);
         work.one_way_tangent.clear();
         work.one_way_tangent.extend_from_slice(tangent);
+        work.everyone.clear();
+        work.everyone.extend((0..m).filter(|&i| contacts.gram.takes_part(i)));
+        work.target.clear();
+        for i in 0..m {
+            let mut reached = self.space.approach[i];
+            self.space.gram.for_row(n, i, |j, a| reached += if j < m { a * normal[j] } else { 0.0 });
+            work.target.push(if normal[i] > 0.0 { reached.max(0.0) } else { 0.0 });
+        }
+        let most = STAGGER_GROWTH * normal.iter().fold(0.0f64, |s, l| s.max(l.abs()));
+        work.solver.begin(m);
         let mut sweeps = 0;
         for _ in 0..MAX_ROUNDS {
             work.before.clear();
             work.before.extend(normal.iter().chain(tangent.iter()));
-            work.approach.clear();
+            work.linear.clear();
             for i in 0..m {
-                let mut speed = self.space.approach[i];
-                self.space.gram.for_row(n, i, |j, a| {
-                    if j >= m {
-                        speed += a * tangent[j - m];
-                    }
-                });
-                work.approach.push(speed * contacts.gram.inverse_scale(i));
+                let mut speed = self.space.approach[i] - work.target[i];
+                self.space.gram.for_row(n, i, |j, a| speed += if j >= m { a * tangent[j - m] } else { 0.0 });
+                work.linear.push(speed * contacts.gram.inverse_scale(i));
             }
-            let again = Contacts { approach: &work.approach, restitution: self.restitution, ..*contacts };
-            let _ = map.resolve(&again, normalised, &mut ());
+            work.normalised.clear();
+            work.normalised.resize(m, 0.0);
+            work.solver.solve(contacts.gram, &work.everyone, &work.linear, 0.0, &mut work.normalised);
             for i in 0..m {
-                normal[i] = normalised[i] * contacts.gram.inverse_scale(i);
+                normal[i] = work.normalised[i] * contacts.gram.inverse_scale(i);
             }
             sweeps += self.dissipate(normal, tangent, work);
             let largest = normal.iter().chain(tangent.iter()).fold(0.0f64, |s, l| s.max(l.abs()));
@@ -183,6 +182,9 @@ impl Phase<'_> {
                 if self.energy_change(normal, tangent) <= STAGGER_ENERGY * self.speed * self.speed {
                     return sweeps;
                 }
+                break;
+            }
+            if largest > most {
                 break;
             }
         }
@@ -224,8 +226,14 @@ impl FrictionWork {
                 self.slip[row] += self.values[e] * tangent[self.columns[e]];
             }
         }
+        // Rounding of the slip grows with the impulses that make it.
+        let mut scale = speed;
+        for k in 0..m {
+            for row in k * t..(k + 1) * t {
+                scale = scale.max(self.radii[k] * self.entry(row, row).max(0.0).sqrt());
+            }
+        }
         for sweep in 1..=MAX_SWEEPS {
-            SWEEPS.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
             let mut change: f64 = 0.0;
             for k in 0..m {
                 if self.radii[k] > 0.0 {
@@ -236,11 +244,16 @@ impl FrictionWork {
                 self.newton_step(t, tangent);
             }
             // A change of impulse is weighed as the speed it makes, in the unit of the impact's speed.
-            if change <= SETTLED * speed {
+            if change <= SETTLED * scale {
                 return sweep;
             }
         }
         MAX_SWEEPS
+    }
+
+    fn entry(&self, row: usize, column: usize) -> f64 {
+        let range = self.starts[row]..self.starts[row + 1];
+        range.into_iter().find(|&e| self.columns[e] == column).map_or(0.0, |e| self.values[e])
     }
 
     /// One Newton step on the present guess of who sticks (free in its disc) and who slides (along the edge of it), theory (5.16); kept
@@ -365,10 +378,7 @@ fn solve_symmetric(a: &mut [f64], b: &mut [f64]) -> bool {
 /// Solves the disc problem of contact k for the others' impulses held; returns the change as a speed in the metric of the mass.
 fn update_contact(k: usize, t: usize, radius: f64, tangent: &mut [f64], work: &mut FrictionWork) -> f64 {
     let first = k * t;
-    let block = |a: usize, b: usize| {
-        let row = work.starts[first + a]..work.starts[first + a + 1];
-        row.into_iter().find(|&e| work.columns[e] == first + b).map_or(0.0, |e| work.values[e])
-    };
+    let block = |a: usize, b: usize| work.entry(first + a, first + b);
     let mut next = [0.0; 2];
     let stiffness;
     if t == 1 {

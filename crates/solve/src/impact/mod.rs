@@ -314,8 +314,8 @@ pub fn resolve_observed(
     work.friction_impulses.clear();
     let mut friction_sweeps = 0;
     if let Some(friction) = friction {
-        let phase = friction::Phase { space, restitution, friction, speed };
-        let after = phase.act(&contacts, &mut work.locking, &mut work.normalised, &mut work.impulses, &mut work.friction_impulses, &mut work.friction);
+        let phase = friction::Phase { space, friction, speed };
+        let after = phase.act(&contacts, &mut work.impulses, &mut work.friction_impulses, &mut work.friction);
         friction_sweeps = after.sweeps;
         energy_change += after.energy_change;
     }

@@ -1,19 +1,113 @@
+//! Times, printed with what they bought; run with `--ignored --nocapture` and optimisation.
+
 use super::super::*;
 use super::support::*;
+use std::time::Instant;
+
+/// Median time of a call [µs].
+fn median(repeats: usize, mut call: impl FnMut()) -> f64 {
+    let mut times: Vec<f64> = (0..repeats)
+        .map(|_| {
+            let start = Instant::now();
+            call();
+            start.elapsed().as_secs_f64() * 1e6
+        })
+        .collect();
+    times.sort_by(f64::total_cmp);
+    times[repeats / 2]
+}
+
 #[test]
-#[ignore]
-fn probe() {
-    for seed in 0..60 {
-        let scene = Scene::random(seed, seed % 10 == 0);
-        let mut random = Random(seed + 77);
-        let m = scene.normals.len();
-        let coefficients: Vec<f64> = (0..m).map(|_| random.within(0.0, 1.5)).collect();
-        let restitution = Restitution::Uniform(random.within(0.0, 1.0));
-        for staggered in [false, true] {
-            let options = ImpactOptions { restitution, friction: Some(&coefficients), tangents: Some(&scene.tangents), staggered, ..ImpactOptions::default() };
-            let t = std::time::Instant::now();
-            let impact = impacts(&scene.mass, &scene.normals, &scene.velocity, &options).unwrap();
-            println!("{seed} {m} {staggered} {:?} it {} locked {} sweeps {}", t.elapsed(), impact.iterations, impact.locked, crate::impact::friction::SWEEPS.swap(0, std::sync::atomic::Ordering::Relaxed));
+#[ignore = "prints times"]
+fn medians() {
+    let (mass, normals, before, _) = pool_break();
+    let m = normals.len();
+    let gram = normals.whitened(&mass).gram();
+    let dense: Vec<f64> = (0..m * m).map(|k| gram.view().entry(m, k / m, k % m)).collect();
+    let approach: Vec<f64> = (0..m).map(|i| normals.dot(i, &before)).collect();
+    let speed = (2.0 * mass.energy(&before)).sqrt();
+    let mut work = Workspace::new();
+    for (name, view) in [("dense", GramView::Dense(&dense)), ("sparse", gram.view())] {
+        let space = ContactSpace { contacts: m, gram: view, approach: &approach, speed };
+        for lineality in [false, true] {
+            let settings = Settings { lineality, ..Settings::default() };
+            let mut iterations = 0;
+            let time = median(2001, || {
+                iterations = resolve(&space, Restitution::Uniform(1.0), None, &settings, &mut work).unwrap().iterations;
+            });
+            println!("pool break, {m} contacts, {name}, lineality {lineality}: {time:.1} us, {iterations} reflections");
         }
+    }
+    let time = median(501, || drop(impacts(&mass, &normals, &before, &ImpactOptions::default()).unwrap()));
+    println!("pool break on arrays: {time:.1} us");
+    for (name, (mass, normals)) in [
+        ("wall", brick_wall(8, 8)),
+        ("wall", brick_wall(16, 16)),
+        ("wall", brick_wall(23, 23)),
+        ("discs", disc_pile(8, 8)),
+        ("discs", disc_pile(16, 16)),
+        ("discs", disc_pile(27, 26)),
+    ] {
+        let mut random = Random(11);
+        let falling: Vec<f64> = (0..mass.dimension()).map(|_| random.within(-1.0, 1.0)).collect();
+        for c in [0.0, 1.0] {
+            let options = ImpactOptions { restitution: Restitution::Uniform(c), ..ImpactOptions::default() };
+            let start = Instant::now();
+            let impact = impacts(&mass, &normals, &falling, &options).unwrap();
+            println!(
+                "{name} of {} contacts, restitution {c}: {:.1} ms, {} reflections, {:?}, closing {:.1e}",
+                normals.len(),
+                start.elapsed().as_secs_f64() * 1e3,
+                impact.iterations,
+                impact.status,
+                impact.residual
+            );
+        }
+    }
+}
+#[test]
+#[ignore = "probe"]
+fn probe() {
+    for (name, (mass, normals)) in [("wall", brick_wall(16, 16)), ("discs", disc_pile(16, 16)), ("discs", disc_pile(27, 26))] {
+        let m = normals.len();
+        let gram = normals.whitened(&mass).gram();
+        let mut g = Gram::default();
+        g.load(&gram.view(), m);
+        let start = Instant::now();
+        let covered = crate::impact::locking::Certificate::default().covers_all(&g);
+        println!("{name} {m} nnz {} covered {covered} {:?} groups {}", (0..m).map(|i| g.row(i).0.len()).sum::<usize>(), start.elapsed(), g.groups());
+        let mut random = Random(11);
+        let falling: Vec<f64> = (0..mass.dimension()).map(|_| random.within(-1.0, 1.0)).collect();
+        let start = Instant::now();
+        if m < 1000 {
+        let impact = impacts(&mass, &normals, &falling, &ImpactOptions { lineality: false, ..ImpactOptions::default() }).unwrap();
+        println!("{:?} {}", start.elapsed(), impact.iterations);
+        }
+    }
+}
+#[test]
+#[ignore = "probe"]
+fn probe2() {
+    let (mass, normals) = disc_pile(16, 16);
+    let m = normals.len();
+    let gram = normals.whitened(&mass).gram();
+    let mut g = Gram::default();
+    g.load(&gram.view(), m);
+    let mut x = vec![0.0; m];
+    let mut r = vec![1.0; m];
+    let mut p = r.clone();
+    let mut rr: f64 = r.iter().map(|a| a * a).sum();
+    for it in 0..1500 {
+        let q: Vec<f64> = (0..m).map(|i| g.row_dot(i, &p)).collect();
+        let step = rr / dot(&p, &q);
+        for i in 0..m {
+            x[i] += step * p[i];
+            r[i] -= step * q[i];
+        }
+        let new = dot(&r, &r);
+        let worst = r.iter().fold(0.0f64, |s, a| s.max(*a));
+        if it % 50 == 0 { println!("{it} {new:e} {worst} {}", dot(&x, &x).sqrt()); }
+        for i in 0..m { p[i] = r[i] + new / rr * p[i]; }
+        rr = new;
     }
 }

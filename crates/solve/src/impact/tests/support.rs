@@ -231,3 +231,71 @@ fn unit(a: [f64; 3]) -> [f64; 3] {
     let length = dot(&a, &a).sqrt();
     a.map(|x| x / length)
 }
+
+/// A wall of bricks (rigid, in the plane) in running bond on the ground, `courses` high: every brick rests on two, by two contacts each.
+pub(super) fn brick_wall(courses: usize, length: usize) -> (MassMatrix, SparseRows) {
+    let (half_width, half_height) = (1.0, 0.3);
+    let bodies = courses * length;
+    let d = 3 * bodies;
+    let mut normals = SparseRows::new(d);
+    let place = |r: usize, c: usize| [2.0 * c as f64 + if r % 2 == 0 { 0.0 } else { 1.0 }, (2 * r + 1) as f64 * half_height];
+    for r in 0..courses {
+        for c in 0..length {
+            let a = r * length + c;
+            let here = place(r, c);
+            if r == 0 {
+                for arm in [-half_width, half_width] {
+                    normals.push(&[3 * a + 1, 3 * a + 2], &[1.0, arm]).unwrap();
+                }
+                continue;
+            }
+            for below in 0..length {
+                let b = (r - 1) * length + below;
+                let there = place(r - 1, below);
+                let (left, right) = ((here[0] - half_width).max(there[0] - half_width), (here[0] + half_width).min(there[0] + half_width));
+                if right - left > 0.1 {
+                    for x in [left, right] {
+                        let columns = [3 * b + 1, 3 * b + 2, 3 * a + 1, 3 * a + 2];
+                        normals.push(&columns, &[-1.0, -(x - there[0]), 1.0, x - here[0]]).unwrap();
+                    }
+                }
+            }
+        }
+    }
+    let inertia = (half_width * half_width + half_height * half_height) / 3.0;
+    let masses: Vec<f64> = (0..bodies).flat_map(|_| [1.0, 1.0, inertia]).collect();
+    (MassMatrix::diagonal(&masses).unwrap(), normals)
+}
+
+/// A pile of discs in a triangular lattice on the ground with masses that vary, `courses` high.
+pub(super) fn disc_pile(courses: usize, length: usize) -> (MassMatrix, SparseRows) {
+    let mut random = Random(9);
+    let d = 2 * courses * length;
+    let mut normals = SparseRows::new(d);
+    let half = 3f64.sqrt() / 2.0;
+    for r in 0..courses {
+        for c in 0..length {
+            let a = r * length + c;
+            if c + 1 < length {
+                normals.push(&[2 * a, 2 * a + 2], &[-1.0, 1.0]).unwrap();
+            }
+            if r == 0 {
+                normals.push(&[2 * a + 1], &[1.0]).unwrap();
+                continue;
+            }
+            let left = if r % 2 == 0 { c as isize - 1 } else { c as isize };
+            for (below, x) in [(left, 0.5), (left + 1, -0.5)] {
+                if (0..length as isize).contains(&below) {
+                    let b = (r - 1) * length + below as usize;
+                    normals.push(&[2 * b, 2 * b + 1, 2 * a, 2 * a + 1], &[-x, -half, x, half]).unwrap();
+                }
+            }
+        }
+    }
+    let mut masses = Vec::new();
+    for _ in 0..courses * length {
+        let mass = random.within(0.5, 2.0);
+        masses.extend([mass, mass]);
+    }
+    (MassMatrix::diagonal(&masses).unwrap(), normals)
+}

@@ -1,0 +1,49 @@
+//! `carom check`: is a scene sound, and what is in it.
+
+use crate::args::CheckArgs;
+use crate::failure::Failure;
+use crate::print::{self, measure, plural};
+use crate::source::find;
+use carom::Scene;
+use carom::dynamics::{BodyKind, World};
+use carom::scene::{SceneOf, SceneSpace};
+use serde_json::{Value, json};
+
+/// Overlap at the start [m] below which nothing is said: rounding of positions.
+const NOTABLE_OVERLAP: f64 = 1e-9;
+
+/// Reads a scene, builds its world, says what it holds.
+pub fn check(args: &CheckArgs) -> Result<(), Failure> {
+    let source = find(&args.scene)?;
+    let (words, facts) = match source.scene {
+        Scene::Planar(scene) => describe(&source.place, scene)?,
+        Scene::Spatial(scene) => describe(&source.place, scene)?,
+    };
+    Ok(if args.json { print::json(&facts)? } else { print::line(&words)? })
+}
+
+fn describe<G: SceneSpace>(place: &str, scene: SceneOf<G>) -> Result<(String, Value), Failure> {
+    let (name, duration) = (scene.name, scene.duration);
+    let world = World::new(scene.model, scene.state).map_err(|error| Failure::model(place, &error))?;
+    let model = world.model();
+    let dynamic = model.bodies.iter().filter(|b| b.kind == BodyKind::Dynamic).count();
+    let overlap = -world.deepest();
+    let mut words = format!(
+        "{place}: sound\n  {}D, {} ({dynamic} dynamic), {}, {}, {}\n  {duration} s in steps of {} s",
+        G::DIM,
+        plural(model.bodies.len(), "body"),
+        plural(model.joints.len(), "joint"),
+        plural(model.forces.len(), "force"),
+        plural(model.control_count(), "control"),
+        model.step,
+    );
+    if overlap > NOTABLE_OVERLAP {
+        words += &format!("\n  note: bodies overlap by up to {} m at the start; the overlap is projected out", measure(overlap));
+    }
+    let facts = json!({
+        "ok": true, "file": place, "name": name, "dimension": G::DIM, "bodies": model.bodies.len(), "dynamic": dynamic,
+        "joints": model.joints.len(), "forces": model.forces.len(), "controls": model.control_count(), "step": model.step,
+        "duration": duration, "start_overlap": overlap.max(0.0), "start_joint_error": world.joint_error(),
+    });
+    Ok((words, facts))
+}

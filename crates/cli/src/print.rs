@@ -1,0 +1,93 @@
+//! Standard output without panics, and numbers for people.
+
+use serde::Serialize;
+use std::io::{self, Write};
+
+/// Writes a text and a line end to standard output.
+pub fn line(text: &str) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    out.write_all(text.as_bytes())?;
+    out.write_all(b"\n")?;
+    out.flush()
+}
+
+/// Writes a value as JSON to standard output.
+pub fn json(value: &impl Serialize) -> io::Result<()> {
+    line(&serde_json::to_string_pretty(value)?)
+}
+
+/// Columns side by side, two blanks apart, as wide as their widest cell; the last is not padded.
+pub fn columns(rows: &[Vec<String>]) -> String {
+    const GAP: &str = "  ";
+    let count = rows.iter().map(Vec::len).max().unwrap_or(0);
+    let width: Vec<usize> = (0..count).map(|c| rows.iter().filter_map(|r| r.get(c)).map(|cell| cell.chars().count()).max().unwrap_or(0)).collect();
+    let mut out = String::new();
+    for row in rows {
+        let mut text = String::new();
+        for (cell, width) in row.iter().zip(&width) {
+            text.push_str(cell);
+            text.extend(std::iter::repeat_n(' ', width - cell.chars().count()));
+            text.push_str(GAP);
+        }
+        out.push_str(text.trim_end());
+        out.push('\n');
+    }
+    out.pop();
+    out
+}
+
+/// A whole number in groups of three digits.
+pub fn count(n: u64) -> String {
+    const GROUP: usize = 3;
+    let digits = n.to_string();
+    let mut out = String::new();
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(GROUP) {
+            out.push(' ');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+/// A measured number: plain where that is short, otherwise with an exponent.
+pub fn measure(x: f64) -> String {
+    const PLAIN: std::ops::Range<f64> = 1e-3..1e6;
+    if x == 0.0 {
+        // Without the sign of a negative zero.
+        "0".to_string()
+    } else if PLAIN.contains(&x.abs()) {
+        let text = format!("{x:.6}");
+        text.trim_end_matches('0').trim_end_matches('.').to_string()
+    } else {
+        format!("{x:.3e}")
+    }
+}
+
+/// `ball` or `balls`.
+pub fn plural(n: usize, word: &str) -> String {
+    let ending = match (n, word.strip_suffix('y')) {
+        (1, _) => return format!("1 {word}"),
+        (_, Some(stem)) => format!("{stem}ies"),
+        (_, None) => format!("{word}s"),
+    };
+    format!("{} {ending}", count(n as u64))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_for_people() {
+        assert_eq!((count(0), count(999), count(1000), count(1_234_567)), ("0".into(), "999".into(), "1 000".into(), "1 234 567".into()));
+        assert_eq!((measure(0.49), measure(-0.0), measure(1e-12), measure(2.0)), ("0.49".into(), "0".into(), "1.000e-12".into(), "2".into()));
+        assert_eq!((plural(1, "body"), plural(2, "body"), plural(0, "joint")), ("1 body".into(), "2 bodies".into(), "0 joints".into()));
+    }
+
+    #[test]
+    fn columns_line_up_by_characters() {
+        let rows = [vec!["é".to_string(), "x".to_string()], vec!["long".to_string(), "y".to_string()]];
+        assert_eq!(columns(&rows), "é     x\nlong  y");
+    }
+}

@@ -1,0 +1,201 @@
+//! `carom run`: a scene from its start, or a stopped run from where it stopped.
+
+use crate::args::{Law, RunArgs};
+use crate::failure::{Failure, Fault};
+use crate::interrupt::Interrupt;
+use crate::outputs::Outputs;
+use crate::print;
+use crate::simulate::{Stop, simulate};
+use crate::source::find;
+use crate::summary::Summary;
+use carom::dynamics::options::{ImpactLaw, Order};
+use carom::dynamics::{Model, World};
+use carom::geometry::Geometry;
+use carom::record::{Ending, Header, Log, LogWriter, RecordError};
+use carom::scene::{SceneOf, SceneSpace, from_toml_all, to_toml};
+use carom::Scene;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::io::IsTerminal;
+use std::path::PathBuf;
+use std::time::Instant;
+
+/// The scene of a plain `carom`.
+const DEFAULT_SCENE: &str = "pool_break";
+/// A time this close to a whole number of steps, as a fraction of a step, is that number.
+const WHOLE: f64 = 1e-6;
+/// Times the progress bar is drawn per second.
+const DRAWS: u8 = 10;
+
+/// A run about to start.
+struct Job<'a> {
+    args: &'a RunArgs,
+    /// Name for people and for the result file.
+    name: String,
+    /// The complete text of what is run.
+    text: String,
+    /// The log it goes on from.
+    resumed: Option<Log>,
+}
+
+/// Runs what the arguments say.
+pub fn run(args: &RunArgs) -> Result<(), Failure> {
+    let (name, scene, resumed) = match &args.resume {
+        Some(path) => {
+            let log = Log::open(path)?;
+            let header = log.header();
+            if header.scene.is_empty() {
+                return Err(Failure::bad_input(Fault::new(format!("{}: holds no scene, so it cannot be resumed here", path.display()))));
+            }
+            let scene = from_toml_all(&header.scene, &header.name).map_err(|errors| Failure::scene(&errors, &header.scene))?;
+            (header.name.clone(), scene, Some(log))
+        }
+        None => {
+            let source = find(args.scene.as_deref().unwrap_or(DEFAULT_SCENE))?;
+            let mut scene = source.scene;
+            match &mut scene {
+                Scene::Planar(scene) => change(&mut scene.model, args),
+                Scene::Spatial(scene) => change(&mut scene.model, args),
+            }
+            (source.stem, scene, None)
+        }
+    };
+    // What is run is what the log's own text says, changes included: so a log resumes to the same bits wherever it is taken.
+    let text = to_toml(&scene);
+    let scene = from_toml_all(&text, &name).map_err(|errors| Failure::scene(&errors, &text))?;
+    let job = Job { args, name, text, resumed };
+    match scene {
+        Scene::Planar(scene) => go(&job, scene),
+        Scene::Spatial(scene) => go(&job, scene),
+    }
+}
+
+/// Applies `--impact` and `--step`.
+fn change<G: Geometry>(model: &mut Model<G>, args: &RunArgs) {
+    if let Some(law) = args.impact {
+        model.options.impact = match law {
+            Law::Auto => ImpactLaw::Auto,
+            Law::Reflections => ImpactLaw::Reflections,
+            Law::GaussSeidel => ImpactLaw::GaussSeidel(Order::default()),
+            Law::Stronge => ImpactLaw::Stronge,
+            Law::Newton => ImpactLaw::Newton,
+        };
+    }
+    if let Some(step) = args.step {
+        model.step = step;
+    }
+}
+
+/// Steps until a time is reached.
+fn steps_until(time: f64, step: f64) -> u64 {
+    let steps = time / step;
+    let near = steps.round();
+    // Saturates at the largest count, which no run reaches.
+    if (steps - near).abs() <= WHOLE { near as u64 } else { steps.ceil() as u64 }
+}
+
+impl Job<'_> {
+    /// Steps since the start at which the run ends.
+    fn target(&self, duration: f64, step: f64) -> u64 {
+        let wanted = self.resumed.as_ref().map(|log| log.header().steps_wanted);
+        match (self.args.steps, self.args.time, wanted) {
+            (Some(steps), _, _) => steps,
+            (_, Some(time), _) => steps_until(time, step),
+            (_, _, Some(wanted)) => wanted,
+            _ => steps_until(duration, step),
+        }
+    }
+    /// Files to write; none with `--no-out`.
+    fn paths(&self) -> Vec<PathBuf> {
+        if self.args.no_out {
+            return Vec::new();
+        }
+        match (&self.args.out[..], &self.resumed) {
+            // A part is finished under its own name.
+            ([], Some(log)) if log.path().extension().is_some_and(|e| e == "part") => vec![log.path().with_extension("")],
+            ([], Some(log)) => vec![log.path().to_path_buf()],
+            ([], None) => vec![PathBuf::from(format!("{}.caromlog", self.name))],
+            (out, _) => out.to_vec(),
+        }
+    }
+    /// The log of this run, opened, with the start in it.
+    fn writer<G: Geometry>(&self, outputs: &Outputs, world: &World<G>, target: u64) -> Result<LogWriter, RecordError> {
+        if let Some(log) = &self.resumed {
+            return log.continue_into(&outputs.log, target);
+        }
+        let header = Header { steps_wanted: target, ..Header::of(world.model(), self.name.clone(), self.text.clone()) };
+        let mut writer = LogWriter::create(&outputs.log, &header)?;
+        writer.record(world)?;
+        Ok(writer)
+    }
+    fn bar(&self, from: u64, to: u64) -> ProgressBar {
+        if self.args.quiet || !std::io::stderr().is_terminal() {
+            return ProgressBar::hidden();
+        }
+        let bar = ProgressBar::with_draw_target(Some(to), ProgressDrawTarget::stderr_with_hz(DRAWS)).with_position(from);
+        let style = ProgressStyle::with_template("{prefix} {wide_bar} {pos}/{len} steps, {per_sec}, {eta} left");
+        // A template that does not parse would only cost its looks.
+        bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar())).with_prefix(self.name.clone())
+    }
+}
+
+fn go<G: SceneSpace>(job: &Job<'_>, scene: SceneOf<G>) -> Result<(), Failure> {
+    let duration = scene.duration;
+    let mut world = World::new(scene.model, scene.state).map_err(|error| Failure::model(&job.name, &error))?;
+    let from = match &job.resumed {
+        Some(log) => log.restore(&mut world)?,
+        None => 0,
+    };
+    let target = job.target(duration, world.model().step);
+    let paths = job.paths();
+    let mut outputs = if paths.is_empty() { None } else { Some(Outputs::open(&paths)?) };
+    let mut writer = outputs.as_ref().map(|outputs| job.writer(outputs, &world, target)).transpose()?;
+
+    let interrupt = Interrupt::listen();
+    let bar = job.bar(from, target);
+    let start = Instant::now();
+    let ran = simulate(&mut world, writer.as_mut(), from, target, &interrupt, &bar);
+    let wall = start.elapsed();
+    bar.finish_and_clear();
+    let (tally, stop) = ran.map_err(|error| {
+        let part = outputs.as_ref().map_or_else(String::new, |o| o.part().display().to_string());
+        Failure::Failed(vec![Fault::new(error.to_string()).help(format!("what was written before is in {part}; it can be resumed"))])
+    })?;
+
+    let mut summary = Summary::new(&job.name, &world, &tally, &stop, from + tally.steps, wall);
+    if let Some((outputs, writer)) = outputs.take().zip(writer) {
+        let ending = match &stop {
+            Stop::Finished => Ending::Finished,
+            Stop::Interrupted => Ending::Stopped,
+            Stop::Failed(error) => Ending::Failed(error.to_string()),
+        };
+        writer.finish(&world, ending)?;
+        summary.wrote(outputs.finish()?.iter().map(|p| p.display().to_string()).collect());
+    }
+    if job.args.json {
+        print::json(&summary)?;
+    } else if !job.args.quiet {
+        print::line(&summary.text())?;
+    }
+    match stop {
+        // The summary on standard output already carries the error for programs.
+        Stop::Failed(error) => {
+            Failure::step(&error).explain();
+            Err(Failure::Told)
+        }
+        Stop::Finished | Stop::Interrupted => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_is_rounded_up_to_whole_steps_but_not_by_rounding_errors() {
+        assert_eq!(steps_until(10.0, 0.005), 2000);
+        assert_eq!(steps_until(0.3, 0.1), 3);
+        assert_eq!(steps_until(0.31, 0.1), 4);
+        assert_eq!(steps_until(0.0, 0.1), 0);
+        assert_eq!(steps_until(f64::MAX, 1e-9), u64::MAX);
+    }
+}

@@ -1,0 +1,74 @@
+//! The loop of a run: step, record, count.
+
+use crate::interrupt::Interrupt;
+use carom::dynamics::{StepError, StepReport, World};
+use carom::geometry::Geometry;
+use carom::record::{LogWriter, RecordError};
+use indicatif::ProgressBar;
+use std::time::{Duration, Instant};
+
+/// Times in a run at which the deepest overlap is taken; each looks at every pair of bodies.
+const OVERLAP_SAMPLES: u64 = 64;
+
+/// Why a run ended.
+#[derive(Debug)]
+pub enum Stop {
+    /// All steps were taken.
+    Finished,
+    /// The user asked.
+    Interrupted,
+    /// A step failed.
+    Failed(StepError),
+}
+
+/// Sums and extremes over the steps of a run.
+#[derive(Debug, Default)]
+pub struct Tally {
+    /// Steps taken.
+    pub steps: u64,
+    /// Counts summed, residual and joint error at their worst, flags of any step.
+    pub total: StepReport,
+    /// Most contacts at the end of a step.
+    pub most_contacts: usize,
+    /// Deepest overlap seen [m], 0 or negative.
+    pub deepest: f64,
+    /// Time spent in the engine.
+    pub engine: Duration,
+}
+
+/// Takes a world from step `from` to step `to`.
+pub fn simulate<G: Geometry>(
+    world: &mut World<G>,
+    mut log: Option<&mut LogWriter>,
+    from: u64,
+    to: u64,
+    interrupt: &Interrupt,
+    bar: &ProgressBar,
+) -> Result<(Tally, Stop), RecordError> {
+    let mut tally = Tally { deepest: world.deepest(), ..Tally::default() };
+    let sample = ((to - from.min(to)) / OVERLAP_SAMPLES).max(1);
+    for step in from..to {
+        if interrupt.came() {
+            return Ok((tally, Stop::Interrupted));
+        }
+        let start = Instant::now();
+        let taken = world.step();
+        tally.engine += start.elapsed();
+        match taken {
+            Ok(report) => {
+                tally.steps += 1;
+                tally.most_contacts = tally.most_contacts.max(report.contacts);
+                tally.total.merge(&report);
+            }
+            Err(error) => return Ok((tally, Stop::Failed(error))),
+        }
+        if let Some(log) = &mut log {
+            log.record(world)?;
+        }
+        if (step - from).is_multiple_of(sample) || step + 1 == to {
+            tally.deepest = tally.deepest.min(world.deepest());
+        }
+        bar.set_position(step + 1);
+    }
+    Ok((tally, Stop::Finished))
+}

@@ -1,0 +1,92 @@
+//! Where a scene comes from: a file, the embedded classics, standard input.
+
+use crate::failure::{Failure, Fault};
+use carom::Scene;
+use carom::scene::{from_toml_all, load_all, scene, scenes};
+use std::io::Read;
+use std::path::Path;
+
+/// Names less alike than this are no suggestion (Jaro-Winkler, 0 to 1).
+const ALIKE: f64 = 0.7;
+/// The word for standard input.
+const STDIN: &str = "-";
+
+/// A scene and what to call it.
+#[derive(Debug)]
+pub struct Source {
+    /// For messages: the path as typed, or the embedded name.
+    pub place: String,
+    /// For result files: the stem of the path, or the embedded name.
+    pub stem: String,
+    /// The scene.
+    pub scene: Scene,
+}
+
+/// The known word nearest to one that is not known.
+pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let word = word.to_lowercase();
+    let mut best: Option<(f64, &str)> = None;
+    for candidate in known {
+        let alike = strsim::jaro_winkler(&word, &candidate.to_lowercase());
+        if alike >= ALIKE && best.is_none_or(|(b, _)| alike > b) {
+            best = Some((alike, candidate));
+        }
+    }
+    best.map(|(_, candidate)| candidate)
+}
+
+/// A word that names nothing, with the nearest that does.
+pub fn unknown<'a>(message: String, word: &str, known: impl IntoIterator<Item = &'a str> + Clone, listing: &str) -> Failure {
+    let help = match nearest(word, known) {
+        Some(near) => format!("did you mean \"{near}\"? {listing}"),
+        None => listing.to_string(),
+    };
+    Failure::bad_input(Fault::new(message).help(help))
+}
+
+/// Finds and reads a scene: a file that exists, else an embedded name.
+pub fn find(word: &str) -> Result<Source, Failure> {
+    if word == STDIN {
+        return standard_input();
+    }
+    let path = Path::new(word);
+    if path.is_file() {
+        let stem = path.file_stem().map_or_else(|| "scene".to_string(), |s| s.to_string_lossy().into_owned());
+        return match load_all(path) {
+            Ok(scene) => Ok(Source { place: word.to_string(), stem, scene }),
+            // Only a text that could be read can be underlined.
+            Err(errors) => Err(Failure::scene(&errors, &std::fs::read_to_string(path).unwrap_or_default())),
+        };
+    }
+    let name = word.strip_suffix(".toml").unwrap_or(word);
+    if let Some(found) = scene(word) {
+        let scene = from_toml_all(found.text, found.name).map_err(|errors| Failure::scene(&errors, found.text))?;
+        return Ok(Source { place: word.to_string(), stem: word.to_string(), scene });
+    }
+    let what = if path.is_dir() { "is a folder, not a scene file" } else { "neither a file nor an embedded scene" };
+    let stem = Path::new(name).file_name().map_or(name.to_string(), |n| n.to_string_lossy().into_owned());
+    Err(unknown(format!("{word}: {what}"), &stem, scenes().iter().map(|s| s.name), "`carom scenes` lists the embedded ones"))
+}
+
+fn standard_input() -> Result<Source, Failure> {
+    let mut text = String::new();
+    if let Err(error) = std::io::stdin().read_to_string(&mut text) {
+        return Err(Failure::bad_input(Fault::new(format!("standard input: {error}"))));
+    }
+    let place = "standard input".to_string();
+    let scene = from_toml_all(&text, "stdin").map_err(|errors| Failure::scene(&errors, &text))?;
+    Ok(Source { place, stem: "stdin".to_string(), scene })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_nearest_name_is_found_and_nonsense_is_not_guessed() {
+        let names = || scenes().iter().map(|s| s.name);
+        assert_eq!(nearest("pool_brake", names()), Some("pool_break"));
+        assert_eq!(nearest("Newton_Cradel", names()), Some("newton_cradle"));
+        assert_eq!(nearest("xyzzy", names()), None);
+    }
+}

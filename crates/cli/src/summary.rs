@@ -1,0 +1,190 @@
+//! What a run came to: counts, worst cases, the ledger; as a table and as JSON.
+
+use crate::print::{columns, count, measure};
+use crate::simulate::{Stop, Tally};
+use carom::dynamics::World;
+use carom::geometry::Geometry;
+use serde::Serialize;
+use std::time::Duration;
+
+/// The closing summary of a run.
+#[derive(Debug, Serialize)]
+pub struct Summary {
+    ok: bool,
+    scene: String,
+    dimension: usize,
+    bodies: usize,
+    joints: usize,
+    step: f64,
+    /// `finished`, `stopped` or `failed`.
+    ending: &'static str,
+    error: Option<String>,
+    /// Steps taken now, and since the start.
+    steps: u64,
+    total_steps: u64,
+    time: f64,
+    wall_time: f64,
+    engine_time: f64,
+    steps_per_second: f64,
+    realtime_factor: f64,
+    contacts: Contacts,
+    substeps: usize,
+    events: usize,
+    impacts: usize,
+    impact_iterations: usize,
+    solves: usize,
+    solver_iterations: usize,
+    corrections: usize,
+    worst_residual: f64,
+    worst_joint_error: f64,
+    deepest_overlap: f64,
+    flags: Vec<&'static str>,
+    ledger: LedgerLines,
+    hash: String,
+    files: Vec<String>,
+}
+
+#[derive(Debug, Serialize)]
+struct Contacts {
+    now: usize,
+    most: usize,
+}
+
+/// Energy in joule, cumulative since the start of the scene.
+#[derive(Debug, Serialize)]
+struct LedgerLines {
+    kinetic: f64,
+    potential: f64,
+    elastic: f64,
+    work_in: f64,
+    friction_loss: f64,
+    impact_loss: f64,
+    contact_loss: f64,
+    damping_loss: f64,
+    joint_work: f64,
+    projection: f64,
+    drift: f64,
+    exchanged: f64,
+    drift_fraction: f64,
+    momentum: Vec<f64>,
+    angular_momentum: Vec<f64>,
+}
+
+impl Summary {
+    /// Of a run that took `total_steps` in all, `tally` of them now, in so much wall time.
+    pub fn new<G: Geometry>(scene: &str, world: &World<G>, tally: &Tally, stop: &Stop, total_steps: u64, wall: Duration) -> Self {
+        let (model, total, ledger) = (world.model(), &tally.total, world.ledger());
+        let engine = tally.engine.as_secs_f64();
+        let rate = |x: f64| if engine > 0.0 { x / engine } else { 0.0 };
+        let flow = ledger.flow;
+        let flags = [
+            (total.events_capped, "events capped: restitution was 0 for the rest of a step"),
+            (total.impact_capped, "an impact problem reached its cap"),
+            (total.inaccurate, "a solve ended above its tolerance"),
+            (total.unconverged, "a joint correction did not converge"),
+            (total.soft_spring, "a stiff spring became a soft row"),
+            (total.projected, "positions were projected"),
+        ];
+        Summary {
+            ok: !matches!(stop, Stop::Failed(_)),
+            scene: scene.to_string(),
+            dimension: G::DIM,
+            bodies: model.bodies.len(),
+            joints: model.joints.len(),
+            step: model.step,
+            ending: match stop {
+                Stop::Finished => "finished",
+                Stop::Interrupted => "stopped",
+                Stop::Failed(_) => "failed",
+            },
+            error: if let Stop::Failed(error) = stop { Some(error.to_string()) } else { None },
+            steps: tally.steps,
+            total_steps,
+            time: world.state().time,
+            wall_time: wall.as_secs_f64(),
+            engine_time: engine,
+            steps_per_second: rate(tally.steps as f64),
+            realtime_factor: rate(tally.steps as f64 * model.step),
+            contacts: Contacts { now: world.report().contacts, most: tally.most_contacts },
+            substeps: total.substeps,
+            events: total.events,
+            impacts: total.impacts,
+            impact_iterations: total.impact_iterations,
+            solves: total.solves,
+            solver_iterations: total.iterations,
+            corrections: total.corrections,
+            worst_residual: total.residual,
+            worst_joint_error: total.joint_error.max(world.joint_error()),
+            deepest_overlap: (-tally.deepest).max(0.0),
+            flags: flags.into_iter().filter(|(set, _)| *set).map(|(_, words)| words).collect(),
+            ledger: LedgerLines {
+                kinetic: ledger.kinetic,
+                potential: ledger.potential,
+                elastic: ledger.elastic,
+                work_in: flow.work_in,
+                friction_loss: flow.friction_loss,
+                impact_loss: flow.impact_loss,
+                contact_loss: flow.contact_loss,
+                damping_loss: flow.damping_loss,
+                joint_work: flow.joint_work,
+                projection: flow.projection,
+                drift: ledger.drift,
+                exchanged: ledger.exchanged,
+                // Nothing moved: then nothing could drift.
+                drift_fraction: if ledger.exchanged > 0.0 { ledger.drift / ledger.exchanged } else { 0.0 },
+                momentum: ledger.momentum,
+                angular_momentum: ledger.angular_momentum,
+            },
+            hash: world.state().hash(),
+            files: Vec::new(),
+        }
+    }
+    /// Names the files written.
+    pub fn wrote(&mut self, files: Vec<String>) {
+        self.files = files;
+    }
+    /// For people.
+    pub fn text(&self) -> String {
+        let n = |x: usize| count(x as u64);
+        let list = |v: &[f64]| v.iter().map(|x| measure(*x)).collect::<Vec<_>>().join(", ");
+        let speed = format!("{} steps/s, {} x real time", count(self.steps_per_second as u64), measure(self.realtime_factor));
+        let already = if self.steps < self.total_steps { format!(" (of {} since the start)", count(self.total_steps)) } else { String::new() };
+        let facts = [
+            ("steps", format!("{}{already} of {} s", count(self.steps), self.step)),
+            ("wall time", format!("{} s, {} s in the engine: {speed}", measure(self.wall_time), measure(self.engine_time))),
+            ("contacts", format!("{} now, {} at most", n(self.contacts.now), n(self.contacts.most))),
+            ("substeps", format!("{}, cut at {} events", n(self.substeps), n(self.events))),
+            ("impacts", format!("{}, {} iterations", n(self.impacts), n(self.impact_iterations))),
+            ("solves", format!("{}, {} iterations, {} corrections", n(self.solves), n(self.solver_iterations), n(self.corrections))),
+            ("worst residual", format!("{} m/s", measure(self.worst_residual))),
+            ("worst joint error", format!("{} m or rad", measure(self.worst_joint_error))),
+            ("deepest overlap", format!("{} m", measure(self.deepest_overlap))),
+            ("flags", if self.flags.is_empty() { "none".to_string() } else { self.flags.join("; ") }),
+        ];
+        let l = &self.ledger;
+        let energy = [
+            ("kinetic", l.kinetic),
+            ("potential", l.potential),
+            ("elastic", l.elastic),
+            ("work in", l.work_in),
+            ("friction loss", l.friction_loss),
+            ("impact loss", l.impact_loss),
+            ("contact loss", l.contact_loss),
+            ("damping loss", l.damping_loss),
+            ("joint work", l.joint_work),
+            ("projection", l.projection),
+            ("drift", l.drift),
+        ];
+        let mut rows: Vec<Vec<String>> = facts.into_iter().map(|(name, value)| vec![format!("  {name}"), value]).collect();
+        rows.push(vec!["ledger [J]".to_string()]);
+        rows.extend(energy.into_iter().map(|(name, value)| {
+            let note = if name == "drift" { format!(": {} of the {} J exchanged", measure(l.drift_fraction), measure(l.exchanged)) } else { String::new() };
+            vec![format!("  {name}"), measure(value) + &note]
+        }));
+        rows.push(vec!["  momentum".to_string(), format!("{} kg m/s", list(&l.momentum))]);
+        rows.push(vec!["  angular momentum".to_string(), format!("{} kg m^2/s", list(&l.angular_momentum))]);
+        rows.push(vec!["state hash".to_string(), self.hash.clone()]);
+        rows.extend(self.files.iter().map(|file| vec!["saved".to_string(), file.clone()]));
+        format!("{}: {} at t = {} s\n{}", self.scene, self.ending, measure(self.time), columns(&rows))
+    }
+}
