@@ -11,6 +11,7 @@ use crate::{assembly, contacts};
 use carom_geometry::time_of_impact::{Motion, Touch, time_of_impact};
 use carom_geometry::{Contact, Geometry};
 use carom_math::{Pose, Twist, Vector};
+use carom_solve::status::Status;
 
 /// Solves of one substep: rows added, cuts and halvings together.
 const TRIAL_CAP: usize = 120;
@@ -60,7 +61,9 @@ pub(crate) fn integrate<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, r
     let mut held = solve::hold(island, ctx, t);
     for _ in 0..TRIAL_CAP {
         let turned = largest_turn(&island.bodies, &island.half, t);
-        if (!held.converged || turned > tolerances.turn) && t > shortest {
+        // A problem that could not be solved is a shorter move's problem too, but an easier one.
+        let solved = held.converged && held.outcome.status != Status::Failed;
+        if (!solved || turned > tolerances.turn) && t > shortest {
             t *= 0.5;
             event = false;
             held = solve::hold(island, ctx, t);

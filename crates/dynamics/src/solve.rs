@@ -104,7 +104,7 @@ pub(crate) fn select<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, phas
                 if phase == Phase::Finish && gap > model.tolerances.touch {
                     continue;
                 }
-                solve.target.push(if phase == Phase::Move { -gap.max(0.0) / t } else { 0.0 });
+                solve.target.push(if phase == Phase::Move && t > 0.0 { -gap.max(0.0) / t } else { 0.0 });
                 solve.warm.push(0.0);
                 Block::Unilateral
             }
