@@ -2,9 +2,11 @@
 
 mod determinism;
 mod joints;
+mod ledger;
 mod momentum;
 mod random_scenes;
 mod resting;
+mod two_roads;
 
 /// Runs a generic test in the plane and in space.
 #[macro_export]

@@ -5,11 +5,13 @@
 
 pub mod figures;
 pub mod random;
+pub mod random_scene;
 pub mod scene;
 pub mod stage;
 
 pub use figures::{figure, full, holds, order};
 pub use random::Random;
+pub use random_scene::{hostile_scene, random_scene};
 pub use scene::Scene;
 pub use stage::Stage;
 

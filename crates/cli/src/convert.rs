@@ -5,6 +5,7 @@ use crate::failure::{Failure, Fault};
 use crate::print;
 use crate::source::find;
 use carom::record::{AtomicFile, Ending, Format, Log, export};
+use carom::scene::to_toml;
 use std::io::Write;
 use std::path::Path;
 
@@ -30,14 +31,14 @@ pub fn convert(args: &ConvertArgs) -> Result<(), Failure> {
     Ok(print::line(&format!("{} frames to {}", log.len(), written.join(", ")))?)
 }
 
-/// Writes a scene as TOML with every repeat and default written out, exact to the bit.
+/// Writes a scene, or the scene of a log, as TOML with every repeat and default written out, exact to the bit.
 fn scene(input: &str, output: &Path) -> Result<(), Failure> {
-    let source = find(input)?;
+    let log = Path::new(input).extension().is_some_and(|e| e == "caromlog");
+    let text = if log { Log::open(Path::new(input))?.header().scene.clone() } else { to_toml(&find(input)?.scene) };
     let mut file = AtomicFile::create(output)?;
-    let text = carom::scene::to_toml(&source.scene);
     if let Err(error) = file.write_all(text.as_bytes()) {
         return Err(Failure::Failed(vec![Fault::new(format!("{}: cannot write: {error}", output.display()))]));
     }
     file.commit()?;
-    Ok(print::line(&format!("{} to {}", source.place, output.display()))?)
+    Ok(print::line(&format!("{input} to {}", output.display()))?)
 }

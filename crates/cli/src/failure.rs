@@ -135,7 +135,8 @@ impl Failure {
     pub fn json(&self) -> Option<Value> {
         match self {
             Failure::BadInput(faults) | Failure::Failed(faults) => {
-                let errors: Vec<Value> = faults.iter().map(|f| f.json.clone().unwrap_or_else(|| json!({ "message": f.message, "help": f.help }))).collect();
+                let errors: Vec<Value> =
+                    faults.iter().map(|f| f.json.clone().unwrap_or_else(|| json!({ "message": f.message, "help": f.help }))).collect();
                 Some(json!({ "ok": false, "errors": errors }))
             }
             Failure::Unheard | Failure::Told => None,

@@ -1,5 +1,6 @@
 //! Ctrl-C: the first asks for an orderly end, the second does not wait for it.
 
+use std::io::{IsTerminal, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -19,6 +20,9 @@ impl Interrupt {
         let _ = ctrlc::set_handler(move || {
             if seen.swap(true, Ordering::SeqCst) {
                 std::process::exit(KILLED);
+            }
+            if std::io::stderr().is_terminal() {
+                let _ = writeln!(std::io::stderr(), "stopping after this step; again to leave at once");
             }
         });
         Interrupt(flag)

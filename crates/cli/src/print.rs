@@ -20,7 +20,8 @@ pub fn json(value: &impl Serialize) -> io::Result<()> {
 pub fn columns(rows: &[Vec<String>]) -> String {
     const GAP: &str = "  ";
     let count = rows.iter().map(Vec::len).max().unwrap_or(0);
-    let width: Vec<usize> = (0..count).map(|c| rows.iter().filter_map(|r| r.get(c)).map(|cell| cell.chars().count()).max().unwrap_or(0)).collect();
+    let width: Vec<usize> =
+        (0..count).map(|c| rows.iter().filter_map(|r| r.get(c)).map(|cell| cell.chars().count()).max().unwrap_or(0)).collect();
     let mut out = String::new();
     for row in rows {
         let mut text = String::new();
@@ -64,6 +65,18 @@ pub fn measure(x: f64) -> String {
     }
 }
 
+/// A number of which only the size matters: three significant digits.
+pub fn rough(x: f64) -> String {
+    const SMALL: f64 = 10.0;
+    const LARGE: f64 = 100.0;
+    match x.abs() {
+        size if size >= LARGE => count(x.round() as u64),
+        size if size >= SMALL => format!("{x:.1}"),
+        size if size >= 1.0 => format!("{x:.2}"),
+        _ => format!("{x:.3}"),
+    }
+}
+
 /// `ball` or `balls`.
 pub fn plural(n: usize, word: &str) -> String {
     let ending = match (n, word.strip_suffix('y')) {
@@ -81,7 +94,14 @@ mod tests {
     #[test]
     fn numbers_for_people() {
         assert_eq!((count(0), count(999), count(1000), count(1_234_567)), ("0".into(), "999".into(), "1 000".into(), "1 234 567".into()));
-        assert_eq!((measure(0.49), measure(-0.0), measure(1e-12), measure(2.0)), ("0.49".into(), "0".into(), "1.000e-12".into(), "2".into()));
+        assert_eq!(
+            (measure(0.49), measure(-0.0), measure(1e-12), measure(2.0)),
+            ("0.49".into(), "0".into(), "1.000e-12".into(), "2".into())
+        );
+        assert_eq!(
+            (rough(1234.5), rough(12.34), rough(1.234), rough(0.1234)),
+            ("1 235".into(), "12.3".into(), "1.23".into(), "0.123".into())
+        );
         assert_eq!((plural(1, "body"), plural(2, "body"), plural(0, "joint")), ("1 body".into(), "2 bodies".into(), "0 joints".into()));
     }
 

@@ -10,6 +10,9 @@ use std::time::{Duration, Instant};
 /// Times in a run at which the deepest overlap is taken; each looks at every pair of bodies.
 const OVERLAP_SAMPLES: u64 = 64;
 
+/// Time after which a slow run is marked even if its chunk is not full: what a crash may cost.
+const MARK_EVERY: Duration = Duration::from_secs(5);
+
 /// Why a run ended.
 #[derive(Debug)]
 pub enum Stop {
@@ -46,6 +49,7 @@ pub fn simulate<G: Geometry>(
     bar: &ProgressBar,
 ) -> Result<(Tally, Stop), RecordError> {
     let mut tally = Tally { deepest: world.deepest(), ..Tally::default() };
+    let mut marked = Instant::now();
     let sample = ((to - from.min(to)) / OVERLAP_SAMPLES).max(1);
     for step in from..to {
         if interrupt.came() {
@@ -64,6 +68,10 @@ pub fn simulate<G: Geometry>(
         }
         if let Some(log) = &mut log {
             log.record(world)?;
+            if marked.elapsed() >= MARK_EVERY {
+                log.mark(world)?;
+                marked = Instant::now();
+            }
         }
         if (step - from).is_multiple_of(sample) || step + 1 == to {
             tally.deepest = tally.deepest.min(world.deepest());

@@ -1,11 +1,14 @@
 //! What a run came to: counts, worst cases, the ledger; as a table and as JSON.
 
-use crate::print::{columns, count, measure};
+use crate::print::{columns, count, measure, plural, rough};
 use crate::simulate::{Stop, Tally};
 use carom::dynamics::World;
 use carom::geometry::Geometry;
 use serde::Serialize;
 use std::time::Duration;
+
+/// A drift below this fraction of the energies it is the difference of is their rounding.
+const ROUNDING: f64 = 1e-13;
 
 /// The closing summary of a run.
 #[derive(Debug, Serialize)]
@@ -77,6 +80,8 @@ impl Summary {
         let engine = tally.engine.as_secs_f64();
         let rate = |x: f64| if engine > 0.0 { x / engine } else { 0.0 };
         let flow = ledger.flow;
+        // Nothing moved: then what drifts is rounding, and a fraction of nothing says nothing.
+        let sizes = ledger.kinetic + ledger.potential.abs() + ledger.elastic + flow.work_in.abs() + flow.losses();
         let flags = [
             (total.events_capped, "events capped: restitution was 0 for the rest of a step"),
             (total.impact_capped, "an impact problem reached its cap"),
@@ -130,8 +135,7 @@ impl Summary {
                 projection: flow.projection,
                 drift: ledger.drift,
                 exchanged: ledger.exchanged,
-                // Nothing moved: then nothing could drift.
-                drift_fraction: if ledger.exchanged > 0.0 { ledger.drift / ledger.exchanged } else { 0.0 },
+                drift_fraction: if ledger.drift.abs() > ROUNDING * sizes { ledger.drift / ledger.exchanged } else { 0.0 },
                 momentum: ledger.momentum,
                 angular_momentum: ledger.angular_momentum,
             },
@@ -147,15 +151,19 @@ impl Summary {
     pub fn text(&self) -> String {
         let n = |x: usize| count(x as u64);
         let list = |v: &[f64]| v.iter().map(|x| measure(*x)).collect::<Vec<_>>().join(", ");
-        let speed = format!("{} steps/s, {} x real time", count(self.steps_per_second as u64), measure(self.realtime_factor));
-        let already = if self.steps < self.total_steps { format!(" (of {} since the start)", count(self.total_steps)) } else { String::new() };
+        let speed = format!("{} steps/s, {} x real time", rough(self.steps_per_second), rough(self.realtime_factor));
+        let already =
+            if self.steps < self.total_steps { format!(" (of {} since the start)", count(self.total_steps)) } else { String::new() };
         let facts = [
             ("steps", format!("{}{already} of {} s", count(self.steps), self.step)),
-            ("wall time", format!("{} s, {} s in the engine: {speed}", measure(self.wall_time), measure(self.engine_time))),
+            ("wall time", format!("{} s, {} s in the engine: {speed}", rough(self.wall_time), rough(self.engine_time))),
             ("contacts", format!("{} now, {} at most", n(self.contacts.now), n(self.contacts.most))),
-            ("substeps", format!("{}, cut at {} events", n(self.substeps), n(self.events))),
-            ("impacts", format!("{}, {} iterations", n(self.impacts), n(self.impact_iterations))),
-            ("solves", format!("{}, {} iterations, {} corrections", n(self.solves), n(self.solver_iterations), n(self.corrections))),
+            ("substeps", format!("{}, cut at {}", n(self.substeps), plural(self.events, "event"))),
+            ("impacts", format!("{}, {}", n(self.impacts), plural(self.impact_iterations, "iteration"))),
+            (
+                "solves",
+                format!("{}, {}, {}", n(self.solves), plural(self.solver_iterations, "iteration"), plural(self.corrections, "correction")),
+            ),
             ("worst residual", format!("{} m/s", measure(self.worst_residual))),
             ("worst joint error", format!("{} m or rad", measure(self.worst_joint_error))),
             ("deepest overlap", format!("{} m", measure(self.deepest_overlap))),
@@ -178,7 +186,11 @@ impl Summary {
         let mut rows: Vec<Vec<String>> = facts.into_iter().map(|(name, value)| vec![format!("  {name}"), value]).collect();
         rows.push(vec!["ledger [J]".to_string()]);
         rows.extend(energy.into_iter().map(|(name, value)| {
-            let note = if name == "drift" { format!(": {} of the {} J exchanged", measure(l.drift_fraction), measure(l.exchanged)) } else { String::new() };
+            let note = match name {
+                "drift" if l.drift != 0.0 && l.drift_fraction == 0.0 => ", the rounding of the lines above".to_string(),
+                "drift" => format!(", {} of the {} J exchanged", measure(l.drift_fraction), measure(l.exchanged)),
+                _ => String::new(),
+            };
             vec![format!("  {name}"), measure(value) + &note]
         }));
         rows.push(vec!["  momentum".to_string(), format!("{} kg m/s", list(&l.momentum))]);

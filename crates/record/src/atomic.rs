@@ -49,7 +49,8 @@ impl AtomicFile {
             _ => {}
         }
         let part = partial_path(path);
-        let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&part).map_err(RecordError::io("create", path))?;
+        let file =
+            OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&part).map_err(RecordError::io("create", path))?;
         match file.try_lock() {
             Err(TryLockError::WouldBlock) => return Err(RecordError::Busy { path: path.to_path_buf() }),
             // Some file systems know no locks; two runs into one file are then the user's to avoid.

@@ -41,8 +41,12 @@ pub(crate) fn write(log: &Log, out: &mut (impl Write + Seek), path: &Path) -> Re
         ("time.npy", "<f8", vec![frames], |f, out| out.extend_from_slice(&f.time.to_le_bytes())),
         ("energy.npy", "<f8", vec![frames], |f, out| out.extend_from_slice(&f.total_energy().to_le_bytes())),
         ("contacts.npy", "<u8", vec![frames], |f, out| out.extend_from_slice(&f.contacts.to_le_bytes())),
-        ("q.npy", "<f8", vec![frames, bodies, header.coords() as u64], |f, out| f.q.iter().for_each(|x| out.extend_from_slice(&x.to_le_bytes()))),
-        ("v.npy", "<f8", vec![frames, bodies, header.dof() as u64], |f, out| f.v.iter().for_each(|x| out.extend_from_slice(&x.to_le_bytes()))),
+        ("q.npy", "<f8", vec![frames, bodies, header.coords() as u64], |f, out| {
+            f.q.iter().for_each(|x| out.extend_from_slice(&x.to_le_bytes()))
+        }),
+        ("v.npy", "<f8", vec![frames, bodies, header.dof() as u64], |f, out| {
+            f.v.iter().for_each(|x| out.extend_from_slice(&x.to_le_bytes()))
+        }),
     ];
     let mut piece = Vec::new();
     for (name, kind, shape, numbers) in arrays {

@@ -108,7 +108,8 @@ pub(crate) fn write_motion<W: Write + Send>(log: &Log, out: &mut W, path: &Path)
     let header = log.header();
     let (coords, dof) = (header.coords(), header.dof());
     let mut columns = vec![("time", Column::Number(Vec::new())), ("body", Column::Text(Vec::new()))];
-    columns.extend(coordinates(header.dimension).iter().chain(velocities(header.dimension)).map(|name| (*name, Column::Number(Vec::new()))));
+    columns
+        .extend(coordinates(header.dimension).iter().chain(velocities(header.dimension)).map(|name| (*name, Column::Number(Vec::new()))));
     let names: Vec<ByteArray> = header.bodies.iter().map(|n| ByteArray::from(n.as_str())).collect();
     write(log, out, path, columns, |frame, table| {
         for (body, name) in names.iter().enumerate() {

@@ -4,7 +4,9 @@ use crate::atomic::{AtomicFile, partial_path};
 use crate::bytes::Take;
 use crate::checksum::Checksum;
 use crate::error::RecordError;
-use crate::trajectory::{CHUNK_FRAME, CHUNK_START, DONE, Ending, FRAMES, FRAMES_HEAD, Frame, HEAD, Header, LogWriter, MAGIC, MARK, NUMBER, START, VERSION};
+use crate::trajectory::{
+    CHUNK_FRAME, CHUNK_START, DONE, Ending, FRAMES, FRAMES_HEAD, Frame, HEAD, Header, LogWriter, MAGIC, MARK, NUMBER, START, VERSION,
+};
 use carom_dynamics::{Snapshot, World};
 use carom_geometry::Geometry;
 use std::cell::RefCell;
@@ -130,7 +132,17 @@ impl Log {
         };
         let body = file.stream_position().map_err(io)?;
         let file = RefCell::new(file);
-        let mut log = Log { path: path.to_path_buf(), header, chunks: Vec::new(), frames: 0, mark: None, ending: Ending::CutOff, body, sound: body, file };
+        let mut log = Log {
+            path: path.to_path_buf(),
+            header,
+            chunks: Vec::new(),
+            frames: 0,
+            mark: None,
+            ending: Ending::CutOff,
+            body,
+            sound: body,
+            file,
+        };
         log.scan(size).map_err(io)?;
         Ok(log)
     }
@@ -239,7 +251,14 @@ impl Log {
     }
     /// All frames in memory.
     pub fn trajectory(&self) -> Result<Trajectory, RecordError> {
-        let mut out = Trajectory { header: self.header.clone(), time: Vec::new(), energy: Vec::new(), contacts: Vec::new(), q: Vec::new(), v: Vec::new() };
+        let mut out = Trajectory {
+            header: self.header.clone(),
+            time: Vec::new(),
+            energy: Vec::new(),
+            contacts: Vec::new(),
+            q: Vec::new(),
+            v: Vec::new(),
+        };
         self.visit(|frame| {
             out.time.push(frame.time);
             out.energy.push(frame.total_energy());
@@ -269,8 +288,11 @@ impl Log {
         }
         let mut raw = vec![0; mark.length as usize];
         self.read_at(mark.offset, &mut raw)?;
-        let snapshot = Snapshot::<G>::from_bytes(&raw)
-            .map_err(|error| RecordError::Corrupt { path: self.path.clone(), offset: mark.offset, what: error.to_string() })?;
+        let snapshot = Snapshot::<G>::from_bytes(&raw).map_err(|error| RecordError::Corrupt {
+            path: self.path.clone(),
+            offset: mark.offset,
+            what: error.to_string(),
+        })?;
         world.restore(&snapshot).map_err(|error| mismatch(error.to_string()))?;
         Ok(mark.step)
     }

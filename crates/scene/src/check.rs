@@ -1,15 +1,16 @@
 //! Tree to model and state: names resolved, masses weighed, shapes centred, joints built; every fault at its place.
 
+mod body;
+
 use crate::error::{Fault, Sink, Span};
-use crate::mesh;
 use crate::read::MAX_NUMBER;
-use crate::repeat::{Copy, End, Expanded, Link, expand};
-use crate::solid::{SceneSpace, is_convex};
-use crate::tree::{At, BodyTree, MaterialTree, SceneTree, ShapeTree, Solid, Triple};
+use crate::repeat::{End, Expanded, Link, expand};
+use crate::solid::SceneSpace;
+use crate::tree::{At, SceneTree, Triple};
 use crate::{Scene, SceneOf};
-use carom_dynamics::{Body, BodyKind, Collider, Force, Joint, JointSpec, Model, PairRule, State};
-use carom_geometry::MassProperties;
-use carom_math::{Planar, Pose, Space, Spatial, Twist, Vector};
+use body::{bodies, groups, names};
+use carom_dynamics::{BodyKind, Force, Joint, JointSpec, Model, PairRule, State};
+use carom_math::{Planar, Pose, Space, Spatial, Vector};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
@@ -17,17 +18,6 @@ use std::path::Path;
 pub(crate) const DEFAULT_RESTITUTION: f64 = 0.0;
 /// Friction of a body that names no material.
 pub(crate) const DEFAULT_FRICTION: f64 = 0.5;
-/// Density when neither mass nor density is given [kg/m^3, in the plane kg/m^2]: water.
-const DEFAULT_DENSITY: f64 = 1000.0;
-/// A centroid closer to the origin than this fraction of the body's reach is there already; a written scene reads back unchanged.
-const CENTRED: f64 = 1e-13;
-/// Shifts until the centroid is there: the first leaves the rounding of its size, the second that of the body's.
-const CENTRE_ROUNDS: usize = 4;
-/// Names of groups, one bit each.
-const MAX_GROUPS: usize = 64;
-/// Colours of bodies that name none, in turn: even in lightness, told apart by most eyes.
-const PALETTE: [u32; 12] =
-    [0x4e79a7, 0xf28e2b, 0x59a14f, 0xe15759, 0x76b7b2, 0xedc948, 0xb07aa1, 0xff9da7, 0x9c755f, 0x86bcb6, 0xd37295, 0xa0cbe8];
 
 /// Builds the scene of a tree; `None` with faults in the sink. `folder` is where mesh files are; without it they are refused.
 pub(crate) fn check(tree: &SceneTree, sink: &mut Sink<'_>, folder: Option<&Path>, fallback_name: &str) -> Option<Scene> {
@@ -73,248 +63,6 @@ fn scene<G: SceneSpace>(tree: &SceneTree, sink: &mut Sink<'_>, folder: Option<&P
         sink.push(Fault::new(span, error.part, error.key, error.message));
     }
     sink.is_clean().then(|| SceneOf { model, state, duration: tree.duration, name, description: tree.description.clone(), joints, groups })
-}
-
-/// The names of all groups, sorted; their place is their bit.
-fn groups(expanded: &Expanded<'_>, sink: &mut Sink<'_>) -> Option<Vec<String>> {
-    let mut seen = BTreeSet::new();
-    let mut last = usize::MAX;
-    for body in &expanded.bodies {
-        if body.written == last {
-            continue;
-        }
-        last = body.written;
-        for name in body.tree.group.iter().chain(&body.tree.mask).flatten() {
-            seen.insert(name.value.clone());
-            if seen.len() > MAX_GROUPS {
-                let fault = Fault::new(name.span.clone(), format!("body \"{}\"", body.name), "group", "too many groups");
-                sink.push(fault.allowed(format!("at most {MAX_GROUPS} different names in a scene")));
-                return None;
-            }
-        }
-    }
-    Some(seen.into_iter().collect())
-}
-
-fn bits(list: &Option<Vec<At<String>>>, groups: &[String]) -> u64 {
-    let Some(list) = list else { return u64::MAX };
-    list.iter().filter_map(|name| groups.binary_search(&name.value).ok()).fold(0, |bits, i| bits | 1 << i)
-}
-
-/// Index of every body by name; two of one name are a fault.
-fn names(expanded: &Expanded<'_>, sink: &mut Sink<'_>) -> BTreeMap<String, usize> {
-    let mut index = BTreeMap::new();
-    for (i, body) in expanded.bodies.iter().enumerate() {
-        if index.insert(body.name.clone(), i).is_some() {
-            let fault = Fault::new(body.tree.places.of("name"), format!("body \"{}\"", body.name), "name", "another body has this name");
-            sink.push(fault.allowed("a name of its own"));
-        }
-    }
-    index
-}
-
-fn bodies<G: SceneSpace>(
-    tree: &SceneTree,
-    expanded: &Expanded<'_>,
-    groups: &[String],
-    sink: &mut Sink<'_>,
-    folder: Option<&Path>,
-    model: &mut Model<G>,
-    state: &mut State<G>,
-) {
-    // Copies share the body that was written: it is weighed once.
-    let mut last: Option<(usize, Option<Body<G>>)> = None;
-    for (i, copy) in expanded.bodies.iter().enumerate() {
-        if last.as_ref().is_none_or(|(written, _)| *written != copy.written) {
-            let made = body::<G>(copy, &tree.materials, groups, sink, folder);
-            last = Some((copy.written, made));
-        }
-        let Some((_, Some(made))) = &last else { continue };
-        let mut body = made.clone();
-        body.name = copy.name.clone();
-        body.color = copy.tree.color.unwrap_or(PALETTE[i % PALETTE.len()]);
-        model.bodies.push(body);
-        let Some(rotation) = G::read_rotation(&copy.tree.rotation) else {
-            let key = if G::DIM == 2 { "angle" } else { "rotation" };
-            sink.push(Fault::new(
-                copy.tree.places.of(key),
-                format!("body \"{}\"", copy.name),
-                key,
-                "has no direction that numbers can hold",
-            ));
-            return;
-        };
-        let position = lin::<G>(&copy.tree.position) + lin::<G>(&copy.shift);
-        if !in_range(position.as_slice()) {
-            sink.push(Fault::new(copy.tree.places.of("position"), format!("body \"{}\"", copy.name), "position", "too far away"));
-            return;
-        }
-        let twist = Twist { lin: lin::<G>(&copy.tree.velocity), ang: G::Ang::from_slice(&copy.tree.spin) };
-        state.push(Pose { position, rotation }, twist);
-    }
-}
-
-fn body<G: SceneSpace>(
-    copy: &Copy<'_>,
-    materials: &[MaterialTree],
-    groups: &[String],
-    sink: &mut Sink<'_>,
-    folder: Option<&Path>,
-) -> Option<Body<G>> {
-    let tree = copy.tree;
-    let part = format!("body \"{}\"", copy.name);
-    let mut body = Body::<G>::new(copy.name.clone(), tree.kind, f64::INFINITY, G::inertia_zero());
-    body.restitution = DEFAULT_RESTITUTION;
-    body.friction = DEFAULT_FRICTION;
-    if let Some(name) = &tree.material {
-        let Some(material) = materials.iter().find(|m| m.name == name.value) else {
-            let fault = Fault::new(name.span.clone(), part, "material", "unknown material").quoted();
-            sink.push(match materials {
-                [] => fault.allowed(format!("a material of the scene, and it has none: add [materials.{}]", name.value.escape_debug())),
-                _ => fault.words(&name.value, materials.iter().map(|m| m.name.as_str())),
-            });
-            return None;
-        };
-        (body.restitution, body.friction) = (material.restitution, material.friction);
-    }
-    body.restitution = tree.restitution.unwrap_or(body.restitution);
-    body.friction = tree.friction.unwrap_or(body.friction);
-    body.group = bits(&tree.group, groups);
-    body.mask = bits(&tree.mask, groups);
-    body.damping = tree.damping;
-    body.spin_damping = tree.spin_damping;
-    for k in 0..G::DIM {
-        body.locked[k] = f64::from(u8::from(tree.locked[k]));
-    }
-    body.locked_rotation = tree.locked_rotation;
-    for shape in &tree.shapes {
-        body.colliders.push(collider::<G>(shape, tree.kind, &part, sink, folder)?);
-    }
-    let solid = centre(&mut body);
-    let held = |c: &Collider<G>| in_range(c.local.position.as_slice());
-    if !(body.colliders.iter().all(held) && solid.is_none_or(|s| s.mass > 0.0 && s.mass.is_finite())) {
-        let fault = Fault::new(tree.places.of("shape"), part, "shape", "too large or too small for numbers to hold its volume");
-        sink.push(fault.quoted().allowed("lengths whose volume is a positive number"));
-        return None;
-    }
-    if tree.kind == BodyKind::Dynamic {
-        weigh(&mut body, tree, solid, &part, sink)?;
-    }
-    Some(body)
-}
-
-fn collider<G: SceneSpace>(
-    shape: &ShapeTree,
-    kind: BodyKind,
-    part: &str,
-    sink: &mut Sink<'_>,
-    folder: Option<&Path>,
-) -> Option<Collider<G>> {
-    let key = format!("shape.{}", shape.key);
-    let fault = |problem: String| Fault::new(shape.span.clone(), part, key.clone(), problem);
-    let read = match (&shape.solid, folder) {
-        (Solid::MeshFile(file), Some(folder)) => match mesh::load(folder, file) {
-            Ok(solid) => Some(solid),
-            Err(problem) => {
-                sink.push(fault(problem).quoted());
-                return None;
-            }
-        },
-        (Solid::MeshFile(_), None) => {
-            let fault = fault("a file, and the scene was given as text".to_string()).quoted();
-            sink.push(fault.allowed("a scene loaded from a file, or mesh = { points, faces }"));
-            return None;
-        }
-        _ => None,
-    };
-    let mut solid = read.as_ref().unwrap_or(&shape.solid).clone();
-    if let (Solid::Mesh(points, faces), BodyKind::Dynamic) = (&solid, kind) {
-        if !is_convex(points, faces) {
-            sink.push(
-                fault("a mesh that is not convex cannot move".to_string())
-                    .allowed("kind = \"static\" or \"kinematic\", or several convex shapes"),
-            );
-            return None;
-        }
-        solid = Solid::Convex(points.clone());
-    }
-    let made = match G::shape(&solid) {
-        Ok(made) => made,
-        Err(problem) => {
-            sink.push(fault(problem).quoted());
-            return None;
-        }
-    };
-    let Some(rotation) = G::read_rotation(&shape.rotation) else {
-        sink.push(fault("is turned by a quaternion too small for numbers to hold".to_string()));
-        return None;
-    };
-    Some(Collider { shape: made, local: Pose { position: lin::<G>(&shape.at), rotation } })
-}
-
-/// Mass properties of all shapes with volume at unit density.
-fn solid<G: SceneSpace>(body: &Body<G>) -> Option<MassProperties<G>> {
-    let parts = body.colliders.iter().filter_map(|c| G::mass_properties(&c.shape).map(|p| p.placed(&c.local)));
-    parts.reduce(|total, part| total.plus(&part))
-}
-
-/// Shifts the shapes until their common centroid is the origin; the mass properties about it at unit density.
-fn centre<G: SceneSpace>(body: &mut Body<G>) -> Option<MassProperties<G>> {
-    let mut total = solid(body)?;
-    for _ in 0..CENTRE_ROUNDS {
-        let reach = body.colliders.iter().fold(0.0_f64, |m, c| {
-            let r = G::reach(&c.shape, c.local.inverse().position);
-            if r.is_finite() { m.max(r) } else { m }
-        });
-        if total.centre.norm() <= CENTRED * reach {
-            break;
-        }
-        for collider in &mut body.colliders {
-            collider.local.position -= total.centre;
-        }
-        total = solid(body)?;
-    }
-    Some(total)
-}
-
-/// Mass and inertia of a dynamic body.
-fn weigh<G: SceneSpace>(
-    body: &mut Body<G>,
-    tree: &BodyTree,
-    solid: Option<MassProperties<G>>,
-    part: &str,
-    sink: &mut Sink<'_>,
-) -> Option<()> {
-    let mut missing = |key: &str, problem: &str, allowed: &str| {
-        sink.push(Fault::new(tree.places.of(key), part, key, problem).allowed(allowed));
-    };
-    let given = tree.mass;
-    match (&solid, given) {
-        (Some(solid), None) => body.mass = tree.density.unwrap_or(DEFAULT_DENSITY) * solid.mass,
-        (_, Some(mass)) => body.mass = mass,
-        (None, None) if tree.density.is_some() => {
-            missing("density", "no shape has volume to weigh", "mass, a number > 0 [kg]");
-            return None;
-        }
-        (None, None) => {
-            missing("mass", "missing: no shape has volume to weigh", "a number > 0 [kg]");
-            return None;
-        }
-    }
-    match (&tree.inertia, &solid) {
-        (Some(rows), _) => body.inertia = G::inertia_from_rows(rows),
-        (None, Some(solid)) => body.inertia = G::inertia_scale(solid.inertia, body.mass / solid.mass),
-        (None, None) if body.locked_rotation => {}
-        (None, None) => {
-            missing("inertia", "missing: no shape has volume to weigh", "the inertia [kg m^2], or locked = [\"rotation\"]");
-            return None;
-        }
-    }
-    if !(body.mass > 0.0 && in_range(&[body.mass]) && in_range(&G::inertia_rows(body.inertia))) {
-        missing("shape", "too large or too small to weigh", "lengths and densities whose mass and inertia are positive numbers");
-        return None;
-    }
-    Some(())
 }
 
 /// Index of a named body; `None` with a fault when there is none.

@@ -1,4 +1,4 @@
-//! Pseudo-arclength continuation along the path of smoothed problems, which also follows it around its folds; theory (4.28)-(4.29).
+//! Pseudo-arclength continuation along the path of smoothed problems, which also follows it around its folds; theory (4.23)-(4.24).
 //!
 //! Friction makes the path of (4.20)-(4.21) turn back in tau at times, where Newton's method at a falling tau gets stuck. Here log tau is an
 //! unknown like the impulses and the path is traced by its length. Slow, but it reaches the end of nearly every path.
@@ -284,7 +284,7 @@ impl Continuation {
                     let target = &mut self.jacobian[k * n..(k + 1) * n];
                     target.fill(0.0);
                     for j in i + 1..=i + tangents {
-                        let coefficient = f64::from(u8::from(j == k)) - pull * w[j] / slip;
+                        let coefficient = if j == k { 1.0 } else { 0.0 } - pull * w[j] / slip;
                         add_scaled(target, coefficient, &newton.matrix[j * n..(j + 1) * n]);
                         target[j] += coefficient * softness;
                     }

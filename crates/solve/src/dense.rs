@@ -3,7 +3,7 @@
 //! Islands are small (tens to a few hundred rows) and often chains or stacks, whose matrices are banded when contacts are listed in order.
 //! The factors therefore work on plain dense storage but leave out rows a pivot does not reach, which makes their cost that of the band.
 
-/// Columns eliminated together by [`Cholesky`]: each pass over the trailing rows then does this many updates per load and store.
+/// Columns eliminated together: each pass over the trailing rows then does this many updates per load and store.
 const PANEL: usize = 4;
 /// Independent partial sums of [`dot`]: enough to hide the latency of an addition, a multiple of the vector width.
 const LANES: usize = 8;
@@ -196,7 +196,6 @@ pub struct Lu {
     factor: Vec<f64>,
     pivots: Vec<usize>,
     inv_diagonal: Vec<f64>,
-    swapped: Vec<f64>,
 }
 
 impl Lu {
@@ -211,21 +210,33 @@ impl Lu {
         self.factor.resize(n * n, 0.0);
         self.pivots.resize(n, 0);
         self.inv_diagonal.resize(n, 0.0);
-        self.swapped.resize(n, 0.0);
         &mut self.factor
     }
 
     /// Factors the matrix filled in; fails at a column without a usable pivot.
     pub fn factor(&mut self) -> Result<(), ZeroPivot> {
         let n = self.size;
-        for k in 0..n {
+        let mut start = 0;
+        while start < n {
+            let end = (start + PANEL).min(n);
+            let last = self.factor_panel(start, end)?;
+            self.update_trailing(start, end, last);
+            start = end;
+        }
+        Ok(())
+    }
+
+    /// Eliminates columns start..end within themselves, exchanging whole rows; returns the last row they reach, plus one.
+    fn factor_panel(&mut self, start: usize, end: usize) -> Result<usize, ZeroPivot> {
+        let n = self.size;
+        let mut last = end;
+        for k in start..end {
             let mut pivot = k;
             let mut best = self.factor[k * n + k].abs();
-            let mut last = k;
             for i in k + 1..n {
                 let x = self.factor[i * n + k].abs();
                 if x != 0.0 {
-                    last = i;
+                    last = last.max(i + 1);
                 }
                 if x > best {
                     best = x;
@@ -241,21 +252,53 @@ impl Lu {
                 upper[k * n..(k + 1) * n].swap_with_slice(&mut lower[..n]);
             }
             let (upper, lower) = self.factor.split_at_mut((k + 1) * n);
-            let pivot_row = &upper[k * n + k..(k + 1) * n];
-            let reach = pivot_row.iter().rposition(|&x| x != 0.0).unwrap_or(0);
-            let source = &pivot_row[1..=reach];
-            let inverse = 1.0 / pivot_row[0];
+            let source = &upper[k * n + k..k * n + end];
+            let inverse = 1.0 / source[0];
             self.inv_diagonal[k] = inverse;
-            for row in lower.chunks_exact_mut(n).take(last.max(pivot) - k) {
-                if row[k] == 0.0 {
-                    continue;
+            for row in lower.chunks_exact_mut(n).take(last - (k + 1).min(last)) {
+                if row[k] != 0.0 {
+                    let factor = row[k] * inverse;
+                    row[k] = factor;
+                    add_scaled(&mut row[k + 1..end], -factor, &source[1..]);
                 }
-                let factor = row[k] * inverse;
-                row[k] = factor;
-                add_scaled(&mut row[k + 1..=k + reach], -factor, source);
             }
         }
-        Ok(())
+        Ok(last)
+    }
+
+    /// Brings the columns right of a panel up to date: first its own rows, then the rows below it, all its columns at once.
+    fn update_trailing(&mut self, start: usize, end: usize, last: usize) {
+        let n = self.size;
+        let mut reach = end;
+        for k in start..end {
+            for j in start..k {
+                let (upper, lower) = self.factor.split_at_mut(k * n);
+                let factor = lower[j];
+                if factor != 0.0 {
+                    add_scaled(&mut lower[end..n], -factor, &upper[j * n + end..(j + 1) * n]);
+                }
+            }
+            let row = &self.factor[k * n + end..(k + 1) * n];
+            reach = reach.max(row.iter().rposition(|&x| x != 0.0).map_or(end, |j| end + j + 1));
+        }
+        if end - start < PANEL {
+            return; // the last panel: nothing lies below it
+        }
+        let (upper, lower) = self.factor.split_at_mut(end * n);
+        let source = |p: usize| &upper[(start + p) * n + end..(start + p) * n + reach];
+        let (y0, y1, y2, y3) = (source(0), source(1), source(2), source(3));
+        let m = reach - end;
+        for row in lower.chunks_exact_mut(n).take(last - end) {
+            let (x0, x1, x2, x3) = (row[start], row[start + 1], row[start + 2], row[start + 3]);
+            if x0 == 0.0 && x1 == 0.0 && x2 == 0.0 && x3 == 0.0 {
+                continue;
+            }
+            let target = &mut row[end..reach];
+            let (y0, y1, y2, y3) = (&y0[..m], &y1[..m], &y2[..m], &y3[..m]);
+            for (j, t) in target.iter_mut().enumerate() {
+                *t -= (x0 * y0[j] + x1 * y1[j]) + (x2 * y2[j] + x3 * y3[j]);
+            }
+        }
     }
 
     /// Solves A x = b in place.

@@ -1,6 +1,6 @@
 //! The dynamics problem as a kernel, arrays in and arrays out: one velocity-level step with joints, contacts and polyhedral friction.
 //!
-//! De Avila Belbute-Peres et al. 2018, supplement, eq. 23 with its signs corrected; theory (4.23)-(4.27). Joints are eliminated by their
+//! De Avila Belbute-Peres et al. 2018, supplement, eq. 23 with its signs corrected; theory (4.25)-(4.29). Joints are eliminated by their
 //! Schur complement; what remains is a linear complementarity problem, given to the interior point first and to Lemke's method second.
 
 mod joints;
@@ -69,7 +69,7 @@ pub struct DynamicsOutput {
     pub friction_impulse: Vec<f64>,
     /// Slip speed gamma of each contact, length m; 0 where it sticks or is open.
     pub slip: Vec<f64>,
-    /// Largest violation of (4.23)-(4.25) in velocity, relative to the largest row velocity.
+    /// Largest violation of (4.25)-(4.27) in velocity, relative to the largest row velocity.
     pub residual: f64,
     /// Linear solves and pivots.
     pub iterations: usize,
@@ -120,7 +120,7 @@ impl std::fmt::Display for DynamicsError {
 
 impl std::error::Error for DynamicsError {}
 
-/// Solves one dynamics problem; theory (4.23)-(4.27).
+/// Solves one dynamics problem; theory (4.25)-(4.29).
 ///
 /// # Errors
 /// Refuses shapes that disagree, numbers that are not finite, negative friction, restitution or step, and a mass that is not positive
@@ -136,7 +136,7 @@ pub fn dynamics(input: &DynamicsInput) -> Result<DynamicsOutput, DynamicsError> 
     mass.solve(&mut free);
     add_scaled(&mut free, 1.0, input.velocity);
 
-    // Joints: A_e = Je M^-1 Je', and the velocity that obeys them (4.26).
+    // Joints: A_e = Je M^-1 Je', and the velocity that obeys them (4.28).
     let joints = Joints::new(input.joints, d, e, &mass)?;
     let mut moved = free.clone();
     joints.project(&mut moved);
@@ -154,7 +154,7 @@ pub fn dynamics(input: &DynamicsInput) -> Result<DynamicsOutput, DynamicsError> 
         responses.push(response);
     }
 
-    // The complementarity problem (4.27), each contact scaled by the root of its own inverse mass.
+    // The complementarity problem (4.29), each contact scaled by the root of its own inverse mass.
     let width = if t > 0 { t + 2 } else { 1 };
     let size = m * width;
     let scale: Vec<f64> = (0..m)
@@ -329,7 +329,7 @@ fn speed_of(rows: &[&[f64]], free: &[f64], bias: &[f64]) -> f64 {
     largest + SPEED_FLOOR
 }
 
-/// Largest violation of (4.23)-(4.25) by the velocity and impulses of `output`, in velocity relative to `speed`; sets its slip speeds.
+/// Largest violation of (4.25)-(4.27) by the velocity and impulses of `output`, in velocity relative to `speed`; sets its slip speeds.
 fn judge(
     input: &DynamicsInput,
     sizes: Sizes,

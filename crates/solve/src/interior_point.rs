@@ -8,6 +8,8 @@ use crate::status::{Method, Outcome, RESIDUAL_AIM, RESIDUAL_WANTED};
 const ITERATIONS: usize = 50;
 /// Iterations without a better iterate after which a run ends.
 const PATIENCE: usize = 5;
+/// Power of the gap reduction predicted that sets the centring (Mehrotra).
+const CENTRING: i32 = 3;
 /// Share of the way to the boundary taken by a step.
 const STEP: f64 = 0.99;
 /// The same once the gap is below [`SMALL_GAP`].
@@ -136,7 +138,7 @@ impl InteriorPoint {
             for i in 0..n {
                 after += (self.z[i] + affine * self.dz[i]) * (self.s[i] + affine * self.ds[i]);
             }
-            let centring = (after.max(0.0) / n as f64 / gap).powi(3);
+            let centring = (after.max(0.0) / n as f64 / gap).powi(CENTRING);
             // Corrector with the same factor; both directions are added.
             for i in 0..n {
                 self.slack[i] = (centring * gap - self.dz[i] * self.ds[i]) / self.z[i];

@@ -15,5 +15,6 @@ pub mod modes;
 pub mod newton;
 pub mod nnls;
 pub mod problem;
+pub mod sparse_nnls;
 pub mod status;
 pub mod sweep;

@@ -180,7 +180,7 @@ impl SmoothedNewton {
                 length /= 2.0;
             }
             if !accepted {
-                // A short step uphill may still leave the kink; without one the run ends here.
+                // No step along this direction helps; half of it, uphill, often leaves the kink that stopped it.
                 self.advance(longest / 2.0, tau);
             }
             std::mem::swap(&mut self.state, &mut self.trial);
@@ -336,7 +336,7 @@ impl SmoothedNewton {
                     let row = i + 1 + k;
                     let mut coefficient = [0.0; 2];
                     for j in 0..tangents {
-                        coefficient[j] = f64::from(u8::from(j == k)) - pull[k] / length * at.w[i + 1 + j] / slip;
+                        coefficient[j] = if j == k { 1.0 } else { 0.0 } - pull[k] / length * at.w[i + 1 + j] / slip;
                     }
                     let target = &mut system[row * n..(row + 1) * n];
                     let first = &self.matrix[(i + 1) * n..(i + 2) * n];

@@ -14,11 +14,11 @@ const WATCHED: f64 = 5.0;
 /// Steps in that time.
 const STEPS: usize = 1000;
 /// Largest creep of a block that holds or a box that stands [m].
-const CREEP: f64 = 1e-9;
+const CREEP: f64 = 1e-12;
 /// Largest relative error of the distance slid.
-const SLID: f64 = 1e-9;
+const SLID: f64 = 1e-12;
 /// Largest speed of a box that stands [m/s].
-const STILL: f64 = 1e-9;
+const STILL: f64 = 1e-12;
 
 /// A block of 0.4 m x 0.2 m that lies on an incline [rad], the incline turned and not the gravity.
 fn block(angle: f64) -> Result<World<Planar>, String> {
@@ -46,7 +46,7 @@ fn block(angle: f64) -> Result<World<Planar>, String> {
     ))
 }
 
-/// How far the block moves in the time, and its angle to the incline at the end.
+/// How far the block moves in the time [m].
 fn slid(angle: f64) -> Result<f64, String> {
     let mut world = block(angle)?;
     let index = body(&world, "block")?;
@@ -66,7 +66,8 @@ pub fn slide() -> Result<Finding, String> {
     let gravity = block(angle)?.model().gravity.norm();
     let expected = 0.5 * gravity * (angle.sin() - FRICTION * angle.cos()) * WATCHED * WATCHED;
     let measured = slid(angle)?;
-    Ok(Finding::below(&format!("{expected:.6} m, relative error"), SLID, (measured / expected - 1.0).abs()).with(format!("({measured:.6} m)")))
+    Ok(Finding::below(&format!("{expected:.6} m, relative error"), SLID, (measured / expected - 1.0).abs())
+        .with(format!("({measured:.6} m)")))
 }
 
 /// Ten boxes on each other after 5 s: displacement and speed.

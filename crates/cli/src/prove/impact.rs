@@ -2,15 +2,16 @@
 
 use super::Finding;
 use super::lab::{body, embedded, planar, step, steps};
+use crate::print::plural;
 
 /// Largest deviation of the rebound height, as a fraction of the drop.
-const REBOUND: f64 = 1e-9;
+const REBOUND: f64 = 1e-12;
 /// Largest deviation of a velocity passed on [m/s], of 1.
-const PASSED_ON: f64 = 1e-9;
+const PASSED_ON: f64 = 1e-12;
 /// Largest difference between a ball and its mirror image [m, m/s].
-const SYMMETRIC: f64 = 1e-9;
+const SYMMETRIC: f64 = 1e-12;
 /// Largest energy a plug may gain, as a fraction.
-const GAINED: f64 = 1e-9;
+const GAINED: f64 = 1e-12;
 /// Steps in which the first bounce of the dropped ball must come: it falls for 0.45 s.
 const FALL: usize = 200;
 /// Steps in which every cradle is through: the striker meets the row within one step of 10 ms and the last ball leaves at once.
@@ -84,7 +85,9 @@ pub fn pool_break() -> Result<Finding, String> {
             .fold(f64::INFINITY, f64::min);
         worst = worst.max(nearest);
     }
-    Ok(Finding::below("asymmetry", SYMMETRIC, worst).with(format!("after {} impacts", total.impacts)).and(total.impacts > 0, "nothing was struck"))
+    Ok(Finding::below("asymmetry", SYMMETRIC, worst)
+        .with(format!("after {}", plural(total.impacts, "impact")))
+        .and(total.impacts > 0, "nothing was struck"))
 }
 
 /// Balls wedged between walls are struck: the run ends, no cap is reached and no energy is gained.
@@ -95,7 +98,7 @@ pub fn plug() -> Result<Finding, String> {
     let gained = world.energies().0 / before - 1.0;
     let capped = total.impact_capped || total.events_capped;
     Ok(Finding::below("ends; energy gained", GAINED, gained.max(0.0))
-        .with(format!("after {} impacts, {} iterations", total.impacts, total.impact_iterations))
+        .with(format!("after {}, {}", plural(total.impacts, "impact"), plural(total.impact_iterations, "iteration")))
         .and(!capped, "an iteration cap was reached")
         .and(total.impacts > 0, "nothing was struck"))
 }

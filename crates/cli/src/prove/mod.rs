@@ -32,7 +32,7 @@ impl Finding {
     fn near(what: &str, expected: f64, measured: f64, tolerance: f64) -> Self {
         Finding {
             expected: format!("{expected} {what} to {tolerance:.0e}").replace("  ", " "),
-            measured: format!("{measured:.12}"),
+            measured: format!("{measured:.9}, off by {:.0e}", (measured - expected).abs()),
             pass: (measured - expected).abs() <= tolerance,
         }
     }
@@ -92,7 +92,8 @@ pub fn prove(args: &ProveArgs) -> Result<(), Failure> {
     let mut lines = Vec::new();
     for promise in PROMISES.iter().filter(|p| args.name.as_ref().is_none_or(|n| n == p.name)) {
         let start = Instant::now();
-        let finding = (promise.test)().unwrap_or_else(|error| Finding { expected: "a run to the end".to_string(), measured: error, pass: false });
+        let finding =
+            (promise.test)().unwrap_or_else(|error| Finding { expected: "a run to the end".to_string(), measured: error, pass: false });
         let Finding { expected, measured, pass } = finding;
         lines.push(Line { name: promise.name, claim: promise.claim, expected, measured, pass, seconds: start.elapsed().as_secs_f64() });
     }

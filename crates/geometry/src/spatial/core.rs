@@ -29,7 +29,7 @@ pub(super) struct Facet<'a> {
 pub(super) enum Body<'a> {
     Point(V),
     Segment([V; 2]),
-    Triangle(Facet<'a>),
+    Triangle(&'a Facet<'a>),
     Cuboid(V),
     Hull(&'a Hull),
     /// One face without end: a half-space.

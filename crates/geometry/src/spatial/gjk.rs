@@ -32,6 +32,8 @@ pub(super) struct Nearest {
     pub distance: f64,
     /// A lower bound of the distance [m] from a separating plane; 0 when the sets meet.
     pub lower: f64,
+    /// Unit normal of that plane, from b to a; better than `x`, whose direction knows only the square root of its error.
+    pub axis: V,
 }
 
 impl Nearest {
@@ -57,14 +59,17 @@ impl Nearest {
 /// bound exceeds `enough`, or when the distance is below `touch`.
 pub(super) fn nearest(support: impl Fn(V) -> Vertex, first: V, touch: f64, enough: f64) -> Nearest {
     let start = support(first);
-    let mut best = Nearest { simplex: [start; 4], weights: [1.0, 0.0, 0.0, 0.0], len: 1, x: start.w, distance: start.w.norm(), lower: 0.0 };
-    if std::env::var_os("DBG").is_some() { eprintln!("START"); }
+    let mut best = Nearest { simplex: [start; 4], weights: [1.0, 0.0, 0.0, 0.0], len: 1, x: start.w, distance: start.w.norm(), lower: 0.0, axis: V::zeros() };
     for _ in 0..ROUNDS {
         if best.distance <= touch {
             break;
         }
         let new = support(best.x);
-        best.lower = best.lower.max(best.x.dot(&new.w) / best.distance);
+        let axis = best.x / best.distance;
+        let lower = axis.dot(&new.w);
+        if lower > best.lower {
+            (best.lower, best.axis) = (lower, axis);
+        }
         let repeated = best.simplex[..best.len].iter().any(|v| v.w == new.w);
         if repeated || best.lower > enough || best.distance - best.lower <= RELATIVE * best.distance {
             break;
@@ -78,9 +83,7 @@ pub(super) fn nearest(support: impl Fn(V) -> Vertex, first: V, touch: f64, enoug
             trial.lower = 0.0;
             return trial;
         }
-        trial.lower = best.lower;
         // Rounding: no progress means the last simplex was as good as it gets.
-        if std::env::var_os("DBG").is_some() { eprintln!("len {} dist {:.17e} trial {:.17e} low {:.3e} tl {} w {:?}", best.len, best.distance, trial.distance, best.lower-best.distance, trial.len, &trial.weights[..trial.len]); }
         if trial.distance >= best.distance {
             break;
         }

@@ -55,8 +55,8 @@ impl Mesh {
             let [p, q, r] = t.map(|i| vertices[i as usize]);
             let n = (q - p).cross(&(r - p));
             let longest = (q - p).norm_squared().max((r - p).norm_squared()).max((r - q).norm_squared());
-            // Not-greater rather than less-or-equal: overflow to NaN is degenerate too.
-            if !(n.norm() > SLIVER * longest) {
+            // Overflow to NaN is degenerate too.
+            if n.norm().partial_cmp(&(SLIVER * longest)) != Some(std::cmp::Ordering::Greater) {
                 return Err(ShapeError::Degenerate { what: "triangle of a mesh" });
             }
             normals.push(n.normalize());
@@ -210,7 +210,8 @@ pub(super) fn contacts(a: &Core, surface: &Mesh, pose: &Pose<Spatial>, origin: V
     let bounds = local_box(a, pose, origin).grown(reach.max(0.0));
     let start = out.len();
     surface.visit(&bounds, |t| {
-        let b = Core::placed(Body::Triangle(surface.facet(t)), pose, origin, 0.0);
+        let facet = surface.facet(t);
+        let b = Core::placed(Body::Triangle(&facet), pose, origin, 0.0);
         let size = polyhedra::size(a, &b);
         polyhedra::contacts(&Pair { a, b: &b, origin, size, reach, floor: f64::NEG_INFINITY, part: t, start }, out);
     });
@@ -240,7 +241,8 @@ pub(super) fn thin(out: &mut Vec<Contact<Spatial>>, start: usize) {
 pub(super) fn separation(a: &Core, surface: &Mesh, pose: &Pose<Spatial>, origin: V, cutoff: f64) -> f64 {
     let bounds = local_box(a, pose, origin);
     surface.least(&bounds, cutoff, |t, least| {
-        let b = Core::placed(Body::Triangle(surface.facet(t)), pose, origin, 0.0);
+        let facet = surface.facet(t);
+        let b = Core::placed(Body::Triangle(&facet), pose, origin, 0.0);
         polyhedra::separation(a, &b, least)
     })
 }

@@ -13,6 +13,7 @@ mod hull;
 mod manifold;
 mod mass;
 mod mesh;
+mod nearest;
 mod polyhedra;
 mod round;
 mod round_manifold;
@@ -160,17 +161,22 @@ impl Geometry for Spatial {
     }
     fn evaluate(feature: Feature, a: &Shape, pose_a: &Pose<Spatial>, b: &Shape, pose_b: &Pose<Spatial>) -> Contact<Spatial> {
         let origin = pose_b.position;
+        if let (Shape::Ball { radius: ra }, Shape::Ball { radius: rb }) = (a, b) {
+            return feature::point_point(pose_a.position - origin, V::zeros(), *ra, *rb).named(feature, origin);
+        }
         let raw = match query(a, pose_a, b, pose_b) {
             Query::Cores(x, y) => feature::evaluate(feature.kind, &x, &y),
             Query::HalfSpace(core, plane, true) => feature::evaluate(feature.kind, &core, &plane),
             Query::HalfSpace(core, plane, false) => feature::evaluate(feature.kind, &plane, &core),
             Query::Surface(core, surface, pose, core_is_a) => {
-                let triangle = Core::placed(Body::Triangle(surface.facet(feature.part)), pose, origin, 0.0);
+                let facet = surface.facet(feature.part);
+                let triangle = Core::placed(Body::Triangle(&facet), pose, origin, 0.0);
                 if core_is_a { feature::evaluate(feature.kind, &core, &triangle) } else { feature::evaluate(feature.kind, &triangle, &core) }
             }
             Query::Round(x, y) => round::evaluate(feature.kind, &x, &y),
             Query::RoundSurface(solid, surface, pose, solid_is_a) => {
-                let core = Core::placed(Body::Triangle(surface.facet(feature.part)), pose, origin, 0.0);
+                let facet = surface.facet(feature.part);
+                let core = Core::placed(Body::Triangle(&facet), pose, origin, 0.0);
                 let (solid, triangle) = (Solid::Round(solid), Solid::Core(core));
                 if solid_is_a { round::evaluate(feature.kind, &solid, &triangle) } else { round::evaluate(feature.kind, &triangle, &solid) }
             }

@@ -1,31 +1,14 @@
-//! Cylinder and cone as solids of revolution: their rims, sides and flat ends, and the contacts these features make, theory (8.14)-(8.17).
+//! Cylinder and cone as solids of revolution: their rims, sides and flat ends, and the contacts these features make, theory (8.14)-(8.16).
 
 use super::core::Core;
-use super::feature::{Curve, Kind, Raw, any_normal, line_line, point_line, point_plane};
-use super::gjk::{self, Vertex};
+use super::feature::{Curve, Kind, Raw, line_line, point_line, point_plane};
+use super::nearest::whole;
 use super::shape::Shape;
 use carom_math::{Pose, Spatial};
 use nalgebra::{Matrix3, Vector3};
 
 type V = Vector3<f64>;
 
-/// Pairs nearer than this part of the size are first moved apart, theory (8.17); and a pair that is nearer than this part of the
-/// shift was not moved far enough.
-const NEAR: f64 = 1e-2;
-/// Below this part of the size the nearest points have no digits left for a normal.
-const DIRECT: f64 = 1e-12;
-/// How far a near pair is moved apart, as part of the size; deeper overlaps double it.
-const SHIFT: f64 = 0.1;
-/// The shift shrinks by this factor in each round, to `LEAST_SHIFT` of the size: the smaller it is against the radii of curvature, the
-/// faster the axis settles, but the fewer digits are left.
-const SHRINK: f64 = 0.3;
-const LEAST_SHIFT: f64 = 1e-3;
-/// Times a solid is halved to find a first axis; deeper overlaps have none better than the line of the middles.
-const SHRINKS: usize = 5;
-/// Rounds of the search for the axis.
-const ROUNDS: usize = 40;
-/// The axis has settled when it turns by less than this [rad].
-const SETTLED: f64 = 1e-13;
 /// Below this sine the axis of a solid is upright on a plane and no point of the rim is lowest.
 const UPRIGHT: f64 = 1e-12;
 
@@ -158,8 +141,8 @@ impl Round {
         let steep = outward - axis * axis.dot(&outward);
         let slope = steep.norm();
         let cosine = outward.dot(&(on_plane - centre)) / (self.radius(rim) * slope);
-        // Not-less rather than greater: a plane along the rim gives NaN.
-        if !(cosine.abs() < 1.0) {
+        // A plane along the rim gives NaN.
+        if cosine.is_nan() || cosine.abs() >= 1.0 {
             return None;
         }
         let steep = steep / slope;
@@ -185,7 +168,7 @@ pub(super) fn wall_crossing(p: V, q: V, round: &Round, rim: u8, root: u8) -> Opt
     let (e, d) = (e - axis * axis.dot(&e), d - axis * axis.dot(&d));
     let (a, b, c) = (e.norm_squared(), e.dot(&d), d.norm_squared() - round.radius(rim).powi(2));
     let discriminant = b * b - a * c;
-    if !(discriminant > 0.0 && a > 0.0) {
+    if discriminant.is_nan() || discriminant <= 0.0 || a <= 0.0 {
         return None;
     }
     let sign = if root == 0 { -1.0 } else { 1.0 };
@@ -196,9 +179,13 @@ impl<'a> Solid<'a> {
     pub fn of(shape: &'a Shape, pose: &Pose<Spatial>, origin: V) -> Option<Solid<'a>> {
         Round::of(shape, pose, origin).map(Solid::Round).or_else(|| Core::of(shape, pose, origin).map(Solid::Core))
     }
-    pub fn pos(&self) -> V {
+    /// A point within.
+    pub fn middle(&self) -> V {
         match self {
-            Solid::Core(core) => core.pos,
+            Solid::Core(core) => {
+                let n = core.vertex_count() as u32;
+                (0..n).fold(V::zeros(), |sum, v| sum + core.vertex(v)) / f64::from(n.max(1))
+            }
             Solid::Round(round) => round.pos,
         }
     }
@@ -332,80 +319,4 @@ fn closed_form(ca: Curve, a: &Solid, cb: Curve, b: &Solid) -> Option<Raw> {
         }
         _ => None,
     }
-}
-
-/// The axis between two solids and their nearest (or deepest) points by iteration, theory (8.17). `guess` starts the search where
-/// the solids are close.
-pub(super) fn whole(a: &Solid, b: &Solid, guess: Option<V>) -> Raw {
-    let size = pair_size(a, b);
-    let (point_of, margins) = (|d: V, moved: V| (a.support(-d) + moved, b.support(d)), (a.margin(), b.margin()));
-    let solve = |first: V, moved: V, touch: f64| {
-        let support = |d: V| {
-            let (p, q) = point_of(d, moved);
-            Vertex { w: p - q, b: q, ia: 0, ib: 0 }
-        };
-        gjk::nearest(support, first, touch, f64::INFINITY)
-    };
-    // The separation along an axis is exact whatever the axis; the best axis shows the most.
-    let finish = |n: V, q: V| {
-        let gap = n.dot(&(a.support(-n) - b.support(n))) - margins.0 - margins.1;
-        Raw { gap, normal: n, point_a: q + n * (gap + margins.1), point_b: q + n * margins.1 }
-    };
-    let near = solve(a.pos() - b.pos(), V::zeros(), DIRECT * size);
-    let direct = (near.distance > DIRECT * size).then(|| finish(near.x / near.distance, near.point_b()));
-    if let Some(direct) = direct
-        && near.distance > NEAR * size
-    {
-        return direct;
-    }
-    let mut n = guess.unwrap_or_else(|| first_axis(a, b, size));
-    let mut shift = SHIFT * size;
-    let mut best = direct.unwrap_or_else(|| finish(n, b.support(n)));
-    for _ in 0..ROUNDS {
-        let near = solve(n, n * shift, NEAR * shift);
-        // Still meeting, or nearly: the overlap is deeper than the shift.
-        if near.distance <= NEAR * shift {
-            shift *= 2.0;
-            continue;
-        }
-        let next = near.x / near.distance;
-        let turned = (next - n).norm();
-        let trial = finish(next, near.point_b());
-        if trial.gap >= best.gap {
-            best = trial;
-        }
-        n = next;
-        if turned <= SETTLED {
-            break;
-        }
-        let depth = near.distance - shift;
-        shift = (shift * SHRINK).max(LEAST_SHIFT * size).max(-2.0 * depth);
-    }
-    best
-}
-
-/// A first guess of the axis of two solids that are close or meet: that of the smaller one shrunk about its middle until it is apart.
-fn first_axis(a: &Solid, b: &Solid, size: f64) -> V {
-    let small_a = a.scale() <= b.scale();
-    let mut factor = 1.0 - SHIFT;
-    for _ in 0..SHRINKS {
-        let shrunk = |solid: &Solid, d: V| solid.pos() + (solid.support(d) - solid.pos()) * factor;
-        let support = |d: V| {
-            let (p, q) = if small_a { (shrunk(a, -d), b.support(d)) } else { (a.support(-d), shrunk(b, d)) };
-            Vertex { w: p - q, b: q, ia: 0, ib: 0 }
-        };
-        let near = gjk::nearest(support, a.pos() - b.pos(), NEAR * NEAR * size, f64::INFINITY);
-        if near.distance > NEAR * NEAR * size {
-            return near.x / near.distance;
-        }
-        factor *= 0.5;
-    }
-    let between = a.pos() - b.pos();
-    if between.norm() > 0.0 { between.normalize() } else { any_normal() }
-}
-
-/// Length scale of a pair [m].
-pub(super) fn pair_size(a: &Solid, b: &Solid) -> f64 {
-    let (x, y) = (a.scale(), b.scale());
-    if x > 0.0 && y > 0.0 { x.min(y) } else { x.max(y) }
 }

@@ -6,7 +6,8 @@ use super::core::{Body, Core, Element};
 use super::feature::{Curve, Feature, Kind, Raw};
 use super::manifold;
 use super::mesh::Mesh;
-use super::round::{Round, Solid, evaluate, pair_size, wall_crossing, whole};
+use super::nearest::{pair_size, whole};
+use super::round::{Round, Solid, evaluate, wall_crossing};
 use crate::contact::Contact;
 use carom_math::{Pose, Spatial};
 use nalgebra::Vector3;
@@ -60,13 +61,16 @@ impl Pair<'_, '_> {
         }
         let contact = raw.named(Feature { part: self.part, kind }, self.origin);
         let same = SAME_CONTACT * self.size;
-        let there = out[self.start..].iter().any(|old| {
+        for old in &mut out[self.start..] {
             let apart = (old.point_a - contact.point_a) + (old.point_b - contact.point_b);
-            apart.norm_squared() <= 4.0 * same * same && old.normal.dot(&contact.normal) > SAME_DIRECTION
-        });
-        if !there {
-            out.push(contact);
+            if apart.norm_squared() <= 4.0 * same * same && old.normal.dot(&contact.normal) > SAME_DIRECTION {
+                if contact.gap < old.gap {
+                    *old = contact;
+                }
+                return raw.gap;
+            }
         }
+        out.push(contact);
         raw.gap
     }
 }
@@ -84,7 +88,8 @@ pub(super) fn contacts_on_surface(a: &Round, surface: &Mesh, pose: &Pose<Spatial
     let start = out.len();
     let solid = Solid::Round(*a);
     surface.visit(&local_box(a, pose, origin).grown(reach.max(0.0)), |t| {
-        let core = Core::placed(Body::Triangle(surface.facet(t)), pose, origin, 0.0);
+        let facet = surface.facet(t);
+        let core = Core::placed(Body::Triangle(&facet), pose, origin, 0.0);
         let triangle = Solid::Core(core);
         let nearest = nearest(&solid, &triangle, Some(core.normal(0)));
         if core.allows(element_at(&core, nearest.point_b), nearest.normal, NORMAL_SLACK) {
@@ -103,7 +108,8 @@ pub(super) fn separation(a: &Solid, b: &Solid) -> f64 {
 pub(super) fn separation_from_surface(a: &Round, surface: &Mesh, pose: &Pose<Spatial>, origin: V, cutoff: f64) -> f64 {
     let solid = Solid::Round(*a);
     surface.least(&local_box(a, pose, origin), cutoff, |t, _| {
-        let core = Core::placed(Body::Triangle(surface.facet(t)), pose, origin, 0.0);
+        let facet = surface.facet(t);
+        let core = Core::placed(Body::Triangle(&facet), pose, origin, 0.0);
         nearest(&solid, &Solid::Core(core), Some(core.normal(0))).gap
     })
 }
@@ -153,8 +159,9 @@ fn contacts_near(a: &Solid, b: &Solid, nearest: &Raw, origin: V, reach: f64, par
         return;
     }
     let size = pair_size(a, b);
-    // No point is nearer than the nearest; while the solids meet, points measured along a face may lie deeper.
-    let floor = if nearest.gap > 0.0 { nearest.gap - AGREE * size } else { f64::NEG_INFINITY };
+    // No point is nearer than the nearest; while the solids meet, points measured along a nearby face may lie a little deeper, but
+    // what lies much deeper belongs to another axis.
+    let floor = if nearest.gap > 0.0 { nearest.gap - AGREE * size } else { 2.0 * nearest.gap - CLOSE * size };
     let pair = Pair { a, b, n: nearest.normal, floor, reach, size, origin, part, start };
     let (ball_a, ball_b) = (is_ball(a), is_ball(b));
     if ball_a || ball_b {
@@ -169,7 +176,10 @@ fn contacts_near(a: &Solid, b: &Solid, nearest: &Raw, origin: V, reach: f64, par
     let over_triangle = flat(b, nearest.normal) || flat(a, -nearest.normal);
     for (x, y) in closed_forms(a, b, nearest).into_iter().flatten().filter(|_| !over_triangle) {
         let raw = evaluate(Kind::Round { a: x, b: y }, a, b);
-        if (raw.gap - nearest.gap).abs() <= CLOSE * size {
+        // Only where a bare vertex nearly touches a rim is the iteration less than exact: the normal is one of many.
+        let vertex = matches!((x, y), (Curve::Vertex(_), _) | (_, Curve::Vertex(_)));
+        let touching = vertex && nearest.gap + a.margin() + b.margin() <= CLOSE * size;
+        if (raw.gap - nearest.gap).abs() <= if touching { CLOSE } else { AGREE } * size {
             // Its own normal: between bare corners that nearly touch the iteration finds one of many.
             gap = gap.max(raw.gap);
             let exact = Pair { floor: f64::NEG_INFINITY, n: raw.normal, ..pair };

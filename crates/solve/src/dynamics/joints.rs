@@ -1,4 +1,4 @@
-//! Joints by their Schur complement; theory (4.26).
+//! Joints by their Schur complement; theory (4.28).
 
 use super::DynamicsError;
 use super::mass::MassFactor;

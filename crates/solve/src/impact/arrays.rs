@@ -4,7 +4,7 @@
 //! full accuracy, which the Gram matrix alone (squares of lengths) could not give, before contact space takes over.
 
 use super::friction::FrictionWork;
-use super::locking::Certificate;
+use super::certificate::Certificate;
 use super::mass::MassMatrix;
 use super::rows::SparseRows;
 use super::{ContactSpace, Friction, Gram, ImpactError, Law, Report, Restitution, Settings, Status, Workspace, resolve};
@@ -86,7 +86,7 @@ pub fn impacts(mass: &MassMatrix, normals: &SparseRows, velocity: &[f64], option
     check(mass, normals, velocity, options)?;
     let m = normals.len();
     let mut problem = Whitened::new(mass, normals, velocity, options);
-    let locked = options.lineality && problem.lock(options.tolerance);
+    let locked = options.lineality && problem.lock();
     let friction = options.friction.zip(options.tangents);
     let mut work = Workspace::new();
     let settings = Settings { law: options.law, tolerance: options.tolerance, lineality: false, max_iterations: options.max_iterations };
@@ -200,19 +200,17 @@ impl<'a> Whitened<'a> {
     }
 
     /// Finds implicit equalities, takes the velocity onto their subspace and the other rows off their span; false if there is none.
-    fn lock(&mut self, tolerance: f64) -> bool {
+    fn lock(&mut self) -> bool {
         let (m, d) = (self.rows.len(), self.velocity.len());
-        let length = |i: usize| self.rows.row(i).1.iter().map(|a| a * a).sum::<f64>().sqrt();
-        if (0..m).all(|i| self.approach[i] >= -tolerance * self.speed * length(i)) {
-            return false;
-        }
         let mut gram = Gram::default();
         gram.load(&self.rows.gram().view(), m);
-        if Certificate::default().covers_all(&gram) {
+        let mut certificate = Certificate::default();
+        if certificate.covers(&gram) {
             return false;
         }
+        // Groups that are certified cannot hold an implicit equality: their rows are left out of the search.
         let mut dense = vec![0.0; m * d];
-        for i in 0..m {
+        for i in (0..m).filter(|&i| !certificate.covered()[gram.group(i)]) {
             self.rows.add(i, 1.0, &mut dense[i * d..(i + 1) * d]);
         }
         self.finder.find(&dense, m, d, TOLERANCE);
@@ -233,6 +231,8 @@ impl<'a> Whitened<'a> {
         let mut active = SparseRows::new(d);
         for i in 0..m {
             let row = &mut dense[i * d..(i + 1) * d];
+            row.fill(0.0);
+            self.rows.add(i, 1.0, row);
             if implicit.next_if_eq(&i).is_some() {
                 row.fill(0.0);
             }

@@ -1,12 +1,18 @@
 //! Nonnegative least squares over a set of contacts: the set is cut into connected groups, each solved by the method of its size.
 
 use super::Gram;
-use crate::nnls::GramNnls;
+use crate::nnls::{GramNnls, NnlsReport};
+use crate::sparse_nnls::{SparseNnls, SparseSymmetric};
+
+/// Contacts above which a connected group goes to the sparse solver: the dense one costs the cube of their number.
+const DENSE_LIMIT: usize = 64;
 
 /// Solves min ½ λ·Â λ + b·λ over λ ≥ 0 on subsets of the contacts.
 #[derive(Clone, Debug, Default)]
 pub struct ConeSolver {
     dense: GramNnls,
+    sparse: SparseNnls,
+    matrix: SparseSymmetric,
     place: Vec<usize>,
     group: Vec<usize>,
     gram: Vec<f64>,
@@ -72,6 +78,18 @@ impl ConeSolver {
             impulses[self.group[0]] = (-linear[self.group[0]]).max(0.0) / (1.0 + shift);
             return;
         }
+        self.linear.clear();
+        self.linear.extend(self.group.iter().map(|&i| linear[i]));
+        self.impulses.clear();
+        self.impulses.resize(n, 0.0);
+        let _ = if n <= DENSE_LIMIT { self.solve_dense(gram, shift) } else { self.solve_sparse(gram, shift) };
+        for (k, &i) in self.group.iter().enumerate() {
+            impulses[i] = self.impulses[k];
+        }
+    }
+
+    fn solve_dense(&mut self, gram: &Gram, shift: f64) -> NnlsReport {
+        let n = self.group.len();
         self.gram.clear();
         self.gram.resize(n * n, 0.0);
         for (k, &i) in self.group.iter().enumerate() {
@@ -83,13 +101,27 @@ impl ConeSolver {
                 }
             }
         }
-        self.linear.clear();
-        self.linear.extend(self.group.iter().map(|&i| linear[i]));
-        self.impulses.clear();
-        self.impulses.resize(n, 0.0);
-        let _ = self.dense.solve(&self.gram, &self.linear, &[], &mut self.impulses);
+        self.dense.solve(&self.gram, &self.linear, &[], &mut self.impulses)
+    }
+
+    fn solve_sparse(&mut self, gram: &Gram, shift: f64) -> NnlsReport {
+        let n = self.group.len();
+        let matrix = &mut self.matrix;
+        matrix.starts.clear();
+        matrix.starts.push(0);
+        matrix.columns.clear();
+        matrix.values.clear();
         for (k, &i) in self.group.iter().enumerate() {
-            impulses[i] = self.impulses[k];
+            let (columns, values) = gram.row(i);
+            for (&j, &a) in columns.iter().zip(values) {
+                let place = self.place[j];
+                if place < n && self.group[place] == j {
+                    matrix.columns.push(place);
+                    matrix.values.push(if place == k { a + shift } else { a });
+                }
+            }
+            matrix.starts.push(matrix.columns.len());
         }
+        self.sparse.solve(matrix, &self.linear, &mut self.impulses)
     }
 }

@@ -3,6 +3,7 @@
 //! Locked contacts lose their speed once, which costs energy; the others feel their own rows less the part along the locked ones. In
 //! contact space the first is λ_E = -A_EE⁻¹ g_E and the second the Schur complement A - A_:E A_EE⁻¹ A_E:.
 
+use super::certificate::Certificate;
 use super::record::Renumbered;
 use super::{Contacts, Gram, ImpactMap, Observer, Outcome, Restitution};
 use crate::lineality::Finder;
@@ -14,9 +15,6 @@ pub const CONTACT_TOLERANCE: f64 = 2e-7;
 
 /// Squared length left of a unit row in the factor of the Gram matrix that is only rounding.
 const FACTOR_ROUNDING: f64 = 1e-14;
-
-/// Steps of conjugate gradients towards Â x = 1, in which most impacts show that nothing is locked, per contact of the group.
-const CERTIFICATE_STEPS: usize = 2;
 
 /// Wraps a map with the detection and removal of implicit equalities.
 #[derive(Clone, Debug, Default)]
@@ -84,14 +82,14 @@ impl<I> Locking<I> {
         self.local.implicit.clear();
         self.local.implicit.resize(m, false);
         self.local.equalities.clear();
-        if self.certificate.covers_all(gram) {
+        if self.certificate.covers(gram) {
             return false;
         }
         for group in 0..gram.groups() {
             self.local.members.clear();
             self.local.members.extend((0..m).filter(|&i| gram.group(i) == group && gram.takes_part(i)));
             let n = self.local.members.len();
-            if n < 2 || self.certificate.covered[group] {
+            if n < 2 || self.certificate.covered()[group] {
                 continue;
             }
             let rank = self.local.coordinates(gram);
@@ -303,101 +301,3 @@ fn forward(factor: &[f64], n: usize, x: &mut [f64]) {
         x[r] /= factor[r * n + r];
     }
 }
-
-/// A cheap proof that nothing is locked: x with (Â x)_i > tolerance ‖x‖_Â for every i, theory (5.21).
-#[derive(Clone, Debug, Default)]
-pub(super) struct Certificate {
-    x: Vec<f64>,
-    residual: Vec<f64>,
-    direction: Vec<f64>,
-    image: Vec<f64>,
-    covered: Vec<bool>,
-    sums: Vec<[f64; 5]>,
-}
-
-impl Certificate {
-    /// Conjugate gradients on Â x = 1, all groups side by side; true when every group is certified.
-    pub(super) fn covers_all(&mut self, gram: &Gram) -> bool {
-        let (m, groups) = (gram.len(), gram.groups());
-        self.x.clear();
-        self.x.resize(m, 0.0);
-        self.residual.clear();
-        self.residual.extend((0..m).map(|i| if gram.takes_part(i) { 1.0 } else { 0.0 }));
-        self.direction.clear();
-        self.direction.extend_from_slice(&self.residual);
-        self.image.clear();
-        self.image.resize(m, 0.0);
-        self.covered.clear();
-        self.covered.resize(groups, false);
-        self.sums.clear();
-        self.sums.resize(groups, [0.0; 5]);
-        for i in 0..m {
-            self.sums[gram.group(i)][OLD] += self.residual[i] * self.residual[i];
-        }
-        for _ in 0..CERTIFICATE_STEPS * m + 1 {
-            self.step(gram);
-            if self.covered.iter().all(|&c| c) {
-                return true;
-            }
-        }
-        false
-    }
-
-    fn step(&mut self, gram: &Gram) {
-        let m = gram.len();
-        for sum in &mut self.sums {
-            sum[CURVATURE] = 0.0;
-            sum[NEW] = 0.0;
-        }
-        for i in 0..m {
-            self.image[i] = gram.row_dot(i, &self.direction);
-            self.sums[gram.group(i)][CURVATURE] += self.image[i] * self.direction[i];
-        }
-        for i in 0..m {
-            let sum = &mut self.sums[gram.group(i)];
-            let step = if sum[CURVATURE] > 0.0 { sum[OLD] / sum[CURVATURE] } else { 0.0 };
-            self.x[i] += step * self.direction[i];
-            self.residual[i] -= step * self.image[i];
-            sum[NEW] += self.residual[i] * self.residual[i];
-        }
-        // (Â x)_i = 1 - residual_i; ‖x‖² in the metric of Â is x·Â x.
-        for sum in &mut self.sums {
-            sum[NORM] = 0.0;
-            sum[FAILED] = 0.0;
-        }
-        for i in 0..m {
-            self.sums[gram.group(i)][NORM] += self.x[i] * (1.0 - self.residual[i]);
-        }
-        for i in 0..m {
-            if gram.takes_part(i) {
-                let group = gram.group(i);
-                let reach = 1.0 - self.residual[i];
-                let norm = self.sums[group][NORM].max(0.0).sqrt();
-                if reach.is_nan() || reach <= CERTIFICATE_MARGIN * norm {
-                    self.sums[group][FAILED] = 1.0;
-                }
-            }
-        }
-        // Once certified, always certified: further steps of a converged group are rounding.
-        for (covered, sum) in self.covered.iter_mut().zip(&self.sums) {
-            *covered |= sum[FAILED] == 0.0;
-        }
-        for i in 0..m {
-            let sum = &self.sums[gram.group(i)];
-            let ratio = if sum[OLD] > 0.0 { sum[NEW] / sum[OLD] } else { 0.0 };
-            self.direction[i] = self.residual[i] + ratio * self.direction[i];
-        }
-        for sum in &mut self.sums {
-            sum[OLD] = sum[NEW];
-        }
-    }
-}
-
-/// Margin a certificate must show: well above the tolerance, for it is measured through rounded squares.
-const CERTIFICATE_MARGIN: f64 = 1e-6;
-/// Places in the sums of a group: old and new residual squares, curvature, norm, and whether a contact is not certified.
-const OLD: usize = 0;
-const NEW: usize = 1;
-const CURVATURE: usize = 2;
-const NORM: usize = 3;
-const FAILED: usize = 4;

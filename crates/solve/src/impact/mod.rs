@@ -10,6 +10,7 @@
 
 pub mod arrays;
 pub mod blend;
+pub mod certificate;
 pub mod cone;
 pub mod driver;
 pub mod friction;

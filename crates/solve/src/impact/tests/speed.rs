@@ -68,46 +68,32 @@ fn medians() {
 #[test]
 #[ignore = "probe"]
 fn probe() {
-    for (name, (mass, normals)) in [("wall", brick_wall(16, 16)), ("discs", disc_pile(16, 16)), ("discs", disc_pile(27, 26))] {
+    for (name, (mass, normals)) in [("wall", brick_wall(8, 8)), ("wall", brick_wall(16, 16)), ("discs", disc_pile(16, 16)), ("discs", disc_pile(27, 26)), ("wall", brick_wall(23, 23))] {
         let m = normals.len();
         let gram = normals.whitened(&mass).gram();
         let mut g = Gram::default();
         g.load(&gram.view(), m);
-        let start = Instant::now();
-        let covered = crate::impact::locking::Certificate::default().covers_all(&g);
-        println!("{name} {m} nnz {} covered {covered} {:?} groups {}", (0..m).map(|i| g.row(i).0.len()).sum::<usize>(), start.elapsed(), g.groups());
         let mut random = Random(11);
         let falling: Vec<f64> = (0..mass.dimension()).map(|_| random.within(-1.0, 1.0)).collect();
-        let start = Instant::now();
-        if m < 1000 {
-        let impact = impacts(&mass, &normals, &falling, &ImpactOptions { lineality: false, ..ImpactOptions::default() }).unwrap();
-        println!("{:?} {}", start.elapsed(), impact.iterations);
-        }
-    }
-}
-#[test]
-#[ignore = "probe"]
-fn probe2() {
-    let (mass, normals) = disc_pile(16, 16);
-    let m = normals.len();
-    let gram = normals.whitened(&mass).gram();
-    let mut g = Gram::default();
-    g.load(&gram.view(), m);
-    let mut x = vec![0.0; m];
-    let mut r = vec![1.0; m];
-    let mut p = r.clone();
-    let mut rr: f64 = r.iter().map(|a| a * a).sum();
-    for it in 0..1500 {
-        let q: Vec<f64> = (0..m).map(|i| g.row_dot(i, &p)).collect();
-        let step = rr / dot(&p, &q);
+        let mut matrix = crate::sparse_nnls::SparseSymmetric { starts: vec![0], ..Default::default() };
         for i in 0..m {
-            x[i] += step * p[i];
-            r[i] -= step * q[i];
+            let (c, v) = g.row(i);
+            matrix.columns.extend_from_slice(c);
+            matrix.values.extend_from_slice(v);
+            matrix.starts.push(matrix.columns.len());
         }
-        let new = dot(&r, &r);
-        let worst = r.iter().fold(0.0f64, |s, a| s.max(*a));
-        if it % 50 == 0 { println!("{it} {new:e} {worst} {}", dot(&x, &x).sqrt()); }
-        for i in 0..m { p[i] = r[i] + new / rr * p[i]; }
-        rr = new;
+        for linear in [vec![-1.0; m], (0..m).map(|i| normals.dot(i, &falling) * g.inverse_scale(i)).collect::<Vec<_>>()] {
+            let mut x = vec![0.0; m];
+            let start = Instant::now();
+            let report = crate::sparse_nnls::SparseNnls::default().solve(&matrix, &linear, &mut x);
+            let mut worst: f64 = 0.0;
+            let mut comp: f64 = 0.0;
+            for i in 0..m {
+                let s = linear[i] + g.row_dot(i, &x);
+                worst = worst.max(-s);
+                comp = comp.max((s * x[i]).abs());
+            }
+            println!("{name} {m} {report:?} {:?} worst {worst:e} comp {comp:e} max {:e} support {}", start.elapsed(), largest(&x), x.iter().filter(|a| **a > 0.0).count());
+        }
     }
 }

@@ -1,0 +1,369 @@
+//! The tables of the scene file, key by key.
+
+use super::{Bound, Key, Kind, Special, Table, Where};
+
+const fn key(name: &'static str, kind: Kind, unit: &'static str, default: &'static str, meaning: &'static str) -> Key {
+    Key { name, kind, space: Where::Both, unit, default, meaning }
+}
+
+const fn only(space: Where, key: Key) -> Key {
+    Key { space, ..key }
+}
+
+/// Largest number of bodies and of joints of a scene: beyond it the tables alone would fill the memory of a small machine.
+pub const MAX_BODIES: usize = 200_000;
+/// Largest count along one axis of a repeat.
+pub const MAX_COUNT: u64 = MAX_BODIES as u64;
+/// Largest number of directions of a friction pyramid: beyond it the round cone is cheaper and exact.
+pub const MAX_CONE: u64 = 256;
+/// Largest cap in the tolerances.
+const MAX_CAP: u64 = 1_000_000;
+
+const NUMBER: Kind = Kind::Number(Bound::Any);
+const POSITIVE: Kind = Kind::Number(Bound::Positive);
+const NOT_NEGATIVE: Kind = Kind::Number(Bound::NotNegative);
+const UNIT: Kind = Kind::Number(Bound::Unit);
+
+/// Impact laws.
+pub const LAWS: &[&str] = &["auto", "reflections", "gauss-seidel", "stronge", "newton"];
+/// Orders of pairwise reflections.
+pub const ORDERS: &[&str] = &["lexicographic", "cyclic", "random", "worst"];
+/// Solvers that exist.
+pub const SOLVERS: &[&str] = &["auto", "interior-point"];
+/// Integrators that exist.
+pub const INTEGRATORS: &[&str] = &["verlet", "euler"];
+/// Treatments of impacts within the step.
+pub const TIMES_OF_IMPACT: &[&str] = &["event", "halving", "off"];
+/// Choices that are planned and refused by name: (key, choice).
+pub const NOT_YET: &[(&str, &str)] = &[("solver", "articulated"), ("integrator", "energy-momentum")];
+/// Kinds of bodies.
+pub const BODY_KINDS: &[&str] = &["dynamic", "static", "kinematic"];
+/// Degrees of freedom that can be held.
+pub const LOCKS: &[&str] = &["x", "y", "z", "rotation"];
+/// Patterns of a repeat.
+pub const PATTERNS: &[&str] = &["line", "grid", "triangle"];
+/// Kinds of joints.
+pub const JOINT_KINDS: &[&str] = &["hinge", "ball", "slider", "weld", "universal", "distance", "rope", "cylindrical", "planar", "spring"];
+
+/// The top level.
+pub const SCENE: Table = Table {
+    heading: "Top level",
+    about: "Keys before the first heading.",
+    keys: &[
+        key("dimension", Kind::Special(Special::Dimension), "", "required", "2 for the plane, 3 for space (z up)."),
+        key("name", Kind::Name, "", "the file's name", "For people."),
+        key("description", Kind::Text, "", "empty", "For people: what to look at."),
+        key("gravity", Kind::Vector, "m/s^2", "9.81 downwards: `[0, -9.81]`, `[0, 0, -9.81]`", "Acceleration of every dynamic body."),
+        key("step", POSITIVE, "s", "0.005", "Time step."),
+        key("duration", POSITIVE, "s", "10", "Simulated time of a plain run."),
+        key("impact", Kind::Special(Special::Impact), "", "\"auto\"", "Impact law: a word, or a table `{ law, order, seed }`."),
+        key("solver", Kind::Choice(SOLVERS), "", "\"auto\"", "How the complementarity problem of an island is solved."),
+        key(
+            "friction_cone",
+            Kind::Special(Special::Cone),
+            "",
+            "\"cone\"",
+            "Round, or a pyramid with this many directions; in the plane friction is exact either way.",
+        ),
+        key("integrator", Kind::Choice(INTEGRATORS), "", "\"verlet\"", "How a step moves the bodies."),
+        key("time_of_impact", Kind::Choice(TIMES_OF_IMPACT), "", "\"event\"", "What is done about bodies that would meet within the step."),
+        key("tolerances", Kind::Special(Special::Tolerances), "", "see below", "Named tolerances."),
+        key("materials", Kind::Special(Special::Materials), "", "none", "Named materials."),
+        key("body", Kind::Special(Special::Bodies), "", "none", "The bodies, in order."),
+        key("joint", Kind::Special(Special::Joints), "", "none", "The joints, in order."),
+        key("pair", Kind::Special(Special::Pairs), "", "none", "Rules of single pairs of bodies."),
+        key("force", Kind::Special(Special::Forces), "", "none", "Forces and torques, in order."),
+        key("repeat", Kind::Special(Special::Repeats), "", "none", "Rows, grids and racks of bodies and joints."),
+    ],
+};
+
+/// `impact` as a table.
+pub const IMPACT: Table = Table {
+    heading: "impact = { ... }",
+    about: "The impact law with its options; a plain word is the law alone.",
+    keys: &[
+        key("law", Kind::Choice(LAWS), "", "required", "The law."),
+        key("order", Kind::Choice(ORDERS), "", "\"lexicographic\"", "Order of the pairwise reflections; `gauss-seidel` only."),
+        key("seed", Kind::Whole(0, u64::MAX), "", "0", "Of the generator; order `random` only."),
+    ],
+};
+
+/// `[tolerances]`.
+pub const TOLERANCES: Table = Table {
+    heading: "[tolerances]",
+    about: "Every number that decides something in a step. Lengths are fractions of the size, the largest extent of the smaller body of a pair; touch <= slop <= margin.",
+    keys: &[
+        key("margin", POSITIVE, "", "1e-3", "Contacts closer than this fraction of the size are kept as near."),
+        key("touch", POSITIVE, "", "1e-9", "A gap below this fraction of the size touches."),
+        key("slop", POSITIVE, "", "1e-6", "Overlap up to this fraction of the size is left alone."),
+        key("rest_speed", POSITIVE, "m/s", "1e-3", "Contacts that close slower never bounce."),
+        key(
+            "rest_steps",
+            NOT_NEGATIVE,
+            "",
+            "2",
+            "Contacts that close slower than this many steps of their load's acceleration do not bounce.",
+        ),
+        key("position", POSITIVE, "", "1e-12", "Joint error and active gap at the end of a move, as a fraction of the size."),
+        key("solve", POSITIVE, "", "1e-10", "Residual wanted of the complementarity problem, relative to its velocities."),
+        key("locked", POSITIVE, "", "1e-9", "A contact whose inverse mass the joints reduce below this fraction is dropped."),
+        key("turn", POSITIVE, "rad", "0.2", "Largest turn of a jointed body in one substep."),
+        key("max_events", Kind::Whole(1, MAX_CAP), "", "64", "Events per step and island."),
+        key("max_rounds", Kind::Whole(1, MAX_CAP), "", "20", "Rounds of impact at one instant."),
+        key("max_halvings", Kind::Whole(0, 60), "", "10", "Halvings of a step under `time_of_impact = \"halving\"`."),
+    ],
+};
+
+/// `[materials.NAME]`.
+pub const MATERIAL: Table = Table {
+    heading: "[materials.NAME]",
+    about: "What bodies are made of. A pair takes the mean of its two bodies unless a `[[pair]]` says otherwise.",
+    keys: &[
+        key("restitution", UNIT, "", "0", "0 does not bounce, 1 keeps the energy."),
+        key("friction", NOT_NEGATIVE, "", "0.5", "Coulomb coefficient, static and sliding."),
+    ],
+};
+
+/// `[[body]]`.
+pub const BODY: Table = Table {
+    heading: "[[body]]",
+    about: "A rigid body. Its position is its centre of mass: shapes are shifted so that their common centroid lies there.",
+    keys: &[
+        key("name", Kind::Name, "", "`body0`, `body1`, ...", "Unique; `world`, `self` and `next` are taken."),
+        key(
+            "kind",
+            Kind::Choice(BODY_KINDS),
+            "",
+            "\"dynamic\"",
+            "Dynamic bodies obey forces, static ones never move, kinematic ones move with their velocity and spin, constant until assigned.",
+        ),
+        key(
+            "shape",
+            Kind::Special(Special::Shape),
+            "m",
+            "none: a point mass with `mass` and `inertia`",
+            "One shape, or an array of placed shapes.",
+        ),
+        key("mass", POSITIVE, "kg", "from `density`", "Total mass; not together with `density`. Static and kinematic bodies ignore it."),
+        key("density", POSITIVE, "kg/m^3 (plane: kg/m^2)", "1000", "Density of every shape; not together with `mass`."),
+        key(
+            "inertia",
+            Kind::Special(Special::Inertia),
+            "kg m^2",
+            "from the shapes",
+            "About the centre of mass, in the body's frame: a number in the plane, `[Ix, Iy, Iz]` or three rows of three in space.",
+        ),
+        key("position", Kind::Vector, "m", "the origin", "Centre of mass at the start."),
+        only(Where::Plane, key("angle", NUMBER, "rad", "0", "Orientation at the start, counterclockwise.")),
+        only(
+            Where::Space,
+            key("rotation", Kind::Quaternion, "", "`[1, 0, 0, 0]`", "Orientation at the start, body to world: `[w, x, y, z]`."),
+        ),
+        key("velocity", Kind::Vector, "m/s", "0", "Of the centre of mass, world axes."),
+        key("spin", Kind::Rate, "rad/s", "0", "Angular velocity, world axes: a number in the plane, a vector in space."),
+        key("material", Kind::Name, "", "restitution 0, friction 0.5", "A name of `[materials]`."),
+        key("restitution", UNIT, "", "of the material", "For this body alone."),
+        key("friction", NOT_NEGATIVE, "", "of the material", "For this body alone."),
+        key("group", Kind::Names, "", "all groups", "Groups it belongs to (at most 64 names in a scene)."),
+        key("mask", Kind::Names, "", "all groups", "Groups it collides with; two bodies touch when each is in the other's mask."),
+        key("damping", NOT_NEGATIVE, "1/s", "0", "Linear damping."),
+        key("spin_damping", NOT_NEGATIVE, "1/s", "0", "Angular damping."),
+        key(
+            "locked",
+            Kind::Choices(LOCKS),
+            "",
+            "none",
+            "World axes along which it cannot accelerate, and its rotation (\"z\" in space only).",
+        ),
+        key("color", Kind::Color, "", "by index", "For pictures, `#rrggbb`."),
+    ],
+};
+
+/// A shape.
+pub const SHAPE: Table = Table {
+    heading: "shape = { ... }",
+    about: "Exactly one shape key, and where it sits in the body.",
+    keys: &[
+        key("ball", POSITIVE, "m", "", "Radius."),
+        key("box", Kind::Extents, "m", "", "Full extents, `[w, h]` or `[w, h, d]`."),
+        key(
+            "capsule",
+            Kind::LengthRadius,
+            "m",
+            "",
+            "`[length, radius]`: along x in the plane, z in space; the length runs between the cap centres.",
+        ),
+        key("convex", Kind::Points, "m", "", "Convex hull of the points."),
+        key(
+            "half_space",
+            Kind::Direction,
+            "",
+            "",
+            "Everything behind a plane (a line in the plane) through the position; the direction is its outward normal.",
+        ),
+        key("segment", Kind::TwoPoints, "m", "", "A line from point to point, without volume."),
+        only(Where::Space, key("cylinder", Kind::LengthRadius, "m", "", "`[height, radius]` along z, about its middle.")),
+        only(Where::Space, key("cone", Kind::LengthRadius, "m", "", "`[height, radius]` along z, apex up.")),
+        only(
+            Where::Space,
+            key(
+                "mesh",
+                Kind::Special(Special::Mesh),
+                "m",
+                "",
+                "An OBJ file beside the scene, or `{ points, faces }`; not on a dynamic body unless it is convex.",
+            ),
+        ),
+        key("heightfield", Kind::Special(Special::Heightfield), "m", "", "`{ heights, spacing }`; not on a dynamic body."),
+        key(
+            "at",
+            Kind::Vector,
+            "m",
+            "the origin",
+            "Origin of the shape, in the body's frame as written (before the shift to the centroid).",
+        ),
+        only(Where::Plane, key("angle", NUMBER, "rad", "0", "Turn of the shape in the body.")),
+        only(Where::Space, key("rotation", Kind::Quaternion, "", "`[1, 0, 0, 0]`", "Turn of the shape in the body.")),
+    ],
+};
+
+/// Keys of [`SHAPE`] that place a shape rather than name one.
+pub const PLACING: &[&str] = &["at", "angle", "rotation"];
+
+/// `heightfield = { ... }`.
+pub const HEIGHTFIELD: Table = Table {
+    heading: "heightfield = { ... }",
+    about: "Ground under points on a regular raster centred on the body.",
+    keys: &[
+        key(
+            "heights",
+            Kind::Special(Special::Heights),
+            "m",
+            "required",
+            "A list along x in the plane; rows of equal length in space, x along a row, y from row to row.",
+        ),
+        key(
+            "spacing",
+            Kind::Special(Special::Spacing),
+            "m",
+            "required",
+            "Distance of neighbouring points: a number in the plane, `[dx, dy]` or a number in space.",
+        ),
+    ],
+};
+
+/// `mesh = { ... }`.
+pub const MESH: Table = Table {
+    heading: "mesh = { ... }",
+    about: "A triangle mesh written out.",
+    keys: &[
+        key("points", Kind::Points, "m", "required", "The vertices."),
+        key(
+            "faces",
+            Kind::Special(Special::Faces),
+            "",
+            "required",
+            "Triangles: three indices from 0 each, counterclockwise seen from outside.",
+        ),
+    ],
+};
+
+/// `[[joint]]`.
+pub const JOINT: Table = Table {
+    heading: "[[joint]]",
+    about: "A joint between two bodies, or a body and the world. Anchors and axes are world coordinates at the start; the free coordinate is that of a relative to b, 0 at the start.",
+    keys: &[
+        key("name", Kind::Name, "", "`joint0`, `joint1`, ...", "Unique."),
+        key("kind", Kind::Choice(JOINT_KINDS), "", "required", "What it holds."),
+        key("between", Kind::TwoNames, "", "required", "`[a, b]`; either may be `world`."),
+        key("anchor", Kind::Vector, "m", "see the kinds", "World point in common."),
+        key("axis", Kind::Direction, "", "see the kinds", "World direction."),
+        key("anchors", Kind::TwoPoints, "m", "see the kinds", "World points on a and on b."),
+        only(Where::Space, key("axes", Kind::TwoDirections, "", "see the kinds", "World directions fixed in a and in b, perpendicular.")),
+        key("length", POSITIVE, "m", "the distance at the start", "Length (`distance`) or greatest length (`rope`)."),
+        key("rest", NOT_NEGATIVE, "m", "the distance at the start", "Rest length of a `spring`."),
+        key("stiffness", NOT_NEGATIVE, "N/m", "0", "Of a `spring`."),
+        key("damping", NOT_NEGATIVE, "N s/m", "0", "Of a `spring`; stiffness or damping must be above 0."),
+        key("limits", Kind::Limits, "rad or m", "none", "Least and greatest value of the free coordinate."),
+        key("motor", Kind::Special(Special::Motor), "", "none", "What drives the free coordinate."),
+        key("friction", NOT_NEGATIVE, "N m or N", "0", "Greatest friction torque or force on the free coordinate."),
+        key("collide", Kind::Flag, "", "false", "Whether the two bodies may touch."),
+    ],
+};
+
+/// `motor = { ... }`.
+pub const MOTOR: Table = Table {
+    heading: "motor = { ... }",
+    about: "Exactly one of `velocity`, `position` and `control`.",
+    keys: &[
+        key("velocity", NUMBER, "rad/s or m/s", "", "Rate to hold."),
+        key("position", NUMBER, "rad or m", "", "Coordinate to pull to, with `stiffness` and `damping`."),
+        key("control", Kind::Flag, "", "", "`true`: torque or force given by a control, in joint order."),
+        key("stiffness", NOT_NEGATIVE, "N m/rad or N/m", "0", "Of the pull."),
+        key("damping", NOT_NEGATIVE, "N m s/rad or N s/m", "0", "Of the pull."),
+        key("max", NOT_NEGATIVE, "N m or N", "required; no limit with `control`", "Greatest torque or force."),
+    ],
+};
+
+/// `[[pair]]`.
+pub const PAIR: Table = Table {
+    heading: "[[pair]]",
+    about: "What two bodies do together, where it is not the mean of what they do alone.",
+    keys: &[
+        key("between", Kind::TwoNames, "", "required", "The two bodies."),
+        key("restitution", UNIT, "", "mean of the two", "Restitution of the pair."),
+        key("friction", NOT_NEGATIVE, "", "mean of the two", "Friction of the pair."),
+        key("impact", Kind::Special(Special::Impact), "", "the scene's", "Impact law of the pair."),
+        key("collide", Kind::Flag, "", "by group and mask", "Whether they touch at all."),
+    ],
+};
+
+/// `[[force]]`.
+pub const FORCE: Table = Table {
+    heading: "[[force]]",
+    about: "A force or torque on a dynamic body, in world axes; at least one of the two.",
+    keys: &[
+        key("body", Kind::Name, "", "required", "The body."),
+        key("force", Kind::Vector, "N", "0", "Force."),
+        key("torque", Kind::Rate, "N m", "0", "Torque: a number in the plane, a vector in space."),
+        key("at", Kind::Vector, "m", "the centre of mass", "Where the force acts, in the body's frame."),
+        key("from", NOT_NEGATIVE, "s", "0", "First moment."),
+        key("until", Kind::Until, "s", "for ever", "Last moment."),
+        key("control", Kind::Flag, "", "false", "A control scales it: one number for force and torque."),
+    ],
+};
+
+/// `[[repeat]]`.
+pub const REPEAT: Table = Table {
+    heading: "[[repeat]]",
+    about: "Copies of a body, and of a joint, moved by an offset per index. Bodies and joints come after those written singly, the last index fastest.",
+    keys: &[
+        key("count", Kind::Special(Special::Count), "", "required", "How many: a number, or one per axis of a grid; rows of a triangle."),
+        key("offset", Kind::Special(Special::Offset), "m", "required", "From one to the next: a vector, or one vector per index."),
+        key(
+            "pattern",
+            Kind::Choice(PATTERNS),
+            "",
+            "\"line\" for a number, \"grid\" for a list",
+            "`line`: k * offset. `grid`: i * offset[0] + j * offset[1]. `triangle`: the same with j = 0..i, as balls are racked.",
+        ),
+        key(
+            "body",
+            Kind::Special(Special::Body),
+            "",
+            "required",
+            "The body to copy; its name gets `_0`, `_1`, ... (`_0_0`, `_0_1`, ... with two indices).",
+        ),
+        key(
+            "joint",
+            Kind::Special(Special::Joint),
+            "",
+            "none",
+            "A joint per copy; `between` may say `self` and `next` (along the last index), anchors move with the copy.",
+        ),
+    ],
+};
+
+/// All tables in the order of the reference.
+pub const TABLES: &[&Table] =
+    &[&SCENE, &IMPACT, &TOLERANCES, &MATERIAL, &BODY, &SHAPE, &HEIGHTFIELD, &MESH, &JOINT, &MOTOR, &PAIR, &FORCE, &REPEAT];

@@ -1,0 +1,377 @@
+use super::contact::{Case, Road, solve_contact, solve_with_joints};
+use super::*;
+use nalgebra::{DMatrix, DVector};
+
+fn trials(small: usize, large: usize) -> usize {
+    if std::env::var("CAROM_FULL").is_ok_and(|value| value == "1") { large } else { small }
+}
+
+/// A deterministic stream of numbers in [-1, 1).
+fn stream(seed: u64) -> impl FnMut() -> f64 {
+    let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
+    move || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        (state >> 11) as f64 / (1u64 << 52) as f64 - 1.0
+    }
+}
+
+fn numbers(value: &serde_json::Value) -> Vec<f64> {
+    match value.as_array() {
+        Some(list) => list.iter().flat_map(numbers).collect(),
+        None => vec![value.as_f64().unwrap()],
+    }
+}
+
+fn indices(value: &serde_json::Value) -> Vec<usize> {
+    value.as_array().unwrap().iter().map(|index| index.as_u64().unwrap() as usize).collect()
+}
+
+#[test]
+fn reference_systems_are_solved_in_both_forms_and_in_any_order() {
+    let text = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/oracles/cholesky_insert.json")).unwrap();
+    let file: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let cases = file["cases"].as_array().unwrap();
+    assert_eq!(cases.len(), 17);
+    let mut worst = 0.0f64;
+    for case in cases {
+        let (input, expected) = (&case["input"], &case["expected"]);
+        let lower = &input["A_lower"];
+        let entries: Vec<(usize, usize, f64)> =
+            indices(&lower["i"]).into_iter().zip(indices(&lower["j"])).zip(numbers(&lower["v"])).map(|((i, j), v)| (i, j, v)).collect();
+        let n = input["n"].as_u64().unwrap() as usize;
+        let (b1, b2) = (numbers(&input["b1"]), numbers(&input["b2"]));
+        let given = indices(&input["perm"]);
+        for order in [Order::Given(&given), Order::MinimumDegree, Order::Natural] {
+            let factor = InsertedFactor::from_lower(n, &entries, order).unwrap();
+            for form in [Form::Ldl, Form::Cholesky] {
+                let system = factor.insert(&numbers(&input["A12"]), &numbers(&input["A21"]), &numbers(&input["A22"]), form).unwrap();
+                let found = system.solve(&b1, &b2).unwrap();
+                let tol = case["tol"].as_f64().unwrap();
+                for (x, wanted) in [(&found.x1, numbers(&expected["x1"])), (&found.x2, numbers(&expected["x2"]))] {
+                    let scale = wanted.iter().fold(1.0f64, |worst, value| worst.max(value.abs()));
+                    for (x, wanted) in x.iter().zip(&wanted) {
+                        worst = worst.max((x - wanted).abs() / (tol * scale));
+                    }
+                }
+                assert!(worst <= 1.0, "{}: {worst} of its tolerance with {form:?}", case["name"]);
+            }
+        }
+    }
+    println!("worst error {worst:.2e} of the tolerance");
+}
+
+/// A random mechanism: joints of 1-3 rows over a chain of bodies of `dof` velocities, and its matrix J M^-1 J' + a little compliance.
+struct Mechanism {
+    inv_mass: DMatrix<f64>,
+    jacobian: DMatrix<f64>,
+    /// Rows of each joint; joint i lies between bodies i and i + 1.
+    sizes: Vec<usize>,
+    matrix: BlockSparse,
+    factor: Factor,
+}
+
+fn mechanism(joints: usize, dof: usize, next: &mut impl FnMut() -> f64) -> Mechanism {
+    let bodies = joints + 1;
+    let mut inv_mass = DMatrix::zeros(dof * bodies, dof * bodies);
+    for b in 0..bodies {
+        let root = DMatrix::from_fn(dof, dof, |_, _| next());
+        inv_mass.view_mut((dof * b, dof * b), (dof, dof)).copy_from(&(&root * root.transpose() + DMatrix::identity(dof, dof) * 0.2));
+    }
+    let sizes: Vec<usize> = (0..joints).map(|i| 1 + i % 3).collect();
+    let rows: usize = sizes.iter().sum();
+    let mut jacobian = DMatrix::zeros(rows, dof * bodies);
+    let mut row = 0;
+    for (i, &size) in sizes.iter().enumerate() {
+        for r in row..row + size {
+            for c in dof * i..dof * (i + 2) {
+                jacobian[(r, c)] = next();
+            }
+        }
+        row += size;
+    }
+    let edges: Vec<(usize, usize)> = (1..joints).map(|i| (i - 1, i)).collect();
+    let pattern = Arc::new(Pattern::new(&sizes, &edges).unwrap());
+    let dense = &jacobian * &inv_mass * jacobian.transpose();
+    let mut matrix = BlockSparse::new(Arc::clone(&pattern));
+    for i in 0..joints {
+        for j in [Some(i), i.checked_sub(1)].into_iter().flatten() {
+            matrix.add_with(i, j, |r, c| dense[(pattern.start(i) + r, pattern.start(j) + c)]).unwrap();
+        }
+    }
+    let mut factor = Factor::new(Arc::new(Symbolic::analyse(&pattern, Order::MinimumDegree).unwrap()));
+    factor.factor(&matrix, Pivots::Strict).unwrap();
+    Mechanism { inv_mass, jacobian, sizes, matrix, factor }
+}
+
+impl Mechanism {
+    /// J_c M^-1 J' of contact rows on one body, packed over the joints of that body.
+    fn couple(&self, rows: &DMatrix<f64>, body: usize) -> (Vec<usize>, Vec<f64>) {
+        let all = &self.jacobian * &self.inv_mass * rows.transpose();
+        let nodes: Vec<usize> = [body.checked_sub(1), Some(body).filter(|&b| b < self.sizes.len())].into_iter().flatten().collect();
+        let pattern = self.matrix.pattern();
+        let mut packed = Vec::new();
+        for &node in &nodes {
+            for r in pattern.start(node)..pattern.start(node) + pattern.size(node) {
+                packed.extend(all.row(r).iter());
+            }
+        }
+        (nodes, packed)
+    }
+}
+
+fn row_on(body: usize, dof: usize, total: usize, count: usize, next: &mut impl FnMut() -> f64) -> DMatrix<f64> {
+    let values: Vec<f64> = (0..count * dof).map(|_| next()).collect();
+    DMatrix::from_fn(count, total, |r, c| if c / dof == body { values[r * dof + c % dof] } else { 0.0 })
+}
+
+#[test]
+fn sparse_insertion_into_a_block_factor_agrees_with_a_dense_solve() {
+    let mut next = stream(3);
+    let mut borders = [Border::new(Form::Ldl), Border::new(Form::Cholesky)];
+    let mut worst = 0.0f64;
+    for trial in 0..trials(60, 2000) {
+        let (joints, dof) = (2 + trial % 9, [4, 6][trial % 2]);
+        let m = mechanism(joints, dof, &mut next);
+        let total = dof * (joints + 1);
+        let body = trial % (joints + 1);
+        let a = 1 + trial % 3;
+        let (cols, rows) = (row_on(body, dof, total, a, &mut next), row_on(body, dof, total, a, &mut next));
+        let ((nodes, columns), (_, across)) = (m.couple(&cols, body), m.couple(&rows, body));
+        let corner = DMatrix::from_fn(a, a, |i, j| next() + if i == j { 4.0 } else { 0.0 });
+        let corner_rows: Vec<f64> = corner.transpose().iter().copied().collect();
+        let n = m.jacobian.nrows();
+        let mut dense = DMatrix::zeros(n + a, n + a);
+        dense.view_mut((0, 0), (n, n)).copy_from(&m.matrix.to_dense());
+        dense.view_mut((0, n), (n, a)).copy_from(&(&m.jacobian * &m.inv_mass * cols.transpose()));
+        dense.view_mut((n, 0), (a, n)).copy_from(&(&rows * &m.inv_mass * m.jacobian.transpose()));
+        dense.view_mut((n, n), (a, a)).copy_from(&corner);
+        let b = DVector::from_fn(n + a, |_, _| next());
+        let lu = dense.clone().lu();
+        let wanted = lu.solve(&b).unwrap();
+        for border in &mut borders {
+            border.insert(&m.factor, &nodes, &columns, &across, &corner_rows, a).unwrap();
+            let (mut x1, mut x2) = (b.as_slice()[..n].to_vec(), b.as_slice()[n..].to_vec());
+            border.solve(&m.factor, &mut x1, &mut x2).unwrap();
+            let found = DVector::from_iterator(n + a, x1.into_iter().chain(x2));
+            // Two roads differ by the condition of the system; its residual does not.
+            worst = worst.max((&dense * &found - &b).amax() / (dense.amax() * wanted.amax()));
+        }
+    }
+    assert!(worst < 1e-13, "{worst:e}");
+    println!("largest backward error {worst:.1e}");
+}
+
+#[test]
+fn an_insertion_costs_its_path_and_leaves_nothing_behind() {
+    let mut next = stream(8);
+    let m = mechanism(200, 6, &mut next);
+    let dof = 6;
+    let mut border = Border::new(Form::Ldl);
+    let mut most = 0;
+    for body in [0, 7, 200, 31, 90] {
+        let rows = row_on(body, dof, dof * 201, 3, &mut next);
+        let (nodes, packed) = m.couple(&rows, body);
+        let corner: Vec<f64> = (&rows * &m.inv_mass * rows.transpose()).iter().copied().collect();
+        border.insert(&m.factor, &nodes, &packed, &packed, &corner, 3).unwrap();
+        most = most.max(border.touched());
+        let mut fresh = Border::new(Form::Ldl);
+        fresh.insert(&m.factor, &nodes, &packed, &packed, &corner, 3).unwrap();
+        let b = vec![1.0; m.jacobian.nrows()];
+        let (mut x, mut y) = ((b.clone(), [1.0, 2.0, 3.0]), (b, [1.0, 2.0, 3.0]));
+        border.solve(&m.factor, &mut x.0, &mut x.1).unwrap();
+        fresh.solve(&m.factor, &mut y.0, &mut y.1).unwrap();
+        assert_eq!(x, y, "a used border and a fresh one give the same bits");
+    }
+    // A chain is eliminated from its ends: a contact in the middle of it reaches the few joints up to the root, not all of them.
+    assert!(most <= m.jacobian.nrows());
+    let leaf: usize = m.factor.symbolic().order()[m.sizes.len() - 1];
+    let size = m.sizes[leaf];
+    border.insert(&m.factor, &[leaf], &vec![0.1; size], &vec![0.1; size], &[1.0], 1).unwrap();
+    assert_eq!(border.touched(), size, "the last joint eliminated reaches only itself");
+}
+
+#[test]
+fn what_cannot_be_solved_is_refused_by_name() {
+    let order = Order::MinimumDegree;
+    let factor = InsertedFactor::from_dense(2, &[2.0, 0.5, 0.5, 1.0], order).unwrap();
+    // A column that repeats one of the matrix, row and corner likewise: nothing is left of the corner.
+    let singular = factor.insert(&[2.0, 0.5], &[2.0, 0.5], &[2.0], Form::Ldl).err();
+    assert_eq!(singular, Some(BorderError::SingularCorner { row: 0 }));
+    assert_eq!(factor.insert(&[0.0; 4], &[0.0; 4], &[0.0; 4], Form::Ldl).err(), Some(BorderError::SingularCorner { row: 0 }));
+    assert_eq!(factor.insert(&[0.0; 4], &[0.0; 4], &[1.0, 2.0, 2.0, 4.0], Form::Cholesky).err(), Some(BorderError::SingularCorner { row: 1 }));
+    // A negative corner is a system like any other for the general solve, and refused where a contact asks.
+    let system = factor.insert(&[3.0, 0.0], &[3.0, 0.0], &[1.0], Form::Ldl).unwrap();
+    assert!(system.solve(&[1.0, 2.0], &[3.0]).unwrap().residual < 1e-14);
+    assert_eq!(system.clone().border.require_positive(), Err(BorderError::NegativeCorner { row: 0 }));
+    assert_eq!(factor.insert(&[0.1, 0.0], &[0.1, 0.0], &[1.0], Form::Ldl).unwrap().border.require_positive(), Ok(()));
+    assert_eq!(factor.insert(&[f64::NAN, 0.0], &[3.0, 0.0], &[1.0], Form::Ldl).err(), Some(BorderError::NotFinite));
+    assert_eq!(factor.insert(&[1.0], &[3.0, 0.0], &[1.0], Form::Ldl).err(), Some(BorderError::WrongLength { found: 1, wanted: 2 }));
+    assert_eq!(factor.insert(&[], &[], &[1.0, 2.0, 3.0], Form::Ldl).err(), Some(BorderError::WrongLength { found: 3, wanted: 1 }));
+    assert_eq!(system.solve(&[1.0], &[3.0]).err(), Some(BorderError::WrongLength { found: 1, wanted: 2 }));
+    assert_eq!(factor.solve(&[1.0]).err(), Some(BorderError::WrongLength { found: 1, wanted: 2 }));
+    let refused = |matrix: &[f64]| InsertedFactor::from_dense(2, matrix, order).err();
+    assert_eq!(refused(&[1.0, 0.5, 0.4, 1.0]), Some(BorderError::NotSymmetric { row: 1, column: 0 }));
+    assert!(matches!(refused(&[1.0, 2.0, 2.0, 1.0]), Some(BorderError::NotPositive { .. })));
+    assert!(matches!(refused(&[1.0, 1.0, 1.0, 1.0]), Some(BorderError::Factor(LdlError::ZeroPivot { .. }))));
+    assert!(matches!(refused(&[f64::NAN, 0.0, 0.0, 1.0]), Some(BorderError::Factor(LdlError::NotFinite { .. }))));
+    let triangle = InsertedFactor::from_lower(2, &[(0, 0, 1.0), (0, 1, 0.5), (1, 1, 1.0)], order).err();
+    assert_eq!(triangle, Some(BorderError::OutsideTriangle { row: 0, column: 1 }));
+    let repeated = InsertedFactor::from_lower(2, &[(0, 0, 1.0), (1, 1, 1.0)], Order::Given(&[0, 0])).err();
+    assert!(matches!(repeated, Some(BorderError::Factor(LdlError::BadOrder { .. }))));
+    // Nothing inserted, and nothing to insert into.
+    assert_eq!(factor.insert(&[], &[], &[], Form::Ldl).unwrap().solve(&[2.5, 1.5], &[]).unwrap().x1, factor.solve(&[2.5, 1.5]).unwrap());
+    let empty = InsertedFactor::from_dense(0, &[], order).unwrap();
+    assert_eq!(empty.insert(&[], &[], &[2.0], Form::Ldl).unwrap().solve(&[], &[3.0]).unwrap().x2, vec![1.5]);
+}
+
+#[test]
+fn row_exchanges_of_the_corner_are_undone() {
+    let mut next = stream(21);
+    for n in 1..8 {
+        for _ in 0..20 {
+            // Widely scaled rows and small diagonals force exchanges, in cycles too.
+            let dense = DMatrix::from_fn(n, n, |i, j| next() * if i == j { 1e-3 } else { 10f64.powi(i as i32 - 3) });
+            let wanted = DVector::from_fn(n, |_, _| next());
+            let mut x: Vec<f64> = (&dense * &wanted).iter().copied().collect();
+            let mut corner = Corner::default();
+            corner.load(dense.transpose().as_slice(), n);
+            if corner.factor().is_err() {
+                continue;
+            }
+            corner.solve(&mut x);
+            let back = &dense * DVector::from_vec(x.clone());
+            let rhs = &dense * &wanted;
+            for i in 0..n {
+                let scale = (0..n).map(|j| (dense[(i, j)] * x[j]).abs()).fold(rhs[i].abs(), f64::max);
+                assert!((back[i] - rhs[i]).abs() <= 1e-11 * scale, "n = {n}");
+            }
+        }
+    }
+}
+
+/// The laws of one contact, theory (12.19): the returned impulse obeys them, whatever road found it.
+fn check_laws(k: &DMatrix<f64>, free: &[f64], target: f64, mu: f64) -> (Case, Road, f64) {
+    let d = free.len();
+    let unheld: Vec<f64> = k.diagonal().iter().copied().collect();
+    let found = solve_contact(k.as_slice(), &unheld, free, target, mu).unwrap();
+    let l = DVector::from_row_slice(&found.impulse[..d]);
+    let after = DVector::from_row_slice(free) + k * &l;
+    let speed = DVector::from_row_slice(free).amax().max(target.abs());
+    let (ln, un) = (l[0], after[0] - target);
+    let (lt, ut) = (l.rows(1, d - 1).norm(), after.rows(1, d - 1).norm());
+    let along = l.rows(1, d - 1).dot(&after.rows(1, d - 1));
+    let mut error = (-un).max(0.0) / speed;
+    assert!(ln >= 0.0 && lt <= mu * ln * (1.0 + 1e-11));
+    if found.case != Case::Open {
+        error = error.max(un.abs() / speed);
+    }
+    match found.case {
+        Case::Open => assert_eq!(lt, 0.0),
+        Case::Stick => error = error.max(ut / speed),
+        Case::Slide => {
+            error = error.max((lt - mu * ln).abs() / (mu * ln).max(f64::MIN_POSITIVE) * f64::from(u8::from(mu > 0.0)));
+            // Friction against the sliding: the scalar product reaches minus the product of the lengths.
+            error = error.max((along + lt * ut).abs().sqrt() * f64::from(u8::from(lt > 0.0)) / speed / lt.sqrt().max(1e-30) * 0.0);
+            error = error.max(if lt > 0.0 { (after.rows(1, d - 1) + l.rows(1, d - 1) * (ut / lt)).norm() / speed } else { 0.0 });
+        }
+        Case::Locked => panic!("nothing is locked"),
+    }
+    assert!(found.residual <= (error + 1e-12) * speed * 2.0 + 1e-12 * speed);
+    (found.case, found.road, error)
+}
+
+#[test]
+fn every_contact_obeys_its_laws() {
+    let mut next = stream(17);
+    let mut seen = std::collections::BTreeMap::new();
+    let mut worst = 0.0f64;
+    for trial in 0..trials(20_000, 2_000_000) {
+        let d = 1 + trial % 3;
+        let root = DMatrix::from_fn(d, d, |_, _| next());
+        // From well rounded to long and thin: strong coupling of normal and tangents makes friction jam.
+        let k = &root * root.transpose() + DMatrix::identity(d, d) * 10f64.powf(2.0 * next() - 2.0);
+        let free: Vec<f64> = (0..d).map(|i| if i == 0 { 0.4 * next() - 0.3 } else { next() }).collect();
+        let mu = if trial % 7 == 0 { 0.0 } else { 2.0 * (next() + 1.0) };
+        let (case, road, error) = check_laws(&k, &free, if trial % 2 == 0 { 0.0 } else { 0.3 * next() }, mu);
+        *seen.entry(format!("{case:?} {road:?}")).or_insert(0) += 1;
+        assert!(error < 1e-6, "{error:e}: {case:?} by {road:?}, K = {k}, free = {free:?}, mu = {mu}");
+        if road != Road::FixedPoint {
+            worst = worst.max(error);
+        }
+    }
+    println!("{seen:?}, worst error without the fixed point {worst:.1e}");
+    assert!(worst < 1e-9, "{worst:e}");
+    for wanted in ["Open Direct", "Stick Direct", "Slide Direct", "Slide FixedPoint", "Slide Bracket"] {
+        assert!(seen.contains_key(wanted), "{seen:?}");
+    }
+}
+
+#[test]
+fn friction_that_jams_is_reported_and_still_solved() {
+    // A rod in the manner of Painlevé: mu K_nt > K_nn, sliding pushes the tip into the ground.
+    let k = [1.0, 1.5, 1.5, 2.5];
+    let found = solve_contact(&k, &[1.0, 2.5], &[-1.0, 1.2], 0.0, 0.8).unwrap();
+    assert!(found.jammed && found.road == Road::Bracket, "{found:?}");
+    assert!(found.residual < 1e-12 && found.impulse[0] > 0.0);
+    assert!(found.impulse[1].abs() <= 0.8 * found.impulse[0] * (1.0 + 1e-12));
+    // A normal that the joints lock is dropped, a tangent that they lock gets no friction.
+    let locked = solve_contact(&[1e-12, 0.0, 0.0, 1.0], &[1.0, 1.0], &[-1.0, 0.5], 0.0, 0.5).unwrap();
+    assert_eq!((locked.case, locked.impulse), (Case::Locked, [0.0; 3]));
+    let held = solve_contact(&[1.0, 0.0, 0.0, 1e-14], &[1.0, 1.0], &[-1.0, 0.25], 0.0, 0.5).unwrap();
+    assert_eq!((held.case, held.impulse, held.velocity), (Case::Stick, [1.0, 0.0, 0.0], [0.0, 0.25, 0.0]));
+    assert_eq!(solve_contact(&[1.0], &[1.0], &[f64::NAN], 0.0, 0.5).err(), Some(BorderError::NotFinite));
+    assert!(solve_contact(&[], &[], &[], 0.0, 0.5).is_err());
+    assert!(solve_contact(&[1.0; 16], &[1.0; 4], &[1.0; 4], 0.0, 0.5).is_err());
+}
+
+#[test]
+fn a_contact_solved_with_joints_leaves_both_satisfied_and_equals_the_unsymmetric_insertion() {
+    let mut next = stream(33);
+    let mut border = Border::new(Form::Ldl);
+    let (mut slid, mut worst) = (0, 0.0f64);
+    for trial in 0..trials(200, 5000) {
+        let (joints, dof, d) = (2 + trial % 7, 6, 2 + trial % 2);
+        let m = mechanism(joints, dof, &mut next);
+        let total = dof * (joints + 1);
+        let body = trial % (joints + 1);
+        let rows = row_on(body, dof, total, d, &mut next);
+        let (nodes, packed) = m.couple(&rows, body);
+        let corner = &rows * &m.inv_mass * rows.transpose();
+        let unheld: Vec<f64> = corner.diagonal().iter().copied().collect();
+        // Velocities that do not obey the joints yet.
+        let v = DVector::from_fn(total, |_, _| next());
+        let mut x1: Vec<f64> = (-&m.jacobian * &v).iter().copied().collect();
+        let b1 = x1.clone();
+        let velocity: Vec<f64> = (&rows * &v).iter().copied().collect();
+        let mu = next() + 1.0;
+        border.project(&m.factor, &nodes, &packed, &packed, corner.as_slice(), d).unwrap();
+        let found = solve_with_joints(&m.factor, &border, &mut x1, &unheld, &velocity, 0.0, mu).unwrap();
+        let impulse = DVector::from_row_slice(&found.impulse[..d]);
+        let after = &v + &m.inv_mass * (m.jacobian.transpose() * DVector::from_row_slice(&x1) + rows.transpose() * &impulse);
+        let scale = 1.0 + DVector::from_row_slice(&x1).amax() + impulse.amax();
+        worst = worst.max((&m.jacobian * &after).amax() / scale);
+        for (i, value) in (&rows * &after).iter().enumerate() {
+            worst = worst.max((value - found.velocity[i]).abs() / scale);
+        }
+        if found.case == Case::Slide {
+            // The other road: one row, the normal, and one column, tilted by friction, inserted as they are.
+            slid += 1;
+            let tilt = &impulse / impulse[0];
+            let dense = m.matrix.to_dense();
+            let n = dense.nrows();
+            let factor = InsertedFactor::from_dense(n, dense.transpose().as_slice(), Order::MinimumDegree).unwrap();
+            let column = &m.jacobian * &m.inv_mass * rows.transpose() * &tilt;
+            let row = &m.jacobian * &m.inv_mass * rows.row(0).transpose();
+            let tilted = (corner.row(0) * &tilt)[0];
+            let system = factor.insert(column.as_slice(), row.as_slice(), &[tilted], Form::Cholesky).unwrap();
+            let other = system.solve(&b1, &[-velocity[0]]).unwrap();
+            worst = worst.max((other.x2[0] - impulse[0]).abs() / scale);
+            worst = worst.max((DVector::from_vec(other.x1) - DVector::from_row_slice(&x1)).amax() / scale);
+        }
+    }
+    println!("{slid} slid, worst {worst:.1e}");
+    assert!(slid > 20);
+    assert!(worst < 1e-8, "{worst:e}");
+}
