@@ -5,6 +5,7 @@
 mod agreement;
 mod bounce;
 mod collapse;
+mod compressions;
 mod confined;
 mod cradle;
 mod energy;

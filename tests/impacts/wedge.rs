@@ -28,14 +28,15 @@ fn cornered<G: Stage>(angle: f64, direction: f64, law: ImpactLaw) -> World<G> {
 
 /// In the corner at most ceil(pi / angle) reflections are needed, and some start needs that many.
 fn corner_ends_within_the_bound<G: Stage>() {
-    let starts = if full() { 720 } else { 48 };
+    let starts = if full() { 3000 } else { 96 };
     for law in ORDERS.map(ImpactLaw::GaussSeidel).into_iter().chain([ImpactLaw::Reflections, ImpactLaw::Auto]) {
         for angle in [FRAC_PI_2, FRAC_PI_3, FRAC_PI_4, 0.7, 0.3, 0.1, 0.03, 0.01] {
             // pi/2, pi/3 and pi/4 divide pi only up to rounding.
             let bound = (PI / angle - 1e-9).ceil() as usize;
             let mut most = 0;
             for start in 0..starts {
-                let direction = PI * (1.0 + (start as f64 + 0.5) / starts as f64) + angle;
+                // Every direction but those between the walls.
+                let direction = angle + (2.0 * PI - angle) * (start as f64 + 0.5) / starts as f64;
                 let mut world = cornered::<G>(angle, direction, law);
                 let report = world.step().expect("a ball in a wedge");
                 assert!(!report.impact_capped, "{law:?}, angle {angle}");
@@ -48,7 +49,9 @@ fn corner_ends_within_the_bound<G: Stage>() {
             figure(&format!("{} wedge of {angle:.2}, {law:?}: most reflections (bound {bound})", G::NAME), most as f64);
             assert!(most <= bound, "{law:?}, angle {angle}: {most} reflections, bound {bound}");
             let pairwise = matches!(law, ImpactLaw::GaussSeidel(_));
-            assert!(!pairwise || most + 1 >= bound, "{law:?}, angle {angle}: only {most} of {bound}");
+            // With few starts a narrow wedge misses the worst by a little.
+            let missed = if full() { 0 } else { 4 };
+            assert!(!pairwise || most + missed >= bound, "{law:?}, angle {angle}: only {most} of {bound}");
         }
     }
 }

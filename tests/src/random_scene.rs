@@ -169,11 +169,11 @@ pub fn hostile_scene<G: Stage>(number: u64, dropped: &[usize]) -> (Scene<G>, Vec
         story.push(format!("{}: limits {:?} motor {:?} friction {}", joint.name, joint.limits, joint.motor, joint.friction));
     }
     if random.below(3) == 0 {
-        let place = Pose { position: G::at(-4.0, 1.0), rotation: G::identity() };
+        let place = Pose { position: G::at(-3.2, 1.0), rotation: G::identity() };
         let platform = scene.fixed(G::cuboid(1.0, 0.4), place, 0.5, 0.3);
         scene.model.bodies[platform].kind = BodyKind::Kinematic;
-        scene.moving(platform, G::at(4.0, 0.0), G::rate(0.0));
-        story.push("platform from x = -4 at 4 m/s".into());
+        scene.moving(platform, G::at(2.0, 0.0), G::rate(0.0));
+        story.push("platform from x = -3.2 at 2 m/s".into());
     }
     assert!(scene.model.bodies.len() >= count);
     (scene, story, tight)

@@ -19,7 +19,12 @@ pub fn check(args: &CheckArgs) -> Result<(), Failure> {
         Scene::Planar(scene) => describe(&source.place, scene)?,
         Scene::Spatial(scene) => describe(&source.place, scene)?,
     };
-    Ok(if args.json { print::json(&facts)? } else { print::line(&words)? })
+    if args.json {
+        print::json(&facts)?;
+    } else {
+        print::line(&words)?;
+    }
+    Ok(())
 }
 
 fn describe<G: SceneSpace>(place: &str, scene: SceneOf<G>) -> Result<(String, Value), Failure> {

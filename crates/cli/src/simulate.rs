@@ -9,6 +9,8 @@ use std::time::{Duration, Instant};
 
 /// Times in a run at which the deepest overlap is taken; each looks at every pair of bodies.
 const OVERLAP_SAMPLES: u64 = 64;
+/// Pairs looked at in all those samples together: large scenes are sampled less often.
+const OVERLAP_PAIRS: u64 = 50_000_000;
 
 /// Time after which a slow run is marked even if its chunk is not full: what a crash may cost.
 const MARK_EVERY: Duration = Duration::from_secs(5);
@@ -50,7 +52,9 @@ pub fn simulate<G: Geometry>(
 ) -> Result<(Tally, Stop), RecordError> {
     let mut tally = Tally { deepest: world.deepest(), ..Tally::default() };
     let mut marked = Instant::now();
-    let sample = ((to - from.min(to)) / OVERLAP_SAMPLES).max(1);
+    let pairs = (world.model().bodies.len() as u64).pow(2).max(1);
+    let samples = (OVERLAP_PAIRS / pairs).clamp(1, OVERLAP_SAMPLES);
+    let sample = (to.saturating_sub(from) / samples).max(1);
     for step in from..to {
         if interrupt.came() {
             return Ok((tally, Stop::Interrupted));

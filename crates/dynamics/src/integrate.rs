@@ -45,6 +45,8 @@ struct Crossing<G: Geometry> {
     pair: usize,
     /// Its colliders.
     colliders: [usize; 2],
+    /// How fast it closes there [m/s].
+    speed: f64,
     /// The features, where other contacts of the same colliders have rows; otherwise whichever come first.
     feature: Option<G::Feature>,
 }
@@ -84,8 +86,8 @@ pub(crate) fn integrate<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, r
             }
             TimeOfImpact::Event => {
                 let limit = if event { t * (1.0 - CROSSING_BAND) } else { t };
-                let Some(crossing) = first_crossing(island, ctx, limit) else { break };
-                if add_slow_rows(island, ctx, &crossing) {
+                let Some(mut crossing) = first_crossing(island, ctx, limit) else { break };
+                if add_slow_rows(island, ctx, &mut crossing) {
                     assembly::assemble(island, ctx);
                     event = false;
                     held = solve::hold(island, ctx, t);
@@ -143,7 +145,7 @@ fn first_crossing<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, limit: 
                     Touch::Never | Touch::Overlapping => continue,
                 };
                 if first.is_none_or(|c| time < c.time) {
-                    first = Some(Crossing { time, pair: index, colliders: [ca, cb], feature: None });
+                    first = Some(Crossing { time, pair: index, colliders: [ca, cb], speed: 0.0, feature: None });
                 }
             }
         }
@@ -181,7 +183,7 @@ fn feature_crossing<G: Geometry>(
             continue;
         }
         let time = falling_root(gap, 0.0, end, f64::EPSILON * pair.size);
-        first = Some(Crossing { time, pair: index, colliders, feature: Some(contact.feature) });
+        first = Some(Crossing { time, pair: index, colliders, speed: 0.0, feature: Some(contact.feature) });
     }
     first
 }
@@ -225,8 +227,9 @@ fn falling_root(mut function: impl FnMut(f64) -> f64, mut low: f64, mut high: f6
     if value_low <= -value_high { low } else { high }
 }
 
-/// Where a crossing closes slower than its rest speed its contacts get rows, and the move keeps its length. Returns whether it was slow.
-fn add_slow_rows<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, crossing: &Crossing<G>) -> bool {
+/// Where a crossing closes slower than its rest speed its contacts get rows, and the move keeps its length. Returns whether rows were added;
+/// the closing speed is left in the crossing.
+fn add_slow_rows<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, crossing: &mut Crossing<G>) -> bool {
     let pair = island.pairs[crossing.pair];
     let poses = pair.bodies.map(|b| island.poses[b].advanced(island.half[b], crossing.time));
     let bodies = pair.bodies.map(|b| island.bodies[b].index);
@@ -240,12 +243,13 @@ fn add_slow_rows<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, crossing
             found.retain(|c| c.gap <= nearest + CROSSING_BAND * pair.size);
         }
     }
-    let slow = !found.is_empty()
-        && found.iter().all(|contact| {
-            let arms = [contact.point_a - poses[0].position, contact.point_b - poses[1].position];
-            let speed = contact.normal.dot(island.half[pair.bodies[0]].at(arms[0]) - island.half[pair.bodies[1]].at(arms[1]));
-            -speed <= rest_speed_at(island, ctx, pair.bodies, contact.normal, arms)
-        });
+    let mut slow = !found.is_empty();
+    for contact in &found {
+        let arms = [contact.point_a - poses[0].position, contact.point_b - poses[1].position];
+        let opening = contact.normal.dot(island.half[pair.bodies[0]].at(arms[0]) - island.half[pair.bodies[1]].at(arms[1]));
+        slow &= -opening <= rest_speed_at(island, ctx, pair.bodies, contact.normal, arms);
+        crossing.speed = crossing.speed.max(-opening);
+    }
     let mut added = false;
     if slow {
         for contact in &found {
@@ -305,41 +309,35 @@ fn event_time<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, crossing: &
             None => separation(ctx, bodies, crossing.colliders, poses, f64::INFINITY),
         }
     };
-    let precision = f64::EPSILON * pair.size;
-    let start = crossing.time.min(longest);
-    let here = gap(start);
-    if here.abs() <= precision {
-        return start;
-    }
-    // The path of the shorter move differs a little from the one the crossing was seen on: bracket its root from there.
-    let mut stride = longest * 0.5f64.powi(20) + precision;
-    let (mut low, mut high) = (start, start);
-    if here > 0.0 {
-        loop {
-            if high >= longest {
-                return longest;
-            }
-            low = high;
-            high = (high + stride).min(longest);
-            if gap(high) <= 0.0 {
-                break;
-            }
-            stride *= 2.0;
+    // On the parabola the root is exact; through solves it is as good as they are.
+    let precision = pair.size * if free { f64::EPSILON } else { ctx.model.tolerances.position };
+    // The path of a shorter move differs a little from the one the crossing was seen on: Newton from there with the closing speed, then
+    // secants, kept inside the bracket as soon as there is one.
+    let (mut low, mut high) = (0.0, longest);
+    let (mut t, mut rate) = (crossing.time.min(longest), -crossing.speed);
+    let mut value = gap(t);
+    for _ in 0..ROOT_CAP {
+        if value.abs() <= precision {
+            break;
         }
-    } else {
-        loop {
-            if low <= 0.0 {
-                return 0.0;
-            }
-            high = low;
-            low = (low - stride).max(0.0);
-            if gap(low) >= 0.0 {
-                break;
-            }
-            stride *= 2.0;
+        if value > 0.0 {
+            low = t;
+        } else {
+            high = t;
         }
+        if high - low <= f64::EPSILON * high {
+            break;
+        }
+        let newton = t - value / rate;
+        let next = if newton > low && newton < high { newton } else { 0.5 * (low + high) };
+        let then = gap(next);
+        let slope = (then - value) / (next - t);
+        if slope < 0.0 {
+            rate = slope;
+        }
+        (t, value) = (next, then);
     }
-    falling_root(gap, low, high, precision)
+    t
 }
 
 /// Signed distance of two colliders at given body poses.

@@ -27,6 +27,7 @@ use crate::checksum::Checksum;
 use crate::error::RecordError;
 use carom_dynamics::{Model, World};
 use carom_geometry::Geometry;
+use carom_math::{Planar, Space, Spatial};
 use std::io::{Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
@@ -88,11 +89,11 @@ impl Header {
     }
     /// Coordinates of a body: 3 in the plane (x, y, angle), 7 in space (x, y, z, qw, qx, qy, qz).
     pub fn coords(&self) -> usize {
-        if self.dimension == 2 { 3 } else { 7 }
+        if self.dimension == Planar::DIM { Planar::COORDS } else { Spatial::COORDS }
     }
     /// Velocity components of a body: 3 in the plane, 6 in space.
     pub fn dof(&self) -> usize {
-        if self.dimension == 2 { 3 } else { 6 }
+        if self.dimension == Planar::DIM { Planar::DOF } else { Spatial::DOF }
     }
     /// Bytes of one frame.
     pub(crate) fn frame_bytes(&self) -> usize {
@@ -125,7 +126,7 @@ impl Header {
         };
         let header = read().ok_or("the header is malformed")?;
         match header.dimension {
-            2 | 3 => Ok(header),
+            Planar::DIM | Spatial::DIM => Ok(header),
             _ => Err("the dimension is neither 2 nor 3"),
         }
     }

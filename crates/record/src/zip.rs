@@ -96,8 +96,9 @@ impl<W: Write + Seek> Archive<W> {
     /// Writes the list of entries.
     pub fn finish(mut self) -> io::Result<()> {
         let start = self.place;
-        for entry in std::mem::take(&mut self.entries).iter().map(|e| (e, e.name.as_str())) {
-            let (entry, name) = entry;
+        let entries = std::mem::take(&mut self.entries);
+        for entry in &entries {
+            let name = entry.name.as_str();
             let mut head = Vec::new();
             head.put_u32(CENTRAL);
             put_u16(&mut head, VERSION);
@@ -114,9 +115,8 @@ impl<W: Write + Seek> Archive<W> {
             head.put_u64(entry.size);
             head.put_u64(entry.offset);
             self.raw(&head)?;
-            self.entries.push(Entry { name: String::new(), ..*entry });
         }
-        let (end, count) = (self.place, self.entries.len() as u64);
+        let (end, count) = (self.place, entries.len() as u64);
         let mut tail = Vec::new();
         tail.put_u32(END_64);
         tail.put_u64(END_64_REST);

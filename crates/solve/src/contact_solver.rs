@@ -27,10 +27,14 @@ const SWEEPS: [usize; 6] = [8, 32, 128, 512, 2048, 8192];
 
 /// Paths followed in turn: the first by Newton's method alone, which succeeds in all but a few percent of hard problems, the others traced
 /// by their length.
-const PATHS: [Path; 3] = [
+const PATHS: [Path; 7] = [
     Path { factor: 0.2, rounding: 10.0, softness: 0.05, start: 1.0, end: 1e-8 },
     Path { factor: 0.2, rounding: 1.0, softness: 0.01, start: 1.0, end: 1e-7 },
     Path { factor: 0.2, rounding: 10.0, softness: 0.1, start: 1.0, end: 1e-7 },
+    Path { factor: 0.2, rounding: 3.0, softness: 0.001, start: 1.0, end: 1e-9 },
+    Path { factor: 0.2, rounding: 300.0, softness: 0.1, start: 1.0, end: 1e-9 },
+    Path { factor: 0.2, rounding: 30.0, softness: 0.01, start: 1.0, end: 1e-9 },
+    Path { factor: 0.2, rounding: 0.3, softness: 0.01, start: 1.0, end: 1e-9 },
 ];
 /// Smallest tau a path is followed to, in scaled units: the rounding of the equations.
 const PATH_FLOOR: f64 = 1e-13;

@@ -1,5 +1,6 @@
 //! Complementarity problems, collisions and simultaneous impacts: matrices in, multipliers out. Knows neither shapes nor bodies.
 
+pub mod bordered;
 pub mod collision;
 pub mod contact_solver;
 pub mod continuation;
@@ -16,5 +17,6 @@ pub mod newton;
 pub mod nnls;
 pub mod problem;
 pub mod sparse_nnls;
+pub mod splitting;
 pub mod status;
 pub mod sweep;

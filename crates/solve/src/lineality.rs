@@ -47,7 +47,7 @@ pub struct Lineality {
 /// [`ImpactError`] when shapes disagree, a value is not finite, the mass is not positive definite or the tolerance is not in (0, 1).
 pub fn lineality(normals: &[f64], dimension: usize, mass: Option<&MassMatrix>, tolerance: f64) -> Result<Lineality, ImpactError> {
     let d = dimension;
-    let m = if d == 0 { 0 } else { normals.len() / d };
+    let m = normals.len().checked_div(d).unwrap_or(0);
     if normals.len() != m * d {
         return Err(ImpactError::Shape { what: "normals", found: normals.len(), expected: m * d });
     }
@@ -229,7 +229,9 @@ impl Finder {
         let before = self.dimension;
         for _ in 1..self.carriers.len() {
             // Largest first, as in pivoted QR.
-            let longest = (0..self.carriers.len()).map(|k| (k, length(&self.directions[k * d..(k + 1) * d]))).fold((0, 0.0), |best, now| if now.1 > best.1 { now } else { best });
+            let longest = (0..self.carriers.len())
+                .map(|k| (k, length(&self.directions[k * d..(k + 1) * d])))
+                .fold((0, 0.0), |best, now| if now.1 > best.1 { now } else { best });
             if longest.1 <= ROUNDING {
                 break;
             }
@@ -250,7 +252,7 @@ impl Finder {
             debug_assert!(self.carriers.len() <= 1, "carriers of a point at the origin span something");
         }
         // What is left of the others; those that vanish were implicit all along.
-        let in_span = (IN_SPAN * tolerance).max(ROUNDING).min(1.0 / 2.0);
+        let in_span = (IN_SPAN * tolerance).clamp(ROUNDING, 1.0 / 2.0);
         let mut kept = 0;
         let mut carrier = self.carriers.iter().copied().peekable();
         for i in 0..n {
@@ -347,7 +349,11 @@ mod tests {
                 let margin = margin.unwrap();
                 for factor in [3.0, 10.0, 30.0] {
                     let found = lineality(&normals, d, None, factor * margin).unwrap();
-                    assert_eq!(found.dimension as u64, expected["dim_when_tolerance_exceeds_margin"].as_u64().unwrap(), "{name} at {factor} margins");
+                    assert_eq!(
+                        found.dimension as u64,
+                        expected["dim_when_tolerance_exceeds_margin"].as_u64().unwrap(),
+                        "{name} at {factor} margins"
+                    );
                     let error = difference(&found.projector, &rows(&expected["P"]));
                     assert!(error <= 2.0 * margin + tolerance, "{name} at {factor} margins: projector {error:e}");
                     near += 1;

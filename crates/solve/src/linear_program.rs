@@ -64,9 +64,8 @@ pub fn maximise(matrix: &[f64], bound: &[f64], objective: &[f64], upper: &[f64])
     let mut pivots = 0;
     let status = loop {
         // Bland: the least index whose motion off its bound improves.
-        let entering = (0..width).find(|&j| {
-            !in_basis[j] && limit[j] > 0.0 && (if side[j] == Side::Lower { cost[j] } else { -cost[j] }) > PIVOT * scale
-        });
+        let entering = (0..width)
+            .find(|&j| !in_basis[j] && limit[j] > 0.0 && (if side[j] == Side::Lower { cost[j] } else { -cost[j] }) > PIVOT * scale);
         let Some(j) = entering else { break ProgramStatus::Optimal };
         if pivots == cap {
             break ProgramStatus::Capped;

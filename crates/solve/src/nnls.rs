@@ -261,6 +261,7 @@ pub struct ColumnNnls {
     triangle: Vec<f64>,
     trial: Vec<f64>,
     residual: Vec<f64>,
+    later: Vec<usize>,
     stride: usize,
 }
 
@@ -339,6 +340,11 @@ impl ColumnNnls {
                         changes += 1;
                     }
                 }
+                for j in 0..n {
+                    if !self.is_passive[j] {
+                        x[j] = 0.0;
+                    }
+                }
                 self.solve_trial(target);
             }
             for (k, &p) in self.passive.iter().enumerate() {
@@ -403,25 +409,15 @@ impl ColumnNnls {
 
     /// Removes passive entry k; the later columns are orthogonalised anew.
     fn remove(&mut self, columns: &[f64], d: usize, k: usize) {
-        self.is_passive[self.passive[k]] = false;
-        for at in k + 1..self.passive.len() {
-            self.passive[at - 1] = self.passive[at];
+        self.later.clear();
+        self.later.extend_from_slice(&self.passive[k + 1..]);
+        for &j in &self.passive[k..] {
+            self.is_passive[j] = false;
         }
-        self.passive.pop();
-        let mut at = k;
-        while at < self.passive.len() {
-            // `append` writes at the end of the list: shorten it, append, and put the tail back by one place.
-            let j = self.passive[at];
-            let tail = self.passive.len();
-            let kept = self.passive.split_off(at);
-            let independent = self.append(columns, d, j);
-            self.passive.extend_from_slice(&kept[1..]);
-            debug_assert!(!independent || self.passive.len() == tail);
-            if independent {
-                at += 1;
-            } else {
-                self.is_passive[j] = false;
-            }
+        self.passive.truncate(k);
+        for next in 0..self.later.len() {
+            // A column that has become dependent stays out; the search may bring it back.
+            self.append(columns, d, self.later[next]);
         }
     }
 
@@ -460,4 +456,105 @@ fn first_to_vanish(passive: &[usize], trial: &[f64], x: &[f64]) -> Option<(usize
         }
     }
     first
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Unit columns of length d, some of them copies or sums of earlier ones, and a target.
+    fn problem(seed: u64) -> (Vec<f64>, Vec<f64>, usize) {
+        let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+        let mut next = || {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            (state >> 11) as f64 / (1u64 << 53) as f64 * 2.0 - 1.0
+        };
+        let (n, d) = (3 + (seed % 17) as usize, 2 + (seed % 7) as usize);
+        let mut columns = Vec::new();
+        for j in 0..n {
+            let mut column: Vec<f64> = (0..d).map(|_| next()).collect();
+            if j >= 2 && seed.is_multiple_of(3) && j % 3 == 2 {
+                (0..d).for_each(|k| column[k] = columns[(j - 1) * d + k] + columns[(j - 2) * d + k]);
+            }
+            let length = square(&column).sqrt();
+            columns.extend(column.iter().map(|a| a / length));
+        }
+        let target = (0..d).map(|_| next()).collect();
+        (columns, target, n)
+    }
+
+    fn gram_of(columns: &[f64], target: &[f64], n: usize) -> (Vec<f64>, Vec<f64>) {
+        let d = target.len();
+        let column = |j: usize| &columns[j * d..(j + 1) * d];
+        let gram = (0..n * n).map(|k| dot(column(k / n), column(k % n))).collect();
+        (gram, (0..n).map(|j| -dot(column(j), target)).collect())
+    }
+
+    /// x ≥ 0, A x + b ≥ 0 and one of the two zero: necessary and sufficient.
+    fn check_optimal(gram: &[f64], linear: &[f64], x: &[f64], tolerance: f64) {
+        let n = x.len();
+        for i in 0..n {
+            let slope = linear[i] + dot(&gram[i * n..(i + 1) * n], x);
+            assert!(x[i] >= 0.0 && slope >= -tolerance && x[i].min(slope).abs() <= tolerance, "{i}: {} {slope:e}", x[i]);
+        }
+    }
+
+    #[test]
+    fn both_forms_are_optimal_and_agree() {
+        let mut solver = GramNnls::default();
+        let mut by_columns = ColumnNnls::default();
+        let (mut active, mut idle) = (0, 0);
+        for seed in 0..3000 {
+            let (columns, target, n) = problem(seed);
+            let d = target.len();
+            let (gram, linear) = gram_of(&columns, &target, n);
+            let (mut x, mut y) = (vec![0.0; n], vec![0.0; n]);
+            assert_eq!(solver.solve(&gram, &linear, &[], &mut x).status, NnlsStatus::Solved, "{seed}");
+            check_optimal(&gram, &linear, &x, 1e-9);
+            assert!(solver.passive().iter().all(|&p| x[p] > 0.0) && solver.passive().len() <= d);
+            assert_eq!(by_columns.solve(&columns, &target, &mut y, |_, _| false).status, NnlsStatus::Solved, "{seed}");
+            check_optimal(&gram, &linear, &y, 1e-12);
+            for k in 0..d {
+                let (bx, by): (f64, f64) =
+                    (0..n).fold((0.0, 0.0), |s, j| (s.0 + columns[j * d + k] * x[j], s.1 + columns[j * d + k] * y[j]));
+                assert!((bx - by).abs() < 1e-8, "{seed}: the image is unique");
+            }
+            active += solver.passive().len();
+            idle += n - solver.passive().len();
+        }
+        assert!(active > 1000 && idle > 1000);
+    }
+
+    #[test]
+    fn a_warm_start_changes_the_way_and_not_the_end() {
+        let mut solver = GramNnls::default();
+        for seed in 0..500 {
+            let (columns, target, n) = problem(seed);
+            let (gram, linear) = gram_of(&columns, &target, n);
+            let (mut x, mut y) = (vec![0.0; n], vec![0.0; n]);
+            let cold = solver.solve(&gram, &linear, &[], &mut x);
+            let passive = solver.passive().to_vec();
+            let warm = solver.solve(&gram, &linear, &passive, &mut y);
+            check_optimal(&gram, &linear, &y, 1e-9);
+            assert!(warm.changes <= 2 && cold.changes >= passive.len(), "{seed}: the answer needs no change but rounding's");
+            // A bad start is repaired, whatever it names.
+            let everything: Vec<usize> = (0..n + 2).rev().collect();
+            let _ = solver.solve(&gram, &linear, &everything, &mut y);
+            check_optimal(&gram, &linear, &y, 1e-9);
+        }
+    }
+
+    #[test]
+    fn a_search_can_be_stopped() {
+        let (columns, target, n) = problem(5);
+        let mut x = vec![0.0; n];
+        let mut asked = 0;
+        let report = ColumnNnls::default().solve(&columns, &target, &mut x, |_, _| {
+            asked += 1;
+            asked == 2
+        });
+        assert_eq!((report.status, asked, x.iter().filter(|a| **a > 0.0).count()), (NnlsStatus::Solved, 2, 1));
+    }
 }

@@ -387,61 +387,57 @@ struct Dissection {
     part: Vec<usize>,
     level: Vec<usize>,
     queue: Vec<usize>,
-    stack: Vec<Vec<usize>>,
+    stack: Vec<(usize, usize)>,
 }
 
 impl Dissection {
+    /// Writes the order of elimination; every stretch of it on the stack is still to be parted.
     fn order(&mut self, matrix: &SparseSymmetric, order: &mut Vec<usize>) {
         let n = matrix.len();
         order.clear();
+        order.extend(0..n);
         self.part.clear();
         self.part.resize(n, 0);
         self.level.clear();
         self.level.resize(n, 0);
         let mut parts = 0;
-        // The order is written from its end: separators first.
-        self.stack.push((0..n).collect());
-        while let Some(set) = self.stack.pop() {
+        self.stack.push((0, n));
+        while let Some((start, end)) = self.stack.pop() {
+            let set = &mut order[start..end];
             if set.len() <= LEAF {
-                order.extend(set);
                 continue;
             }
             parts += 1;
             set.iter().for_each(|&i| self.part[i] = parts);
             // A far end of the set gives thin levels.
             self.search(matrix, set[0], parts);
-            let end = self.queue[self.queue.len() - 1];
-            parts += 1;
-            set.iter().for_each(|&i| self.part[i] = parts);
-            self.search(matrix, end, parts);
-            if self.queue.len() < set.len() {
+            let far = self.queue[self.queue.len() - 1];
+            self.search(matrix, far, parts);
+            let reached = self.queue.len();
+            if reached < set.len() {
                 // Not connected: the part reached, and the others.
-                let reached = self.queue.clone();
-                reached.iter().for_each(|&i| self.part[i] = 0);
-                let rest: Vec<usize> = set.into_iter().filter(|&i| self.part[i] == parts).collect();
-                self.stack.push(rest);
-                self.stack.push(reached);
+                self.queue.iter().for_each(|&i| self.part[i] = 0);
+                self.queue.extend(set.iter().filter(|&&i| self.part[i] == parts));
+                set.copy_from_slice(&self.queue);
+                self.stack.push((start, start + reached));
+                self.stack.push((start + reached, end));
                 continue;
             }
-            let depth = self.level[self.queue[self.queue.len() - 1]];
-            let middle = self.level[self.queue[self.queue.len() / 2]];
+            let depth = self.level[self.queue[reached - 1]];
             if depth < 2 {
-                order.extend(set);
                 continue;
             }
-            let middle = middle.clamp(1, depth - 1);
-            let (mut before, mut after) = (Vec::new(), Vec::new());
-            for &i in &set {
-                match self.level[i].cmp(&middle) {
-                    std::cmp::Ordering::Less => before.push(i),
-                    std::cmp::Ordering::Equal => order.push(i),
-                    std::cmp::Ordering::Greater => after.push(i),
-                }
-            }
-            self.stack.push(before);
-            self.stack.push(after);
+            // The queue runs by levels: what is before the middle level, what is after, then the level itself.
+            let middle = self.level[self.queue[reached / 2]].clamp(1, depth - 1);
+            let first = self.queue.partition_point(|&i| self.level[i] < middle);
+            let last = self.queue.partition_point(|&i| self.level[i] <= middle);
+            let after = reached - last;
+            set[..first].copy_from_slice(&self.queue[..first]);
+            set[first..first + after].copy_from_slice(&self.queue[last..]);
+            set[first + after..].copy_from_slice(&self.queue[first..last]);
+            self.stack.push((start, start + first));
+            self.stack.push((start + first, start + first + after));
         }
-        order.reverse();
     }
 
     /// Breadth-first search from `root` within one part: `queue` in order, `level` of each.

@@ -1,4 +1,4 @@
-//! A body with many joints cut into welded parts, so that its joints form a chain of small cliques, theory (12.1)-(12.9).
+//! A body with many joints cut into welded parts, so that its joints form a chain of small cliques, theory (12.1)-(12.10).
 //!
 //! A hub with n constraint rows couples all of them: n(n - 1) entries off the diagonal of J M^-1 J'. Parts that share its pose, each
 //! carrying some of the rows and welded to the next, have the same motion and a matrix whose size grows like n.

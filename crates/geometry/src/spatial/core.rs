@@ -378,9 +378,7 @@ impl<'a> Core<'a> {
         flat || match element {
             Element::Face(_) => false,
             Element::Edge(e) => edge(e as usize % 3),
-            Element::Vertex(v) => {
-                n.dot(&t.normal) > 0.0 && t.rings[v as usize % 3].iter().all(|edge| n.dot(edge) <= tolerance)
-            }
+            Element::Vertex(v) => n.dot(&t.normal) > 0.0 && t.rings[v as usize % 3].iter().all(|edge| n.dot(edge) <= tolerance),
         }
     }
 }

@@ -59,7 +59,15 @@ impl Nearest {
 /// bound exceeds `enough`, or when the distance is below `touch`.
 pub(super) fn nearest(support: impl Fn(V) -> Vertex, first: V, touch: f64, enough: f64) -> Nearest {
     let start = support(first);
-    let mut best = Nearest { simplex: [start; 4], weights: [1.0, 0.0, 0.0, 0.0], len: 1, x: start.w, distance: start.w.norm(), lower: 0.0, axis: V::zeros() };
+    let mut best = Nearest {
+        simplex: [start; 4],
+        weights: [1.0, 0.0, 0.0, 0.0],
+        len: 1,
+        x: start.w,
+        distance: start.w.norm(),
+        lower: 0.0,
+        axis: V::zeros(),
+    };
     for _ in 0..ROUNDS {
         if best.distance <= touch {
             break;

@@ -184,7 +184,8 @@ fn merge(points: &[V], triangles: &[[usize; TRIANGLE]], tolerance: f64) -> Optio
             continue;
         }
         let normal = area(t).normalize();
-        let members = used.iter().copied().filter(|v| t.contains(v) || normal.dot(&(points[*v] - points[t[0]])).abs() <= tolerance).collect();
+        let members =
+            used.iter().copied().filter(|v| t.contains(v) || normal.dot(&(points[*v] - points[t[0]])).abs() <= tolerance).collect();
         planes.push((normal, members));
     }
     let corner = |v: &usize| planes.iter().filter(|(_, m)| m.contains(v)).count() >= TRIANGLE;

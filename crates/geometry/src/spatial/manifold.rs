@@ -56,11 +56,11 @@ impl<'p, 'a> Pair<'p, 'a> {
             return f64::INFINITY;
         }
         let contact = raw.named(Feature { part: self.part, kind }, self.origin);
-        let same = SAME_CONTACT * self.size;
+        let twice = 2.0 * SAME_CONTACT * self.size;
         for old in &mut out[self.start..] {
             // Between the witnesses, so that the order of the shapes does not matter.
             let apart = (old.point_a - contact.point_a) + (old.point_b - contact.point_b);
-            let near = apart.norm_squared() <= 4.0 * same * same;
+            let near = apart.norm_squared() <= twice * twice;
             if near && old.normal.dot(&contact.normal) > SAME_DIRECTION {
                 if contact.gap < old.gap {
                     *old = contact;
@@ -108,7 +108,11 @@ impl<'p, 'a> Pair<'p, 'a> {
             Some(f) => {
                 for k in 0..incident.face_len(f) {
                     let v = incident.face_vertex(f, k);
-                    polygon.push(Corner { p: incident.vertex(v), source: Source::Vertex(v), next: Line::Incident(incident.face_edge(f, k)) });
+                    polygon.push(Corner {
+                        p: incident.vertex(v),
+                        source: Source::Vertex(v),
+                        next: Line::Incident(incident.face_edge(f, k)),
+                    });
                 }
             }
             None => {

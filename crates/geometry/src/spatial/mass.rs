@@ -125,9 +125,8 @@ mod tests {
         for _ in 0..20 {
             let turn = nalgebra::UnitQuaternion::from_scaled_axis(V::from_fn(|_, _| TAU * (random(&mut state) - 0.5)));
             let shift = V::from_fn(|_, _| 4.0 * (random(&mut state) - 0.5));
-            let points: Vec<V> = (0..8)
-                .map(|i: i32| turn * V::from_fn(|k, _| if i >> k & 1 == 0 { -half[k] } else { half[k] }) + shift)
-                .collect();
+            let points: Vec<V> =
+                (0..8).map(|i: i32| turn * V::from_fn(|k, _| if i >> k & 1 == 0 { -half[k] } else { half[k] }) + shift).collect();
             let p = mass_properties(&Shape::convex(&points).unwrap()).unwrap();
             let inertia = Spatial::inertia_world(expected.inertia, turn);
             assert!((p.mass - expected.mass).abs() < 1e-13);

@@ -129,7 +129,8 @@ fn neighbours(triangles: &[[u32; 3]]) -> Vec<[u32; 3]> {
 
 /// Unit vectors along the edges that leave each vertex, as one list with starts.
 fn rings(vertices: &[V], triangles: &[[u32; 3]]) -> (Vec<u32>, Vec<V>) {
-    let mut links: Vec<(u32, u32)> = triangles.iter().flat_map(|t| (0..3).flat_map(|k| [(t[k], t[(k + 1) % 3]), (t[k], t[(k + 2) % 3])])).collect();
+    let mut links: Vec<(u32, u32)> =
+        triangles.iter().flat_map(|t| (0..3).flat_map(|k| [(t[k], t[(k + 1) % 3]), (t[k], t[(k + 2) % 3])])).collect();
     links.sort_unstable();
     links.dedup();
     let mut start = vec![0u32; vertices.len() + 1];
@@ -167,7 +168,11 @@ impl Heightfield {
         let middle = |n: usize| 0.5 * (n - 1) as f64;
         let vertices = (0..heights.len())
             .map(|i| {
-                V::new(((i % columns) as f64 - middle(columns)) * spacing[0], ((i / columns) as f64 - middle(rows)) * spacing[1], heights[i])
+                V::new(
+                    ((i % columns) as f64 - middle(columns)) * spacing[0],
+                    ((i / columns) as f64 - middle(rows)) * spacing[1],
+                    heights[i],
+                )
             })
             .collect();
         let mut triangles = Vec::with_capacity(2 * (columns - 1) * (rows - 1));
@@ -262,7 +267,9 @@ mod tests {
 
     /// A closed box of twelve triangles.
     fn closed_box(half: V) -> Shape {
-        let vertices = (0..8).map(|i| half.component_mul(&V::new((i & 1) as f64 * 2.0 - 1.0, (i >> 1 & 1) as f64 * 2.0 - 1.0, (i >> 2) as f64 * 2.0 - 1.0))).collect();
+        let vertices = (0..8)
+            .map(|i| half.component_mul(&V::new((i & 1) as f64 * 2.0 - 1.0, (i >> 1 & 1) as f64 * 2.0 - 1.0, (i >> 2) as f64 * 2.0 - 1.0)))
+            .collect();
         let faces = [[1, 3, 7, 5], [0, 4, 6, 2], [2, 6, 7, 3], [0, 1, 5, 4], [4, 5, 7, 6], [0, 2, 3, 1]];
         let triangles = faces.iter().flat_map(|f: &[u32; 4]| [[f[0], f[1], f[2]], [f[0], f[2], f[3]]]).collect();
         Shape::mesh(vertices, triangles).unwrap()

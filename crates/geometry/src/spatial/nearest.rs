@@ -24,6 +24,8 @@ const LEAST_SHIFT: f64 = 1e-5;
 const ROUNDS: usize = 40;
 /// The axis has settled when it turns by less than this [rad].
 const SETTLED: f64 = 1e-13;
+/// An axis that turned by more than this [rad] in the last round has not settled.
+const STILL: f64 = 1e-7;
 /// Separations this part of the size apart are equal; the later axis then has the better points.
 const ROUNDING: f64 = 1e-14;
 /// Times a solid is halved to find a first axis; deeper overlaps have none better than the line of the middles.
@@ -31,23 +33,31 @@ const HALVINGS: usize = 5;
 /// Overlaps deeper than this part of the size may have several axes: more starts are tried.
 const DEEP: f64 = 1e-4;
 
-/// The axis of largest separation of two solids with the points it touches. `guess` starts the search where the solids are close.
-pub(super) fn whole(a: &Solid, b: &Solid, guess: Option<V>) -> Raw {
+/// The axis of largest separation of two solids with the points it touches.
+#[derive(Clone, Copy)]
+pub(super) struct Nearest {
+    pub raw: Raw,
+    /// Whether the axis has settled; between bare corners that nearly touch it does not, and the gap is short by up to itself.
+    pub settled: bool,
+}
+
+/// The axis of largest separation of two solids. `guess` starts the search where the solids are close.
+pub(super) fn whole(a: &Solid, b: &Solid, guess: Option<V>) -> Nearest {
     let size = pair_size(a, b);
     let near = solve(a, b, a.middle() - b.middle(), V::zeros(), DIRECT * size);
     let direct = (near.distance > DIRECT * size).then(|| along(a, b, axis_of(&near), near.point_b()));
     if let Some(direct) = direct
         && near.distance > NEAR * size
     {
-        return direct;
+        return Nearest { raw: direct, settled: true };
     }
-    let better = |x: Raw, y: Raw| if y.gap > x.gap + ROUNDING * size { y } else { x };
+    let better = |x: Nearest, y: Nearest| if y.raw.gap > x.raw.gap + ROUNDING * size { y } else { x };
     let small_a = a.scale() <= b.scale();
     let mut best = settled(a, b, guess.unwrap_or_else(|| first_axis(a, b, small_a, size)), size);
     if let Some(direct) = direct {
-        best = better(best, direct);
+        best = better(best, Nearest { raw: direct, settled: false });
     }
-    if guess.is_none() && best.gap + a.margin() + b.margin() < -DEEP * size {
+    if guess.is_none() && best.raw.gap + a.margin() + b.margin() < -DEEP * size {
         best = better(best, settled(a, b, first_axis(a, b, !small_a, size), size));
         best = better(best, settled(a, b, unit(a.middle() - b.middle()), size));
     }
@@ -77,10 +87,10 @@ fn along(a: &Solid, b: &Solid, n: V, q: V) -> Raw {
 }
 
 /// Follows the axis from a first guess until moving the solids apart along it no longer turns it.
-fn settled(a: &Solid, b: &Solid, first: V, size: f64) -> Raw {
+fn settled(a: &Solid, b: &Solid, first: V, size: f64) -> Nearest {
     let mut n = first;
     let mut shift = SHIFT * size;
-    let mut best: Option<Raw> = None;
+    let (mut best, mut last): (Option<Raw>, f64) = (None, f64::INFINITY);
     for _ in 0..ROUNDS {
         let near = solve(a, b, n, n * shift, NEAR * shift);
         // Still meeting, or nearly: the overlap is deeper than the shift.
@@ -94,14 +104,14 @@ fn settled(a: &Solid, b: &Solid, first: V, size: f64) -> Raw {
         if best.is_none_or(|best| trial.gap >= best.gap - ROUNDING * size) {
             best = Some(trial);
         }
-        n = next;
+        (n, last) = (next, turned);
         if turned <= SETTLED {
             break;
         }
         let depth = shift - near.distance;
         shift = (shift * SHRINK).max(LEAST_SHIFT * size).max(2.0 * depth);
     }
-    best.unwrap_or_else(|| along(a, b, n, b.support(n)))
+    Nearest { raw: best.unwrap_or_else(|| along(a, b, n, b.support(n))), settled: last <= STILL }
 }
 
 /// The best axis the iteration knows.

@@ -249,10 +249,10 @@ pub(super) fn evaluate(kind: Kind, a: &Solid, b: &Solid) -> Raw {
     let Kind::Round { a: ca, b: cb } = kind else {
         return match (a, b) {
             (Solid::Core(x), Solid::Core(y)) => super::feature::evaluate(kind, x, y),
-            _ => whole(a, b, None),
+            _ => whole(a, b, None).raw,
         };
     };
-    closed_form(ca, a, cb, b).or_else(|| closed_form(cb, b, ca, a).map(Raw::swapped)).unwrap_or_else(|| whole(a, b, None))
+    closed_form(ca, a, cb, b).or_else(|| closed_form(cb, b, ca, a).map(Raw::swapped)).unwrap_or_else(|| whole(a, b, None).raw)
 }
 
 /// The closed forms, with the flat or enclosing feature on b.
@@ -276,7 +276,8 @@ fn closed_form(ca: Curve, a: &Solid, cb: Curve, b: &Solid) -> Option<Raw> {
         Curve::Wall(face, side) => {
             let Solid::Core(core) = b else { return None };
             let n = core.normal(face);
-            let (corner, next) = (core.vertex(core.face_vertex(face, side as usize)), core.vertex(core.face_vertex(face, side as usize + 1)));
+            let (corner, next) =
+                (core.vertex(core.face_vertex(face, side as usize)), core.vertex(core.face_vertex(face, side as usize + 1)));
             let outward = (next - corner).cross(&n);
             let p = match (ca, a) {
                 (Curve::Cut(rim, root), Solid::Round(round)) => round.cut(rim, root, outward, corner)?,

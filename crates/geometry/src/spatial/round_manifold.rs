@@ -6,7 +6,7 @@ use super::core::{Body, Core, Element};
 use super::feature::{Curve, Feature, Kind, Raw};
 use super::manifold;
 use super::mesh::Mesh;
-use super::nearest::{pair_size, whole};
+use super::nearest::{Nearest, pair_size, whole};
 use super::round::{Round, Solid, evaluate, wall_crossing};
 use crate::contact::Contact;
 use carom_math::{Pose, Spatial};
@@ -60,10 +60,10 @@ impl Pair<'_, '_> {
             return f64::INFINITY;
         }
         let contact = raw.named(Feature { part: self.part, kind }, self.origin);
-        let same = SAME_CONTACT * self.size;
+        let twice = 2.0 * SAME_CONTACT * self.size;
         for old in &mut out[self.start..] {
             let apart = (old.point_a - contact.point_a) + (old.point_b - contact.point_b);
-            if apart.norm_squared() <= 4.0 * same * same && old.normal.dot(&contact.normal) > SAME_DIRECTION {
+            if apart.norm_squared() <= twice * twice && old.normal.dot(&contact.normal) > SAME_DIRECTION {
                 if contact.gap < old.gap {
                     *old = contact;
                 }
@@ -92,7 +92,7 @@ pub(super) fn contacts_on_surface(a: &Round, surface: &Mesh, pose: &Pose<Spatial
         let core = Core::placed(Body::Triangle(&facet), pose, origin, 0.0);
         let triangle = Solid::Core(core);
         let nearest = nearest(&solid, &triangle, Some(core.normal(0)));
-        if core.allows(element_at(&core, nearest.point_b), nearest.normal, NORMAL_SLACK) {
+        if core.allows(element_at(&core, nearest.raw.point_b), nearest.raw.normal, NORMAL_SLACK) {
             contacts_near(&solid, &triangle, &nearest, origin, reach, t, start, out);
         }
     });
@@ -101,7 +101,7 @@ pub(super) fn contacts_on_surface(a: &Round, surface: &Mesh, pose: &Pose<Spatial
 
 /// Signed distance of two solids at least one of which is round.
 pub(super) fn separation(a: &Solid, b: &Solid) -> f64 {
-    nearest(a, b, None).gap
+    nearest(a, b, None).raw.gap
 }
 
 /// Signed distance of a round solid from a surface.
@@ -110,7 +110,7 @@ pub(super) fn separation_from_surface(a: &Round, surface: &Mesh, pose: &Pose<Spa
     surface.least(&local_box(a, pose, origin), cutoff, |t, _| {
         let facet = surface.facet(t);
         let core = Core::placed(Body::Triangle(&facet), pose, origin, 0.0);
-        nearest(&solid, &Solid::Core(core), Some(core.normal(0))).gap
+        nearest(&solid, &Solid::Core(core), Some(core.normal(0))).raw.gap
     })
 }
 
@@ -140,21 +140,23 @@ fn element_at(core: &Core, p: V) -> Element {
 }
 
 /// The nearest points: closed forms for a half-space and a ball, the iteration for the rest.
-fn nearest(a: &Solid, b: &Solid, guess: Option<V>) -> Raw {
+fn nearest(a: &Solid, b: &Solid, guess: Option<V>) -> Nearest {
+    let exact = |raw: Raw| Nearest { raw, settled: true };
     match (a, b) {
-        (Solid::Core(Core { body: Body::Plane(_), .. }), _) => nearest(b, a, guess.map(|n| -n)).swapped(),
+        (Solid::Core(Core { body: Body::Plane(_), .. }), _) => exact(nearest(b, a, guess.map(|n| -n)).raw.swapped()),
         (_, Solid::Core(plane @ Core { body: Body::Plane(_), .. })) => {
             let n = plane.normal(0);
-            super::feature::point_plane(a.support(-n), n, plane.pos, a.margin())
+            exact(super::feature::point_plane(a.support(-n), n, plane.pos, a.margin()))
         }
-        (Solid::Core(Core { body: Body::Point(_), .. }), _) => evaluate(Kind::Round { a: Curve::Vertex(0), b: Curve::Whole }, a, b),
-        (_, Solid::Core(Core { body: Body::Point(_), .. })) => evaluate(Kind::Round { a: Curve::Whole, b: Curve::Vertex(0) }, a, b),
+        (Solid::Core(Core { body: Body::Point(_), .. }), _) => exact(evaluate(Kind::Round { a: Curve::Vertex(0), b: Curve::Whole }, a, b)),
+        (_, Solid::Core(Core { body: Body::Point(_), .. })) => exact(evaluate(Kind::Round { a: Curve::Whole, b: Curve::Vertex(0) }, a, b)),
         _ => whole(a, b, guess),
     }
 }
 
 /// Appends the contacts about the nearest points.
-fn contacts_near(a: &Solid, b: &Solid, nearest: &Raw, origin: V, reach: f64, part: u32, start: usize, out: &mut Vec<Contact<Spatial>>) {
+fn contacts_near(a: &Solid, b: &Solid, found: &Nearest, origin: V, reach: f64, part: u32, start: usize, out: &mut Vec<Contact<Spatial>>) {
+    let nearest = &found.raw;
     if nearest.gap > reach {
         return;
     }
@@ -178,7 +180,7 @@ fn contacts_near(a: &Solid, b: &Solid, nearest: &Raw, origin: V, reach: f64, par
         let raw = evaluate(Kind::Round { a: x, b: y }, a, b);
         // Only where a bare vertex nearly touches a rim is the iteration less than exact: the normal is one of many.
         let vertex = matches!((x, y), (Curve::Vertex(_), _) | (_, Curve::Vertex(_)));
-        let touching = vertex && nearest.gap + a.margin() + b.margin() <= CLOSE * size;
+        let touching = vertex && !found.settled && nearest.gap + a.margin() + b.margin() <= CLOSE * size;
         if (raw.gap - nearest.gap).abs() <= if touching { CLOSE } else { AGREE } * size {
             // Its own normal: between bare corners that nearly touch the iteration finds one of many.
             gap = gap.max(raw.gap);
@@ -205,9 +207,7 @@ fn closed_forms(a: &Solid, b: &Solid, nearest: &Raw) -> [Option<(Curve, Curve)>;
         let cross = e.cross(&f);
         let n2 = cross.norm_squared();
         let inside = |t: f64| t > 0.0 && t < 1.0;
-        cross.norm() > NEAR_PARALLEL * e.norm() * f.norm()
-            && inside(-d.cross(&f).dot(&cross) / n2)
-            && inside(-d.cross(&e).dot(&cross) / n2)
+        cross.norm() > NEAR_PARALLEL * e.norm() * f.norm() && inside(-d.cross(&f).dot(&cross) / n2) && inside(-d.cross(&e).dot(&cross) / n2)
     };
     let axis = |round: &Round| (round.centre(0), round.centre(1));
     // An edge of a core through the nearest point, square to the normal.
@@ -299,9 +299,11 @@ fn over_face(round: &Round, core: &Core, face: u32, size: f64, offer: &mut dyn F
     let slack = ON_SIDE * size;
     let corner = |k: usize| core.vertex(core.face_vertex(face, k));
     let over_but = |p: V, skip: usize| {
-        (0..core.face_len(face)).all(|k| k == skip || {
-            let outward = (corner(k + 1) - corner(k)).cross(&n);
-            outward.dot(&(p - corner(k))) <= slack * outward.norm()
+        (0..core.face_len(face)).all(|k| {
+            k == skip || {
+                let outward = (corner(k + 1) - corner(k)).cross(&n);
+                outward.dot(&(p - corner(k))) <= slack * outward.norm()
+            }
         })
     };
     rims_over(round, n, &|p| over_but(p, usize::MAX), &mut |curve| offer(curve, Curve::Face(face), true));

@@ -96,10 +96,7 @@ impl Shape {
     }
     /// A capsule along z: half the distance between the cap centres and the radius [m].
     pub fn capsule(half_length: f64, radius: f64) -> Result<Shape, ShapeError> {
-        Ok(Shape::Capsule {
-            half_length: positive("length of a capsule", half_length)?,
-            radius: positive("radius of a capsule", radius)?,
-        })
+        Ok(Shape::Capsule { half_length: positive("length of a capsule", half_length)?, radius: positive("radius of a capsule", radius)? })
     }
     /// The convex hull of points [m].
     pub fn convex(points: &[V]) -> Result<Shape, ShapeError> {

@@ -282,7 +282,14 @@ fn closed_forms_at_every_gap() {
             check(&ball, &place(0.1, 0.2, half.z + r + gap, random.vector(3.0)), &block, &flat, up, 1);
             // Ball at an edge and at a corner of a box.
             let d = (r + gap) / 2f64.sqrt();
-            check(&ball, &place(half.x + d, 0.1, half.z + d, V::zeros()), &block, &flat, motion.direction(V::new(1.0, 0.0, 1.0).normalize()), 1);
+            check(
+                &ball,
+                &place(half.x + d, 0.1, half.z + d, V::zeros()),
+                &block,
+                &flat,
+                motion.direction(V::new(1.0, 0.0, 1.0).normalize()),
+                1,
+            );
             let d = (r + gap) / 3f64.sqrt();
             let corner = V::new(1.0, 1.0, 1.0).normalize();
             check(&ball, &place(half.x + d, half.y + d, half.z + d, V::zeros()), &block, &flat, motion.direction(corner), 1);
@@ -301,7 +308,8 @@ fn closed_forms_at_every_gap() {
             // Capsules: skew, parallel, on a face.
             let rod = Shape::capsule(1.0, r).unwrap();
             let lie = V::y() * std::f64::consts::FRAC_PI_2;
-            let skew = motion.compose(&Pose { position: V::new(0.1, 0.2, 2.0 * r + gap), rotation: Spatial::exp(V::z() * 1.0) * Spatial::exp(lie) });
+            let skew = motion
+                .compose(&Pose { position: V::new(0.1, 0.2, 2.0 * r + gap), rotation: Spatial::exp(V::z() * 1.0) * Spatial::exp(lie) });
             check(&rod, &skew, &rod, &place(0.0, 0.0, 0.0, lie), up, 1);
             check(&rod, &place(0.3, 0.0, 2.0 * r + gap, lie), &rod, &place(0.0, 0.0, 0.0, lie), up, 2);
             let table = Shape::cuboid(V::new(3.0, 3.0, 1.0)).unwrap();
@@ -315,7 +323,9 @@ fn closed_forms_at_every_gap() {
             check(&cube, &place(10.0, 0.2, 0.4 + gap, V::z() * random.within(-3.0, 3.0)), &ground, &flat, up, 4);
             check(&rod, &place(10.0, 0.2, r + gap, lie), &ground, &flat, up, 2);
             check(&ball, &place(10.0, 0.2, r + gap, lie), &ground, &flat, up, 1);
-            let rock = Shape::convex(&(0..8).map(|i| V::new((i & 1) as f64, (i >> 1 & 1) as f64, (i >> 2) as f64) * 0.8).collect::<Vec<_>>()).unwrap();
+            let rock =
+                Shape::convex(&(0..8).map(|i| V::new((i & 1) as f64, (i >> 1 & 1) as f64, (i >> 2) as f64) * 0.8).collect::<Vec<_>>())
+                    .unwrap();
             check(&rock, &place(10.0, 0.2, gap, V::z() * random.within(-3.0, 3.0)), &ground, &flat, up, 4);
             check(&rock, &place(0.1, 0.2, 1.0 + gap, V::z() * random.within(-3.0, 3.0)), &table, &flat, up, 4);
             check(&cube, &place(0.4, 0.4, 0.8 + 0.4 + gap, V::zeros()), &rock, &flat, up, 4);
@@ -329,7 +339,12 @@ fn a_rocking_box_keeps_its_four_points() {
     let cube = Shape::cuboid(half).unwrap();
     let same = Shape::cuboid(half).unwrap();
     let table = Shape::cuboid(V::new(2.0, 2.0, 0.3)).unwrap();
-    let hull = Shape::convex(&(0..8).map(|i| half.component_mul(&V::new((i & 1) as f64 * 2.0 - 1.0, (i >> 1 & 1) as f64 * 2.0 - 1.0, (i >> 2) as f64 * 2.0 - 1.0))).collect::<Vec<_>>()).unwrap();
+    let hull = Shape::convex(
+        &(0..8)
+            .map(|i| half.component_mul(&V::new((i & 1) as f64 * 2.0 - 1.0, (i >> 1 & 1) as f64 * 2.0 - 1.0, (i >> 2) as f64 * 2.0 - 1.0)))
+            .collect::<Vec<_>>(),
+    )
+    .unwrap();
     let ground = Shape::half_space(V::z()).unwrap();
     let mut random = Random(8);
     for tilt in [0.0, 1e-12, 1e-9, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2] {
@@ -340,13 +355,19 @@ fn a_rocking_box_keeps_its_four_points() {
                     for top in [&cube, &hull] {
                         for (below, height) in [(&ground, 0.0), (&table, 0.3), (&same, 0.3), (&hull, 0.3)] {
                             let lift = height + half.z;
-                            let pose = Pose { position: V::new(0.0, 0.0, lift) + shift, rotation: Spatial::exp(axis * tilt) * Spatial::exp(V::z() * yaw) };
+                            let pose = Pose {
+                                position: V::new(0.0, 0.0, lift) + shift,
+                                rotation: Spatial::exp(axis * tilt) * Spatial::exp(V::z() * yaw),
+                            };
                             // Two lowest heights differ by at most the tilt times the diagonal.
                             let reach = tilt * 1.4 + 1e-3;
                             let list = found(top, &pose, below, &Pose::identity(), reach);
                             assert_eq!(list.len(), 4, "tilt {tilt} yaw {yaw} {shift:?} {list:?}");
                             let depth = Spatial::separation(top, &pose, below, &Pose::identity(), f64::INFINITY);
-                            assert!((least(&list) - depth).abs() < 1e-9 + 1e-3 * depth.abs(), "tilt {tilt} yaw {yaw} {shift:?} {depth} {list:?}");
+                            assert!(
+                                (least(&list) - depth).abs() < 1e-9 + 1e-3 * depth.abs(),
+                                "tilt {tilt} yaw {yaw} {shift:?} {depth} {list:?}"
+                            );
                             for c in &list {
                                 assert!(c.normal.z > 1.0 - 2.0 * (tilt * 2.0).powi(2) - 1e-12, "{tilt} {yaw} {shift:?} {list:?}");
                             }

@@ -71,6 +71,7 @@ impl Tree {
         }
     }
     /// The least of `measure` over all triangles, where distances of boxes bound it from below; a bound above `cutoff` is enough.
+    /// `measure` is told the least so far, above which it may answer with any bound.
     pub fn least(&self, bounds: &Aabb<Spatial>, cutoff: f64, mut measure: impl FnMut(u32, f64) -> f64) -> f64 {
         let (mut stack, mut len) = ([(0u32, 0.0); DEPTH], 1);
         let mut least = f64::INFINITY;
@@ -88,8 +89,7 @@ impl Tree {
             let node = &self.nodes[index as usize];
             if node.count > 0 {
                 for i in &self.order[node.link as usize..(node.link + node.count) as usize] {
-                    let enough = if least > 0.0 { least } else { 0.0 };
-                    least = least.min(measure(*i, enough.max(0.0)));
+                    least = least.min(measure(*i, least.max(0.0)));
                 }
             } else if len + 2 <= DEPTH {
                 let (left, right) = (index + 1, node.link);

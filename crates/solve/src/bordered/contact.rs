@@ -10,11 +10,9 @@ use carom_math::ldl::Factor;
 pub const CONTACT_ROWS: usize = 3;
 /// A row whose answer to its own impulse falls below this part of what it is without the joints is locked by them: nothing but rounding is left.
 pub const LOCKED: f64 = 1e-9;
-/// Change of the direction of sliding [rad] at which it counts as found.
-const DIRECTION_AIM: f64 = 1e-14;
-/// Change of the direction of sliding [rad] that is accepted when the rounds are spent.
-const DIRECTION_WANTED: f64 = 1e-6;
-/// Rounds of the search for the direction: it gains a digit or more a round where it converges at all.
+/// Change of the direction of sliding [rad] at which it counts as found: friction is then exact up to the rounding of K.
+const DIRECTION_AIM: f64 = 1e-12;
+/// Rounds of the search for the direction: where it gains less than half a digit a round the bracketed search is faster.
 const DIRECTION_ROUNDS: usize = 20;
 /// Rounds of the bracketed search and of the two searches inside it: bisection alone would need 53 + doublings.
 const BRACKET_ROUNDS: usize = 128;
@@ -123,7 +121,13 @@ pub fn solve_contact(answer: &[f64], unheld: &[f64], free: &[f64], target: f64, 
 /// `border` holds the contact's rows from [`Border::project`]: A_12 = A_21 = J M^-1 J_c', A_22 = J_c M^-1 J_c'. `unheld` is the diagonal
 /// of A_22, `velocity` (J_c v) the contact's velocity before any impulse; see [`solve_contact`].
 pub fn solve_with_joints(
-    factor: &Factor, border: &Border, b1: &mut [f64], unheld: &[f64], velocity: &[f64], target: f64, friction: f64,
+    factor: &Factor,
+    border: &Border,
+    b1: &mut [f64],
+    unheld: &[f64],
+    velocity: &[f64],
+    target: f64,
+    friction: f64,
 ) -> Result<ContactImpulse, BorderError> {
     let d = border.count();
     super::wanted(velocity.len(), d)?;
@@ -213,19 +217,17 @@ impl Problem {
         // Without sliding before, friction gives way against the impulse that sticking would have needed.
         let lacking = stick.map_or([0.0; 2], |impulse| [-impulse[1], -impulse[2]]);
         let Some(mut s) = unit([self.free[1], self.free[2]]).or_else(|| unit(lacking)) else { return (None, 0, false) };
-        let mut change = f64::INFINITY;
         for round in 0..DIRECTION_ROUNDS {
             let Some(impulse) = self.slide(s) else { return (None, round, true) };
             let after = self.after(&impulse);
             let Some(next) = unit([after[1], after[2]]) else { return (Some(impulse), round, false) };
-            change = (next[0] - s[0]).hypot(next[1] - s[1]);
+            let change = (next[0] - s[0]).hypot(next[1] - s[1]);
             if change <= DIRECTION_AIM {
                 return (Some(impulse), round + 1, false);
             }
             s = next;
         }
-        let last = self.slide(s).filter(|_| change <= DIRECTION_WANTED);
-        (last, DIRECTION_ROUNDS, false)
+        (None, DIRECTION_ROUNDS, false)
     }
 
     /// The root of h(l) = K_nn l + K_nt f(l) - gain, f(l) the friction that dissipates most at normal impulse l, theory (12.22)-(12.23).

@@ -257,6 +257,14 @@ fn count(few: u64, many: u64) -> u64 {
     if std::env::var_os("CAROM_FULL").is_some() { many } else { few }
 }
 
+/// One in so many solves of hard random problems may end above 1e-8.
+const MISSES_IN: u64 = 10_000;
+
+/// First random problem; another number gives problems nobody has seen.
+fn first_seed() -> u64 {
+    std::env::var("CAROM_SEED").ok().and_then(|text| text.parse().ok()).unwrap_or(0)
+}
+
 /// Solves random problems, each then again with a slightly changed velocity from the warm impulses; prints the distribution.
 fn random_problems(tangents: usize, cone: Cone, number: u64) {
     let mut solver = ContactSolver::new();
@@ -264,7 +272,7 @@ fn random_problems(tangents: usize, cone: Cone, number: u64) {
     let mut methods = [0u64; Method::COUNT];
     let mut failures = vec![];
     let mut slowest = (0, 0);
-    for seed in 0..number {
+    for seed in first_seed()..first_seed() + number {
         let mut sample = random_sample(seed, tangents, 30);
         sample.cone = cone;
         let mut impulses = vec![0.0; sample.free.len()];
@@ -276,6 +284,7 @@ fn random_problems(tangents: usize, cone: Cone, number: u64) {
             if outcome.iterations > slowest.1 {
                 slowest = (seed, outcome.iterations);
             }
+            assert_eq!(outcome.is_solved(), outcome.residual <= RESIDUAL_WANTED, "seed {seed}: the status must tell");
             if outcome.residual > 1e-8 {
                 failures.push((seed, pass, sample.blocks.len(), outcome.residual));
             }
@@ -286,7 +295,9 @@ fn random_problems(tangents: usize, cone: Cone, number: u64) {
         }
     }
     println!("tangents {tangents}, {cone:?}: residuals per decade {decades:?}, methods {methods:?}, most iterations {slowest:?}");
-    assert!(failures.is_empty(), "{} of {number} problems above 1e-8: {failures:?}", failures.len());
+    // Bodies wedged among many rough contacts can defeat every method; then the status says so. None of the default problems may.
+    let allowed = (2 * number / MISSES_IN) as usize;
+    assert!(failures.len() <= allowed, "{} of {} solves above 1e-8: {failures:?}", failures.len(), 2 * number);
 }
 
 #[test]

@@ -3,8 +3,8 @@
 //! The rows are taken to coordinates where the mass is the identity, b_i = L⁻¹ n_i. There implicit equalities are found and divided out to
 //! full accuracy, which the Gram matrix alone (squares of lengths) could not give, before contact space takes over.
 
-use super::friction::FrictionWork;
 use super::certificate::Certificate;
+use super::friction::FrictionWork;
 use super::mass::MassMatrix;
 use super::rows::SparseRows;
 use super::{ContactSpace, Friction, Gram, ImpactError, Law, Report, Restitution, Settings, Status, Workspace, resolve};
@@ -367,8 +367,7 @@ impl<'a> Whitened<'a> {
     ) -> Result<Report, ImpactError> {
         let mut all = self.rows.clone();
         all.append(white);
-        let approach: Vec<f64> =
-            self.approach.iter().copied().chain((0..tangents.len()).map(|k| tangents.dot(k, self.velocity))).collect();
+        let approach: Vec<f64> = self.approach.iter().copied().chain((0..tangents.len()).map(|k| tangents.dot(k, self.velocity))).collect();
         let gram = all.gram();
         let space = ContactSpace { contacts: self.normals.len(), gram: gram.view(), approach: &approach, speed: self.speed };
         let settings = Settings { lineality: options.lineality, ..*settings };

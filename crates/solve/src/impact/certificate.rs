@@ -4,8 +4,8 @@
 //! and a few steps of conjugate residuals towards A x = 1 (open all contacts at the same speed) usually find it. When they do not,
 //! nonnegative least squares decides: min ½ x·A x - 1·x over x ≥ 0 has a minimiser, with A x ≥ 1, exactly when nothing is locked.
 
-use super::cone::ConeSolver;
 use super::Gram;
+use super::cone::ConeSolver;
 
 /// Margin a certificate must show, as (Â x)_i over ‖x‖_Â: well above the tolerance, for it is measured through rounded squares.
 const MARGIN: f64 = 1e-6;
@@ -57,46 +57,47 @@ impl Certificate {
     /// Conjugate residuals on Â x = target, which also behave when the target is out of range; true as soon as x opens every contact.
     fn conjugate_residuals(&mut self, gram: &Gram) -> bool {
         let m = gram.len();
-        self.x.clear();
-        self.x.resize(m, 0.0);
-        for vector in [&mut self.residual, &mut self.direction] {
+        let Self { target, x, residual, image, direction, direction_image, .. } = self;
+        x.clear();
+        x.resize(m, 0.0);
+        for vector in [&mut *residual, &mut *direction] {
             vector.clear();
-            vector.extend_from_slice(&self.target);
+            vector.extend_from_slice(target);
         }
-        self.image.clear();
-        self.image.extend((0..m).map(|i| gram.row_dot(i, &self.target)));
-        self.direction_image.clear();
-        self.direction_image.extend_from_slice(&self.image);
-        let mut curvature = dot(&self.residual, &self.image);
+        image.clear();
+        image.extend((0..m).map(|i| gram.row_dot(i, target)));
+        direction_image.clear();
+        direction_image.extend_from_slice(image);
+        let mut curvature = dot(residual, image);
         for _ in 0..STEPS {
-            let square = dot(&self.direction_image, &self.direction_image);
+            let square = dot(direction_image, direction_image);
             if !(square > 0.0 && curvature > 0.0) {
                 return false;
             }
             let step = curvature / square;
-            let mut norm = 0.0;
+            let mut opened = true;
             for i in 0..m {
-                self.x[i] += step * self.direction[i];
-                self.residual[i] -= step * self.direction_image[i];
-                norm += self.x[i] * (self.target[i] - self.residual[i]);
+                x[i] += step * direction[i];
+                residual[i] -= step * direction_image[i];
+                let reach = target[i] - residual[i];
+                opened &= reach > 0.0 || target[i] == 0.0;
             }
-            let least = MARGIN * norm.max(0.0).sqrt();
-            if (0..m).all(|i| self.target[i] == 0.0 || self.target[i] - self.residual[i] > least) {
+            if opened {
                 // The residual is a recurrence; only the product itself is a proof.
                 self.members.clear();
-                self.members.extend((0..m).filter(|&i| self.target[i] != 0.0));
+                self.members.extend((0..m).filter(|&i| gram.takes_part(i)));
                 return self.opens(gram);
             }
             let mut next = 0.0;
             for i in 0..m {
-                self.image[i] = gram.row_dot(i, &self.residual);
-                next += self.residual[i] * self.image[i];
+                image[i] = gram.row_dot(i, residual);
+                next += residual[i] * image[i];
             }
             let ratio = next / curvature;
             curvature = next;
             for i in 0..m {
-                self.direction[i] = self.residual[i] + ratio * self.direction[i];
-                self.direction_image[i] = self.image[i] + ratio * self.direction_image[i];
+                direction[i] = residual[i] + ratio * direction[i];
+                direction_image[i] = image[i] + ratio * direction_image[i];
             }
         }
         false
@@ -116,14 +117,24 @@ impl Certificate {
     }
 
     /// Whether x opens every contact of `members`, by more than the margin and by more than rounding.
-    fn opens(&self, gram: &Gram) -> bool {
-        let norm: f64 = self.members.iter().map(|&i| self.x[i] * gram.row_dot(i, &self.x)).sum();
-        let margin = MARGIN * norm.max(0.0).sqrt();
-        self.members.iter().all(|&i| {
+    fn opens(&mut self, gram: &Gram) -> bool {
+        let mut norm = 0.0;
+        for &i in &self.members {
             let (columns, values) = gram.row(i);
-            let size: f64 = columns.iter().zip(values).map(|(&j, a)| (a * self.x[j]).abs()).sum();
-            gram.row_dot(i, &self.x) > margin.max(ROUNDING * size)
-        })
+            let (mut reach, mut size) = (0.0, 0.0);
+            for (&j, a) in columns.iter().zip(values) {
+                let term = a * self.x[j];
+                reach += term;
+                size += term.abs();
+            }
+            if reach <= ROUNDING * size {
+                return false;
+            }
+            self.image[i] = reach;
+            norm += reach * self.x[i];
+        }
+        let margin = MARGIN * norm.max(0.0).sqrt();
+        self.members.iter().all(|&i| self.image[i] > margin)
     }
 }
 

@@ -70,48 +70,35 @@ fn dot(application: &Application, approach: &[f64]) -> f64 {
     application.contacts.iter().zip(&application.impulses).map(|(&i, &l)| l * approach[i]).sum()
 }
 
-/// The operator chosen at run time.
-#[derive(Clone, Debug)]
-pub enum AnyOperator {
-    /// Generalized reflections.
-    Reflection(Reflection),
-    /// Pairwise reflections.
-    Pairwise(Pairwise),
-}
-
-impl Default for AnyOperator {
-    fn default() -> Self {
-        Self::Reflection(Reflection::default())
-    }
+/// The operator chosen at run time; both keep their scratch.
+#[derive(Clone, Debug, Default)]
+pub struct AnyOperator {
+    pairwise_chosen: bool,
+    reflection: Reflection,
+    pairwise: Pairwise,
 }
 
 impl AnyOperator {
-    /// Becomes the operator of a law, keeping its scratch when it already is.
+    /// Becomes the operator of a law.
     pub fn set(&mut self, law: Law) {
-        match (law, &mut *self) {
-            (Law::Reflections, Self::Reflection(_)) => {}
-            (Law::Reflections, _) => *self = Self::Reflection(Reflection::default()),
-            (Law::GaussSeidel { order, seed }, Self::Pairwise(pairwise)) => {
-                pairwise.order = order;
-                pairwise.seed = seed;
-            }
-            (Law::GaussSeidel { order, seed }, _) => *self = Self::Pairwise(Pairwise::new(order, seed)),
+        self.pairwise_chosen = law != Law::Reflections;
+        if let Law::GaussSeidel { order, seed } = law {
+            self.pairwise.order = order;
+            self.pairwise.seed = seed;
         }
     }
 }
 
 impl Operator for AnyOperator {
     fn begin(&mut self, contacts: &Contacts<'_>) {
-        match self {
-            Self::Reflection(operator) => operator.begin(contacts),
-            Self::Pairwise(operator) => operator.begin(contacts),
-        }
+        if self.pairwise_chosen { self.pairwise.begin(contacts) } else { self.reflection.begin(contacts) }
     }
 
     fn choose(&mut self, contacts: &Contacts<'_>, approach: &[f64], application: &mut Application) {
-        match self {
-            Self::Reflection(operator) => operator.choose(contacts, approach, application),
-            Self::Pairwise(operator) => operator.choose(contacts, approach, application),
+        if self.pairwise_chosen {
+            self.pairwise.choose(contacts, approach, application);
+        } else {
+            self.reflection.choose(contacts, approach, application);
         }
     }
 }

@@ -217,7 +217,7 @@ impl FrictionWork {
     /// impulses and `radii` the limits (m); `tangent` is the start, drawn into the discs, and the result. Returns the sweeps.
     pub(super) fn dissipate(&mut self, tangent: &mut [f64], speed: f64) -> usize {
         let m = self.radii.len();
-        let t = if m == 0 { 0 } else { tangent.len() / m };
+        let t = tangent.len().checked_div(m).unwrap_or(0);
         for k in 0..m {
             shrink(&mut tangent[k * t..(k + 1) * t], self.radii[k]);
         }
@@ -256,7 +256,7 @@ impl FrictionWork {
         range.into_iter().find(|&e| self.columns[e] == column).map_or(0.0, |e| self.values[e])
     }
 
-    /// One Newton step on the present guess of who sticks (free in its disc) and who slides (along the edge of it), theory (5.16); kept
+    /// One Newton step on the present guess of who sticks (free in its disc) and who slides (along the edge of it), theory (5.15); kept
     /// only if the energy falls.
     fn newton_step(&mut self, t: usize, tangent: &mut [f64]) {
         let newton = &mut self.newton;
@@ -455,7 +455,7 @@ pub fn disc_minimum(k: [f64; 3], q: [f64; 2], radius: f64) -> [f64; 2] {
     for _ in 0..MAX_SECULAR_STEPS {
         let b = at(shift);
         let length = b[0].hypot(b[1]);
-        if !(length > radius * (1.0 + SECULAR)) {
+        if length.is_nan() || length <= radius * (1.0 + SECULAR) {
             break;
         }
         let slope = (b[0] * b[0] / (eigen[0] + shift) + b[1] * b[1] / (eigen[1] + shift)) / (length * length);

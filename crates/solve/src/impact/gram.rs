@@ -60,9 +60,7 @@ impl GramView<'_> {
     pub fn entry(&self, n: usize, i: usize, j: usize) -> f64 {
         match *self {
             Self::Dense(entries) => entries[i * n + j],
-            Self::Sparse { starts, columns, values } => {
-                (starts[i]..starts[i + 1]).find(|&k| columns[k] == j).map_or(0.0, |k| values[k])
-            }
+            Self::Sparse { starts, columns, values } => (starts[i]..starts[i + 1]).find(|&k| columns[k] == j).map_or(0.0, |k| values[k]),
         }
     }
 
@@ -93,7 +91,7 @@ pub struct Gram {
     starts: Vec<usize>,
     columns: Vec<usize>,
     values: Vec<f64>,
-    scales: Vec<f64>,
+    inverse_scales: Vec<f64>,
     group: Vec<usize>,
     groups: usize,
     stack: Vec<usize>,
@@ -102,12 +100,12 @@ pub struct Gram {
 impl Gram {
     /// Number of contacts.
     pub fn len(&self) -> usize {
-        self.scales.len()
+        self.inverse_scales.len()
     }
 
     /// Whether there is no contact.
     pub fn is_empty(&self) -> bool {
-        self.scales.is_empty()
+        self.inverse_scales.is_empty()
     }
 
     /// Loads the leading m by m block of a Gram matrix, normalising it.
@@ -116,20 +114,20 @@ impl Gram {
             GramView::Dense(entries) => square_side(entries.len(), m),
             GramView::Sparse { starts, .. } => starts.len().saturating_sub(1),
         };
-        self.scales.clear();
-        self.scales.extend((0..m).map(|i| {
+        self.inverse_scales.clear();
+        self.inverse_scales.extend((0..m).map(|i| {
             let diagonal = view.entry(n, i, i);
-            if diagonal.is_normal() && diagonal > 0.0 { diagonal.sqrt() } else { 0.0 }
+            inverse_root(diagonal)
         }));
         self.begin();
         for i in 0..m {
-            let scale = self.scales[i];
+            let scale = self.inverse_scales[i];
             if scale > 0.0 {
-                let (scales, columns, values) = (&self.scales, &mut self.columns, &mut self.values);
+                let (scales, columns, values) = (&self.inverse_scales, &mut self.columns, &mut self.values);
                 view.for_row(n, i, |j, a| {
                     if j < m && scales[j] > 0.0 {
                         columns.push(j);
-                        values.push(if i == j { 1.0 } else { a / (scale * scales[j]) });
+                        values.push(if i == j { 1.0 } else { a * scale * scales[j] });
                     }
                 });
             }
@@ -140,17 +138,17 @@ impl Gram {
 
     /// Loads a matrix row by row: `fill(i, push)` pushes the nonzeros of row i in ascending order; then it is normalised.
     pub(super) fn load_rows(&mut self, diagonal: impl Iterator<Item = f64>, mut fill: impl FnMut(usize, &mut dyn FnMut(usize, f64))) {
-        self.scales.clear();
-        self.scales.extend(diagonal.map(|d| if d.is_normal() && d > 0.0 { d.sqrt() } else { 0.0 }));
+        self.inverse_scales.clear();
+        self.inverse_scales.extend(diagonal.map(inverse_root));
         self.begin();
-        for i in 0..self.scales.len() {
-            let scale = self.scales[i];
-            let (scales, columns, values) = (&self.scales, &mut self.columns, &mut self.values);
+        for i in 0..self.inverse_scales.len() {
+            let scale = self.inverse_scales[i];
+            let (scales, columns, values) = (&self.inverse_scales, &mut self.columns, &mut self.values);
             if scale > 0.0 {
                 fill(i, &mut |j, a| {
                     if scales[j] > 0.0 && (a != 0.0 || i == j) {
                         columns.push(j);
-                        values.push(if i == j { 1.0 } else { a / (scale * scales[j]) });
+                        values.push(if i == j { 1.0 } else { a * scale * scales[j] });
                     }
                 });
             }
@@ -168,12 +166,12 @@ impl Gram {
 
     /// 1/√A_ii: a normalised impulse times this is the impulse of the caller's row; 0 for a contact that nothing can move.
     pub fn inverse_scale(&self, i: usize) -> f64 {
-        if self.scales[i] > 0.0 { 1.0 / self.scales[i] } else { 0.0 }
+        self.inverse_scales[i]
     }
 
     /// Whether contact i can be moved at all.
     pub fn takes_part(&self, i: usize) -> bool {
-        self.scales[i] > 0.0
+        self.inverse_scales[i] > 0.0
     }
 
     /// Columns and values of row i.
@@ -227,6 +225,11 @@ impl Gram {
             self.groups += 1;
         }
     }
+}
+
+/// 1/√d, or 0 for a diagonal entry that is 0 (or so small that its inverse root is not a number to work with).
+fn inverse_root(diagonal: f64) -> f64 {
+    if diagonal.is_normal() && diagonal > 0.0 { 1.0 / diagonal.sqrt() } else { 0.0 }
 }
 
 /// Side of a square matrix of this many entries, at least m (exact integer search, no rounding).

@@ -32,6 +32,8 @@ pub struct Locking<I> {
     impulses: Vec<f64>,
     restitution: Vec<f64>,
     numbers: Vec<usize>,
+    place: Vec<usize>,
+    row: Vec<f64>,
     nonnegative: GramNnls,
 }
 
@@ -117,9 +119,12 @@ impl<I> Locking<I> {
         };
         // Row by row: the couplings there were, less those that run through the locked contacts.
         let n = rest.len();
-        let mut place = vec![usize::MAX; m];
+        let (place, row) = (&mut self.place, &mut self.row);
+        place.clear();
+        place.resize(m, usize::MAX);
         rest.iter().enumerate().for_each(|(k, &i)| place[i] = k);
-        let mut row = vec![0.0; n];
+        row.clear();
+        row.resize(n, 0.0);
         self.reduced.load_rows((0..n).map(|k| 1.0 - coupled(k, k)), |k, push| {
             row.fill(0.0);
             let (columns, values) = gram.row(rest[k]);
@@ -204,7 +209,10 @@ impl Local {
         self.factor.clear();
         self.factor.resize(n * n, 0.0);
         for rank in 0..n {
-            let (pivot, left) = (0..n).filter(|i| !self.order.contains(i)).map(|i| (i, self.speeds[i])).fold((0, 0.0), |best, now| if now.1 > best.1 { now } else { best });
+            let (pivot, left) = (0..n)
+                .filter(|i| !self.order.contains(i))
+                .map(|i| (i, self.speeds[i]))
+                .fold((0, 0.0), |best, now| if now.1 > best.1 { now } else { best });
             if left <= FACTOR_ROUNDING {
                 break;
             }

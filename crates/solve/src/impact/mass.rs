@@ -222,3 +222,37 @@ fn cholesky(matrix: &[f64], n: usize) -> Option<Vec<f64>> {
     }
     Some(factor)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn coordinates_of_unit_mass_and_back() {
+        let block = [2.0, 0.3, 0.1, 0.3, 1.0, 0.2, 0.1, 0.2, 3.0];
+        let mass = MassMatrix::blocks([(&[4.0][..], 1), (&block[..], 3)]).unwrap();
+        let v = [1.0, -2.0, 0.5, 3.0];
+        let mut momentum = v;
+        mass.momentum(&mut momentum);
+        assert!((momentum[0] - 4.0).abs() < 1e-14);
+        for r in 0..3 {
+            let direct: f64 = (0..3).map(|c| block[r * 3 + c] * v[c + 1]).sum();
+            assert!((momentum[r + 1] - direct).abs() < 1e-14);
+        }
+        let energy = momentum.iter().zip(&v).map(|(p, v)| p * v).sum::<f64>() / 2.0;
+        assert!((mass.energy(&v) - energy).abs() < 1e-13);
+        // M⁻¹ M v = v by the two triangular solves.
+        mass.whiten(&mut momentum);
+        mass.whiten_transposed(&mut momentum);
+        assert!(momentum.iter().zip(&v).all(|(a, b)| (a - b).abs() < 1e-13));
+    }
+
+    #[test]
+    fn what_is_no_mass_is_refused() {
+        assert!(MassMatrix::diagonal(&[0.0]).is_err());
+        assert!(MassMatrix::diagonal(&[f64::NAN]).is_err());
+        assert!(MassMatrix::dense(&[1.0, 0.5, 0.0, 1.0], 2).is_err(), "not symmetric");
+        assert!(MassMatrix::dense(&[1.0, f64::INFINITY, f64::INFINITY, 1.0], 2).is_err());
+        assert!(MassMatrix::dense(&[1.0; 3], 2).is_err());
+    }
+}

@@ -140,7 +140,7 @@ pub struct Report {
     pub status: Status,
     /// Applications of the elastic operator.
     pub iterations: usize,
-    /// Dimension of the implicit-equality subspace.
+    /// Dimension of the implicit-equality subspace; 0 also when nothing closed, for then it is not looked for.
     pub locked: usize,
     /// Largest closing speed left, relative to the speed, after the normal phase.
     pub residual: f64,
@@ -336,10 +336,15 @@ fn aftermath(contacts: &Contacts<'_>, impulses: &[f64], speed: f64) -> (f64, f64
 }
 
 /// Refuses what no law can answer.
-fn check(space: &ContactSpace<'_>, restitution: Restitution<'_>, friction: Option<Friction<'_>>, settings: &Settings) -> Result<(), ImpactError> {
+fn check(
+    space: &ContactSpace<'_>,
+    restitution: Restitution<'_>,
+    friction: Option<Friction<'_>>,
+    settings: &Settings,
+) -> Result<(), ImpactError> {
     let m = space.contacts;
     let rows = space.approach.len();
-    let tangents = if m == 0 { 0 } else { rows / m };
+    let tangents = rows.checked_div(m).unwrap_or(0);
     if rows != m * tangents || (m > 0 && !(1..=3).contains(&tangents)) {
         return Err(ImpactError::Shape { what: "approach", found: rows, expected: m });
     }

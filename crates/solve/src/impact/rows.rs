@@ -203,3 +203,37 @@ impl SparseRows {
         gram
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_gram_matrix_is_the_product() {
+        let dense = [1.0, 0.0, 2.0, 0.0, 0.0, 3.0, 0.0, -1.0, 0.5, 0.5, 0.0, 0.0];
+        let rows = SparseRows::from_dense(&dense, 4).unwrap();
+        let gram = rows.gram();
+        for i in 0..3 {
+            for j in 0..3 {
+                let product: f64 = (0..4).map(|k| dense[i * 4 + k] * dense[j * 4 + k]).sum();
+                assert_eq!(gram.view().entry(3, i, j), product);
+            }
+        }
+        assert!(SparseRows::from_dense(&dense[..11], 4).is_err());
+        assert!(SparseRows::new(2).push(&[1, 0], &[1.0, 1.0]).is_err());
+        assert!(SparseRows::new(2).push(&[2], &[1.0]).is_err());
+    }
+
+    #[test]
+    fn whitened_rows_measure_in_the_inverse_mass() {
+        let block = [2.0, 0.5, 0.5, 1.0];
+        let mass = MassMatrix::blocks([(&block[..], 2), (&[4.0][..], 1)]).unwrap();
+        let rows = SparseRows::from_dense(&[1.0, 0.0, 2.0, 0.0, 1.0, 0.0], 3).unwrap();
+        let gram = rows.whitened(&mass).gram();
+        // The inverse of the block is [1, -1/2; -1/2, 2] / 1.75.
+        let expected = [1.0 / 1.75 + 1.0, -0.5 / 1.75, 2.0 / 1.75];
+        for (found, expected) in [(0, 0), (0, 1), (1, 1)].map(|(i, j)| gram.view().entry(2, i, j)).iter().zip(expected) {
+            assert!((found - expected).abs() < 1e-14);
+        }
+    }
+}

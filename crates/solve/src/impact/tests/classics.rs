@@ -127,8 +127,7 @@ fn a_wedge_takes_as_many_reflections_as_its_angle_allows() {
             let space = ContactSpace { contacts: 2, gram: gram.view(), approach: &approach, speed: 1.0 };
             let settings = Settings { law: PAIRWISE[0], ..Settings::default() };
             let mut record = Record::new();
-            let report =
-                resolve_observed(&space, Restitution::Uniform(1.0), None, &settings, &mut Workspace::new(), &mut record).unwrap();
+            let report = resolve_observed(&space, Restitution::Uniform(1.0), None, &settings, &mut Workspace::new(), &mut record).unwrap();
             assert_eq!(report.status, Status::Resolved);
             most = most.max(report.iterations);
             // Each certificate grows with every reflection.

@@ -13,11 +13,7 @@ fn a_disc_problem_is_solved_to_its_optimality_conditions() {
         let eigen = [random.within(-6.0, 3.0).exp(), if case % 5 == 0 { 0.0 } else { random.within(-6.0, 3.0).exp() }];
         let length = c.hypot(s);
         let (c, s) = (c / length, s / length);
-        let k = [
-            eigen[0] * c * c + eigen[1] * s * s,
-            (eigen[0] - eigen[1]) * c * s,
-            eigen[0] * s * s + eigen[1] * c * c,
-        ];
+        let k = [eigen[0] * c * c + eigen[1] * s * s, (eigen[0] - eigen[1]) * c * s, eigen[0] * s * s + eigen[1] * c * c];
         let q = [random.within(-1.0, 1.0), random.within(-1.0, 1.0)];
         let radius = random.within(-6.0, 2.0).exp();
         let b = disc_minimum(k, q, radius);
@@ -48,8 +44,7 @@ fn a_ball_on_a_floor_slides_or_sticks() {
     for (mu, impulse) in [(0.0, 0.0), (0.25, -0.5), (0.5, -1.0), (2.0, -1.0)] {
         for staggered in [false, true] {
             let coefficients = [mu];
-            let options =
-                ImpactOptions { friction: Some(&coefficients), tangents: Some(&tangents), staggered, ..ImpactOptions::default() };
+            let options = ImpactOptions { friction: Some(&coefficients), tangents: Some(&tangents), staggered, ..ImpactOptions::default() };
             let impact = impacts(&mass, &normals, &[3.0, -1.0, 0.0], &options).unwrap();
             assert!((impact.friction_impulses[0] - impulse).abs() < 1e-12, "{mu}: {:?}", impact.friction_impulses);
             assert!((impact.velocity[1] - 1.0).abs() < 1e-12);
@@ -64,14 +59,15 @@ fn friction_never_creates_energy_and_stays_in_its_disc() {
     let mut sliding = 0;
     let mut sticking = 0;
     let mut slow = 0;
-    for seed in 0..if full { 20_000 } else { 500 } {
+    for seed in 0..if full { 20_000 } else { 150 } {
         let scene = Scene::random(seed, seed % 10 == 0);
         let mut random = Random(seed + 77);
         let m = scene.normals.len();
         let t = scene.tangents.len() / m;
         let coefficients: Vec<f64> = (0..m).map(|_| random.within(0.0, 1.5)).collect();
         let restitution = Restitution::Uniform(random.within(0.0, 1.0));
-        let plain = impacts(&scene.mass, &scene.normals, &scene.velocity, &ImpactOptions { restitution, ..ImpactOptions::default() }).unwrap();
+        let plain =
+            impacts(&scene.mass, &scene.normals, &scene.velocity, &ImpactOptions { restitution, ..ImpactOptions::default() }).unwrap();
         for staggered in [false, true] {
             let options = ImpactOptions {
                 restitution,
@@ -113,7 +109,7 @@ fn friction_never_creates_energy_and_stays_in_its_disc() {
 fn staggered_friction_leaves_nothing_closing_when_it_settles() {
     // A block pushed into a corner by friction: the one-way answer may close a contact; the staggered one, once settled, does not.
     let mut better = 0;
-    for seed in 0..200 {
+    for seed in 0..100 {
         let scene = Scene::random(seed, false);
         let m = scene.normals.len();
         let coefficients = vec![0.3; m];
@@ -130,5 +126,5 @@ fn staggered_friction_leaves_nothing_closing_when_it_settles() {
         let (one_way, staggered) = (run(false), run(true));
         better += usize::from(scene.closing(&staggered.velocity) < 1e-6 && scene.closing(&one_way.velocity) > 1e-3);
     }
-    assert!(better > 50, "{better}");
+    assert!(better > 25, "{better}");
 }

@@ -24,7 +24,10 @@ fn every_impact_is_passive_feasible_and_keeps_momentum() {
             1 => Restitution::PerContact(&mixed),
             _ => Restitution::Uniform(1.0),
         };
-        for law in [Law::Reflections, Law::GaussSeidel { order: [Order::Lexicographic, Order::Cyclic, Order::Random, Order::Worst][(seed / 4 % 4) as usize], seed }] {
+        for law in [
+            Law::Reflections,
+            Law::GaussSeidel { order: [Order::Lexicographic, Order::Cyclic, Order::Random, Order::Worst][(seed / 4 % 4) as usize], seed },
+        ] {
             let options = ImpactOptions { law, restitution, max_iterations: 200_000, ..ImpactOptions::default() };
             let impact = impacts(&scene.mass, &scene.normals, &scene.velocity, &options).unwrap();
             let what = || format!("problem {seed} {law:?} {restitution:?}");
@@ -64,7 +67,9 @@ fn contact_space_agrees_with_arrays_on_random_problems() {
         let speed = (2.0 * scene.mass.energy(&scene.velocity)).sqrt();
         let space = ContactSpace { contacts: m, gram: gram.view(), approach: &approach, speed };
         let report = resolve(&space, Restitution::Uniform(1.0), None, &Settings::default(), &mut work).unwrap();
-        assert_eq!((report.locked, report.status), (impact.locked, impact.status), "{seed}");
+        // In contact space nothing is looked for when nothing closes.
+        let closes = scene.closing(&scene.velocity) > 1e-10;
+        assert_eq!((report.locked, report.status), (if closes { impact.locked } else { 0 }, impact.status), "{seed}");
         let mut change = vec![0.0; scene.velocity.len()];
         work.impulses().iter().enumerate().for_each(|(i, &l)| scene.normals.add(i, l, &mut change));
         scene.mass.whiten(&mut change);

@@ -65,35 +65,31 @@ fn medians() {
         }
     }
 }
+/// One generalized reflection of a pile of m contacts grows no faster than m².
 #[test]
-#[ignore = "probe"]
-fn probe() {
-    for (name, (mass, normals)) in [("wall", brick_wall(8, 8)), ("wall", brick_wall(16, 16)), ("discs", disc_pile(16, 16)), ("discs", disc_pile(27, 26)), ("wall", brick_wall(23, 23))] {
-        let m = normals.len();
-        let gram = normals.whitened(&mass).gram();
-        let mut g = Gram::default();
-        g.load(&gram.view(), m);
-        let mut random = Random(11);
-        let falling: Vec<f64> = (0..mass.dimension()).map(|_| random.within(-1.0, 1.0)).collect();
-        let mut matrix = crate::sparse_nnls::SparseSymmetric { starts: vec![0], ..Default::default() };
-        for i in 0..m {
-            let (c, v) = g.row(i);
-            matrix.columns.extend_from_slice(c);
-            matrix.values.extend_from_slice(v);
-            matrix.starts.push(matrix.columns.len());
-        }
-        for linear in [vec![-1.0; m], (0..m).map(|i| normals.dot(i, &falling) * g.inverse_scale(i)).collect::<Vec<_>>()] {
-            let mut x = vec![0.0; m];
-            let start = Instant::now();
-            let report = crate::sparse_nnls::SparseNnls::default().solve(&matrix, &linear, &mut x);
-            let mut worst: f64 = 0.0;
-            let mut comp: f64 = 0.0;
-            for i in 0..m {
-                let s = linear[i] + g.row_dot(i, &x);
-                worst = worst.max(-s);
-                comp = comp.max((s * x[i]).abs());
-            }
-            println!("{name} {m} {report:?} {:?} worst {worst:e} comp {comp:e} max {:e} support {}", start.elapsed(), largest(&x), x.iter().filter(|a| **a > 0.0).count());
+#[ignore = "prints times"]
+fn growth_of_one_reflection() {
+    for build in [brick_wall, disc_pile] {
+        let mut last: Option<(usize, f64)> = None;
+        for side in [12, 17, 24] {
+            let (mass, normals) = build(side, side);
+            let m = normals.len();
+            let gram = normals.whitened(&mass).gram();
+            let mut loaded = Gram::default();
+            loaded.load(&gram.view(), m);
+            let mut random = Random(11);
+            let falling: Vec<f64> = (0..mass.dimension()).map(|_| random.within(-1.0, 1.0)).collect();
+            let linear: Vec<f64> = (0..m).map(|i| normals.dot(i, &falling) * loaded.inverse_scale(i)).collect();
+            let everyone: Vec<usize> = (0..m).collect();
+            let mut solver = super::super::cone::ConeSolver::default();
+            let mut impulses = vec![0.0; m];
+            let time = median(5, || {
+                solver.begin(m);
+                solver.solve(&loaded, &everyone, &linear, 0.0, &mut impulses);
+            });
+            let growth = last.map_or(0.0, |(n, before): (usize, f64)| (time / before).ln() / (m as f64 / n as f64).ln());
+            println!("{m} contacts: {:.1} ms, growth m^{growth:.2}", time / 1e3);
+            last = Some((m, time));
         }
     }
 }

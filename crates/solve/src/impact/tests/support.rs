@@ -148,8 +148,16 @@ impl Scene {
             let a = random.below(bodies);
             let b = (a + 1 + random.below(bodies - 1)) % bodies;
             let ground = random.below(5) == 0;
-            let n: [f64; 3] = if space { random.unit() } else { let u: [f64; 2] = random.unit(); [u[0], u[1], 0.0] };
-            let arms: [[f64; 3]; 2] = std::array::from_fn(|_| { let u: [f64; 3] = random.unit(); if space { u } else { [u[0], u[1], 0.0] } });
+            let n: [f64; 3] = if space {
+                random.unit()
+            } else {
+                let u: [f64; 2] = random.unit();
+                [u[0], u[1], 0.0]
+            };
+            let arms: [[f64; 3]; 2] = std::array::from_fn(|_| {
+                let u: [f64; 3] = random.unit();
+                if space { u } else { [u[0], u[1], 0.0] }
+            });
             let along = |direction: [f64; 3]| {
                 let mut row = vec![0.0; d];
                 for (body, arm, sign) in [(a, arms[0], 1.0), (b, arms[1], -1.0)] {
@@ -238,7 +246,7 @@ pub(super) fn brick_wall(courses: usize, length: usize) -> (MassMatrix, SparseRo
     let bodies = courses * length;
     let d = 3 * bodies;
     let mut normals = SparseRows::new(d);
-    let place = |r: usize, c: usize| [2.0 * c as f64 + if r % 2 == 0 { 0.0 } else { 1.0 }, (2 * r + 1) as f64 * half_height];
+    let place = |r: usize, c: usize| [2.0 * c as f64 + if r.is_multiple_of(2) { 0.0 } else { 1.0 }, (2 * r + 1) as f64 * half_height];
     for r in 0..courses {
         for c in 0..length {
             let a = r * length + c;
