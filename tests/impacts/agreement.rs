@@ -187,7 +187,13 @@ fn laws_of_separate_problems_do_not_mix<G: Stage>() {
         let ground = wall(&mut scene, [0.0, 1.0], [0.0, 0.0], 0.5, 1.0);
         let rod = scene.body(G::capsule(1.0, 0.01), 1.0, pose(-5.0, 0.5 * 0.5 + 0.01, std::f64::consts::FRAC_PI_6), 0.5, 1.0);
         scene.moving(rod, G::at(-0.5, -1.0), G::rate(0.0));
-        scene.model.pairs.push(PairRule { bodies: [ground, rod], restitution: None, friction: None, impact: Some(ImpactLaw::Stronge), collide: None });
+        scene.model.pairs.push(PairRule {
+            bodies: [ground, rod],
+            restitution: None,
+            friction: None,
+            impact: Some(ImpactLaw::Stronge),
+            collide: None,
+        });
         let first = scene.model.bodies.len();
         for i in 0..3 {
             scene.body(G::ball(0.5), 1.0, Pose { position: G::at(i as f64, 3.0), rotation: G::identity() }, 0.0, 1.0);

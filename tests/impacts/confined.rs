@@ -100,7 +100,8 @@ fn geyser_dislodges_the_plug<G: Stage>() {
             figure(&format!("{name}: reflections"), report.impact_iterations as f64);
             assert!(!report.impact_capped, "{name}");
             good &= holds(&format!("{name}: energy"), (kinetic(&world) / 0.5 - 1.0).abs(), EXACT);
-            good &= holds(&format!("{name}: plug across the shaft [m/s]"), after.iter().skip(1).fold(0.0, |m: f64, v| m.max(v[0].abs())), 1e-9);
+            good &=
+                holds(&format!("{name}: plug across the shaft [m/s]"), after.iter().skip(1).fold(0.0, |m: f64, v| m.max(v[0].abs())), 1e-9);
             assert!(after[2 * rows - 1][1].max(after[2 * rows][1]) > 0.3, "{name}: the last row leaves: {after:?}");
             if matches!(law, ImpactLaw::Auto | ImpactLaw::Reflections) {
                 let mut error = (after[0][1] + 1.0 / 3.0).abs();

@@ -152,3 +152,21 @@ fn loss_is_discontinuous_in_the_gap<G: Stage>() {
     assert!(distance(&touching, &apart) > 0.1, "{touching:?} {apart:?}");
 }
 in_both_spaces!(loss_is_discontinuous_in_the_gap);
+
+/// A striker eight times as heavy sends a train out of the chain: it gives 16/9 of its velocity to the first ball it meets, keeps 7/9,
+/// meets the next one, all at one instant.
+fn heavy_striker_drives_a_train<G: Stage>() {
+    for law in ALL.into_iter().filter(|&law| law != ImpactLaw::Newton) {
+        let mut masses = vec![1.0; 13];
+        masses[0] = 8.0;
+        let mut world = row::<G>(&masses, 0.0, RUN_UP, 1.0, law, STEPS[0]);
+        let (after, _, report) = struck(&mut world, 2.0 * RUN_UP);
+        let kept = 7.0f64 / 9.0;
+        assert!((after[0] - kept.powi(12)).abs() < 1e-10, "{law:?}: {after:?}");
+        for (place, v) in after.iter().skip(1).rev().enumerate() {
+            assert!((v - 16.0 / 9.0 * kept.powi(place as i32)).abs() < 1e-10, "{law:?}: {after:?}");
+        }
+        assert_eq!(report.impacts, 1, "{law:?}");
+    }
+}
+in_both_spaces!(heavy_striker_drives_a_train);

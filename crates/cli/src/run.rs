@@ -14,7 +14,7 @@ use carom::dynamics::{Model, World};
 use carom::geometry::Geometry;
 use carom::record::{Ending, Header, Log, LogWriter, RecordError};
 use carom::scene::{SceneOf, SceneSpace, from_toml_all, to_toml};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::time::Instant;
@@ -132,9 +132,14 @@ impl Job<'_> {
             return ProgressBar::hidden();
         }
         let bar = ProgressBar::with_draw_target(Some(to), ProgressDrawTarget::stderr_with_hz(DRAWS)).with_position(from);
-        let style = ProgressStyle::with_template("{prefix} {wide_bar} {pos}/{len} steps, {per_sec}, {eta} left");
         // A template that does not parse would only cost its looks.
-        bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar())).with_prefix(self.name.clone())
+        let style = ProgressStyle::with_template("{prefix} {wide_bar} {pos}/{len} steps, {rate}, {eta} left")
+            .unwrap_or_else(|_| ProgressStyle::default_bar())
+            // A line that cannot be written is not drawn.
+            .with_key("rate", |state: &ProgressState, out: &mut dyn std::fmt::Write| {
+                let _ = write!(out, "{}/s", print::rough(state.per_sec()));
+            });
+        bar.with_style(style).with_prefix(self.name.clone())
     }
 }
 

@@ -2,10 +2,11 @@
 
 pub mod bordered;
 pub mod collision;
+pub mod column_nnls;
 pub mod contact_solver;
 pub mod continuation;
-pub mod dynamics;
 pub mod dense;
+pub mod dynamics;
 pub mod impact;
 pub mod interior_point;
 pub mod lemke;
@@ -16,6 +17,7 @@ pub mod modes;
 pub mod newton;
 pub mod nnls;
 pub mod problem;
+pub mod sparse_cholesky;
 pub mod sparse_nnls;
 pub mod splitting;
 pub mod status;

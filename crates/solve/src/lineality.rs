@@ -6,10 +6,11 @@
 //! point are implicit equalities, their span is divided out, and the question is asked again of what is left (theory (5.20)).
 //! [`crate::linear_program`] is the second road: one linear program for all rows at once.
 
+use crate::column_nnls::ColumnNnls;
 use crate::impact::ImpactError;
 use crate::impact::mass::MassMatrix;
 use crate::linear_program;
-use crate::nnls::{ColumnNnls, NnlsStatus};
+use crate::nnls::NnlsStatus;
 
 /// Default angular tolerance: hulls nearer to the origin than this are taken to touch it.
 pub const TOLERANCE: f64 = 1e-9;
@@ -42,6 +43,12 @@ pub struct Lineality {
 }
 
 /// Implicit equalities of the rows `normals` (m × d) in the metric of `mass` (Euclidean if none), with an angular tolerance.
+///
+/// ```
+/// use carom_solve::lineality::{TOLERANCE, lineality};
+/// let walls = lineality(&[1.0, 0.0, -1.0, 0.0, 0.0, 1.0], 2, None, TOLERANCE).unwrap();
+/// assert_eq!((walls.dimension, walls.implicit), (1, vec![0, 1]));
+/// ```
 ///
 /// # Errors
 /// [`ImpactError`] when shapes disagree, a value is not finite, the mass is not positive definite or the tolerance is not in (0, 1).

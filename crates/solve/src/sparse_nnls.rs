@@ -5,6 +5,7 @@
 //! variables are eliminated in nested-dissection order, so that one factor of a pile of m contacts costs at most m² operations.
 
 use crate::nnls::{NnlsReport, NnlsStatus, STATIONARY};
+use crate::sparse_cholesky::{Dissection, Factor, SparseSymmetric};
 
 /// Cap on interior-point steps; 15 to 30 are usual.
 const MAX_STEPS: usize = 80;
@@ -17,40 +18,10 @@ const STEP_SHARE: f64 = 0.995;
 const SHIFT: f64 = 1e-7;
 /// Cap on proximal steps; each gains a factor of the smallest nonzero eigenvalue over the shift.
 const MAX_PROXIMAL: usize = 30;
+/// Cap on corrections of the set after the interior point; none or one is usual.
+const MAX_CORRECTIONS: usize = 12;
 /// Least diagonal added in an interior-point step: keeps redundant columns factorable to the end.
 const LEAST_DIAGONAL: f64 = 1e-14;
-/// Least pivot of a factor, relative to the unit diagonal: below it only rounding is left.
-const LEAST_PIVOT: f64 = 1e-18;
-/// Sets no larger than this are not dissected further.
-const LEAF: usize = 24;
-
-/// A symmetric sparse matrix by compressed rows, both triangles, columns in any order.
-#[derive(Clone, Debug, Default)]
-pub struct SparseSymmetric {
-    /// Row boundaries (n + 1).
-    pub starts: Vec<usize>,
-    /// Column of each entry.
-    pub columns: Vec<usize>,
-    /// Value of each entry.
-    pub values: Vec<f64>,
-}
-
-impl SparseSymmetric {
-    /// Number of rows.
-    pub fn len(&self) -> usize {
-        self.starts.len().saturating_sub(1)
-    }
-
-    /// Whether there is no row.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    fn entries(&self, i: usize) -> impl Iterator<Item = (usize, f64)> + '_ {
-        (self.starts[i]..self.starts[i + 1]).map(|e| (self.columns[e], self.values[e]))
-    }
-}
-
 /// Solver with its scratch.
 #[derive(Clone, Debug, Default)]
 pub struct SparseNnls {
@@ -63,7 +34,8 @@ pub struct SparseNnls {
     image: Vec<f64>,
     step: Vec<f64>,
     slack_step: Vec<f64>,
-    interior: Vec<f64>,
+    best: Vec<f64>,
+    pushes: Vec<bool>,
     right: Vec<f64>,
     dissection: Dissection,
 }
@@ -162,25 +134,60 @@ impl SparseNnls {
         }
     }
 
-    /// Solves A x + b = 0 on the set that pushes, starting from the interior solution; returns the largest violation of optimality.
+    /// Solves A x + b = 0 on the set that pushes, starting from the interior solution, and corrects the set where that shows it wrong;
+    /// returns the largest violation of optimality.
     fn sharpen(&mut self, matrix: &SparseSymmetric, linear: &[f64], scale: f64, x: &mut [f64]) -> f64 {
-        let n = linear.len();
-        self.interior.clear();
-        self.interior.extend_from_slice(x);
+        self.best.clear();
+        self.best.extend_from_slice(x);
+        let mut least = violation(matrix, linear, x);
+        self.pushes.clear();
+        self.pushes.extend(x.iter().zip(&self.slack).map(|(x, s)| x > s));
+        for _ in 0..MAX_CORRECTIONS {
+            self.solve_on_set(matrix, linear, scale, x);
+            let limit = SHARP * scale;
+            let mut changed = false;
+            for i in 0..x.len() {
+                if x[i] < 0.0 {
+                    changed |= x[i] < -limit;
+                    self.pushes[i] = false;
+                }
+            }
+            x.iter_mut().for_each(|a| *a = a.max(0.0));
+            for i in 0..x.len() {
+                if !self.pushes[i] && linear[i] + matrix.entries(i).map(|(j, a)| a * x[j]).sum::<f64>() < -limit {
+                    self.pushes[i] = true;
+                    changed = true;
+                }
+            }
+            let now = violation(matrix, linear, x);
+            if now < least {
+                least = now;
+                self.best.copy_from_slice(x);
+            }
+            if !changed {
+                break;
+            }
+        }
+        x.copy_from_slice(&self.best);
+        least
+    }
+
+    /// Proximal steps towards A x + b = 0 on the set that pushes, from the present x.
+    fn solve_on_set(&mut self, matrix: &SparseSymmetric, linear: &[f64], scale: f64, x: &mut [f64]) {
         self.members.clear();
-        self.members.extend(self.order.iter().copied().filter(|&i| x[i] > self.slack[i]));
+        self.members.extend(self.order.iter().copied().filter(|&i| self.pushes[i]));
         self.place.fill(usize::MAX);
         for (k, &i) in self.members.iter().enumerate() {
             self.place[i] = k;
         }
-        self.diagonal.clear();
-        self.diagonal.resize(self.members.len(), SHIFT);
-        self.factor.compute(matrix, &self.members, &self.place, &self.diagonal);
-        for i in 0..n {
-            if self.place[i] == usize::MAX {
+        for i in 0..x.len() {
+            if !self.pushes[i] {
                 x[i] = 0.0;
             }
         }
+        self.diagonal.clear();
+        self.diagonal.resize(self.members.len(), SHIFT);
+        self.factor.compute(matrix, &self.members, &self.place, &self.diagonal);
         for _ in 0..MAX_PROXIMAL {
             self.right.clear();
             let mut worst: f64 = 0.0;
@@ -197,17 +204,6 @@ impl SparseNnls {
                 x[i] += self.right[k];
             }
         }
-        x.iter_mut().for_each(|a| *a = a.max(0.0));
-        let sharp = violation(matrix, linear, x);
-        // A set guessed wrongly shows here; then the interior solution, feasible and nearly optimal, is the better answer.
-        if sharp > SHARP * scale {
-            let soft = violation(matrix, linear, &self.interior);
-            if soft < sharp {
-                x.copy_from_slice(&self.interior);
-                return soft;
-            }
-        }
-        sharp
     }
 }
 
@@ -241,228 +237,6 @@ fn reach(x: &[f64], step: &[f64]) -> f64 {
         }
     }
     share.min(1.0 / STEP_SHARE)
-}
-
-/// Sparse Cholesky factor L Lᵀ of the matrix plus a diagonal, on some of the variables, by columns.
-#[derive(Clone, Debug, Default)]
-struct Factor {
-    parent: Vec<usize>,
-    starts: Vec<usize>,
-    ends: Vec<usize>,
-    rows: Vec<usize>,
-    values: Vec<f64>,
-    diagonal: Vec<f64>,
-    mark: Vec<usize>,
-    reach: Vec<usize>,
-    path: Vec<usize>,
-    work: Vec<f64>,
-}
-
-/// No parent in the elimination tree.
-const ROOT: usize = usize::MAX;
-
-impl Factor {
-    /// Row by row: row k of L is a triangular solve with the rows above, over the columns that its entries reach in the elimination tree.
-    fn compute(&mut self, matrix: &SparseSymmetric, members: &[usize], place: &[usize], added: &[f64]) {
-        let n = members.len();
-        self.elimination_tree(matrix, members, place);
-        // Counts of the columns, then room for them.
-        self.ends.clear();
-        self.ends.resize(n, 0);
-        self.mark.clear();
-        self.mark.resize(n, ROOT);
-        for k in 0..n {
-            self.reach_of(k, matrix, members, place);
-            for r in 0..self.reach.len() {
-                self.ends[self.reach[r]] += 1;
-            }
-        }
-        self.starts.clear();
-        self.starts.push(0);
-        let mut total = 0;
-        for k in 0..n {
-            total += self.ends[k];
-            self.starts.push(total);
-            self.ends[k] = self.starts[k];
-        }
-        self.rows.resize(total, 0);
-        self.values.resize(total, 0.0);
-        self.diagonal.clear();
-        self.work.clear();
-        self.work.resize(n, 0.0);
-        self.mark.fill(ROOT);
-        for k in 0..n {
-            self.reach_of(k, matrix, members, place);
-            let mut pivot = added[k];
-            for (j, a) in matrix.entries(members[k]) {
-                let c = place[j];
-                if c == k {
-                    pivot += a;
-                } else if c < k {
-                    self.work[c] = a;
-                }
-            }
-            for r in 0..self.reach.len() {
-                let c = self.reach[r];
-                let entry = self.work[c] / self.diagonal[c];
-                self.work[c] = 0.0;
-                for e in self.starts[c]..self.ends[c] {
-                    self.work[self.rows[e]] -= self.values[e] * entry;
-                }
-                pivot -= entry * entry;
-                self.rows[self.ends[c]] = k;
-                self.values[self.ends[c]] = entry;
-                self.ends[c] += 1;
-            }
-            self.diagonal.push(pivot.max(LEAST_PIVOT).sqrt());
-        }
-    }
-
-    fn elimination_tree(&mut self, matrix: &SparseSymmetric, members: &[usize], place: &[usize]) {
-        let n = members.len();
-        self.parent.clear();
-        self.parent.resize(n, ROOT);
-        // `mark` holds the root found so far of each subtree, with paths shortened as they are walked.
-        self.mark.clear();
-        self.mark.resize(n, ROOT);
-        for k in 0..n {
-            for (j, _) in matrix.entries(members[k]) {
-                let mut c = place[j];
-                while c < k {
-                    let next = self.mark[c];
-                    self.mark[c] = k;
-                    if next == ROOT {
-                        self.parent[c] = k;
-                        break;
-                    }
-                    c = next;
-                }
-            }
-        }
-    }
-
-    /// Columns of row k, ascending along every path of the tree.
-    fn reach_of(&mut self, k: usize, matrix: &SparseSymmetric, members: &[usize], place: &[usize]) {
-        self.reach.clear();
-        self.mark[k] = k;
-        for (j, _) in matrix.entries(members[k]) {
-            let mut c = place[j];
-            if c >= k {
-                continue;
-            }
-            self.path.clear();
-            while self.mark[c] != k {
-                self.mark[c] = k;
-                self.path.push(c);
-                c = self.parent[c];
-            }
-            // Later paths end on earlier ones and must come first.
-            self.reach.extend(self.path.iter().rev());
-        }
-        self.reach.reverse();
-    }
-
-    /// x ← (L Lᵀ)⁻¹ x.
-    fn solve(&self, x: &mut [f64]) {
-        let n = self.diagonal.len();
-        for c in 0..n {
-            x[c] /= self.diagonal[c];
-            let value = x[c];
-            for e in self.starts[c]..self.ends[c] {
-                x[self.rows[e]] -= self.values[e] * value;
-            }
-        }
-        for c in (0..n).rev() {
-            for e in self.starts[c]..self.ends[c] {
-                x[c] -= self.values[e] * x[self.rows[e]];
-            }
-            x[c] /= self.diagonal[c];
-        }
-    }
-}
-
-/// Nested dissection by level sets: the middle level of a breadth-first search parts the graph and is eliminated last.
-#[derive(Clone, Debug, Default)]
-struct Dissection {
-    part: Vec<usize>,
-    level: Vec<usize>,
-    queue: Vec<usize>,
-    stack: Vec<(usize, usize)>,
-}
-
-impl Dissection {
-    /// Writes the order of elimination; every stretch of it on the stack is still to be parted.
-    fn order(&mut self, matrix: &SparseSymmetric, order: &mut Vec<usize>) {
-        let n = matrix.len();
-        order.clear();
-        order.extend(0..n);
-        self.part.clear();
-        self.part.resize(n, 0);
-        self.level.clear();
-        self.level.resize(n, 0);
-        let mut parts = 0;
-        self.stack.push((0, n));
-        while let Some((start, end)) = self.stack.pop() {
-            let set = &mut order[start..end];
-            if set.len() <= LEAF {
-                continue;
-            }
-            parts += 1;
-            set.iter().for_each(|&i| self.part[i] = parts);
-            // A far end of the set gives thin levels.
-            self.search(matrix, set[0], parts);
-            let far = self.queue[self.queue.len() - 1];
-            self.search(matrix, far, parts);
-            let reached = self.queue.len();
-            if reached < set.len() {
-                // Not connected: the part reached, and the others.
-                self.queue.iter().for_each(|&i| self.part[i] = 0);
-                self.queue.extend(set.iter().filter(|&&i| self.part[i] == parts));
-                set.copy_from_slice(&self.queue);
-                self.stack.push((start, start + reached));
-                self.stack.push((start + reached, end));
-                continue;
-            }
-            let depth = self.level[self.queue[reached - 1]];
-            if depth < 2 {
-                continue;
-            }
-            // The queue runs by levels: what is before the middle level, what is after, then the level itself.
-            let middle = self.level[self.queue[reached / 2]].clamp(1, depth - 1);
-            let first = self.queue.partition_point(|&i| self.level[i] < middle);
-            let last = self.queue.partition_point(|&i| self.level[i] <= middle);
-            let after = reached - last;
-            set[..first].copy_from_slice(&self.queue[..first]);
-            set[first..first + after].copy_from_slice(&self.queue[last..]);
-            set[first + after..].copy_from_slice(&self.queue[first..last]);
-            self.stack.push((start, start + first));
-            self.stack.push((start + first, start + first + after));
-        }
-    }
-
-    /// Breadth-first search from `root` within one part: `queue` in order, `level` of each.
-    fn search(&mut self, matrix: &SparseSymmetric, root: usize, part: usize) {
-        /// Added to a part's number while its members are queued.
-        const SEEN: usize = usize::MAX / 2;
-        self.queue.clear();
-        self.queue.push(root);
-        self.level[root] = 0;
-        self.part[root] += SEEN;
-        let mut next = 0;
-        while next < self.queue.len() {
-            let i = self.queue[next];
-            next += 1;
-            for e in matrix.starts[i]..matrix.starts[i + 1] {
-                let j = matrix.columns[e];
-                if self.part[j] == part {
-                    self.part[j] += SEEN;
-                    self.level[j] = self.level[i] + 1;
-                    self.queue.push(j);
-                }
-            }
-        }
-        self.queue.iter().for_each(|&i| self.part[i] = part);
-    }
 }
 
 #[cfg(test)]
@@ -546,14 +320,5 @@ mod tests {
             let slope: f64 = linear[i] + matrix.entries(i).map(|(j, a)| a * x[j]).sum::<f64>();
             assert!(x[i] >= 0.0 && slope > -1e-11 && (x[i] * slope).abs() < 1e-10, "{i}: {} {slope}", x[i]);
         }
-    }
-
-    #[test]
-    fn dissection_orders_every_variable_once() {
-        let (matrix, _, _) = random_problem(500, 3, false);
-        let mut order = Vec::new();
-        Dissection::default().order(&matrix, &mut order);
-        order.sort_unstable();
-        assert_eq!(order, (0..500).collect::<Vec<_>>());
     }
 }

@@ -4,12 +4,12 @@
 //! full accuracy, which the Gram matrix alone (squares of lengths) could not give, before contact space takes over.
 
 use super::certificate::Certificate;
-use super::friction::FrictionWork;
+use super::dissipation::Dissipation;
 use super::mass::MassMatrix;
 use super::rows::SparseRows;
 use super::{ContactSpace, Friction, Gram, ImpactError, Law, Report, Restitution, Settings, Status, Workspace, resolve};
+use crate::column_nnls::ColumnNnls;
 use crate::lineality::{Finder, TOLERANCE};
-use crate::nnls::ColumnNnls;
 
 /// Times an elastic impact is taken up again from the velocity it reached: after millions of reflections the impulses, which grow, have
 /// lost digits that the velocity still needs.
@@ -68,9 +68,9 @@ pub struct Impact {
     pub iterations: usize,
     /// Dimension of the implicit-equality subspace.
     pub locked: usize,
-    /// Kinetic energy before [J].
+    /// Kinetic energy before (J).
     pub energy_before: f64,
-    /// Kinetic energy after [J].
+    /// Kinetic energy after (J).
     pub energy_after: f64,
     /// How it ended.
     pub status: Status,
@@ -79,6 +79,15 @@ pub struct Impact {
 }
 
 /// Resolves an impact: `normals` (m rows of length d) are the gradients of the contacts, `velocity` (d) the velocity before.
+///
+/// ```
+/// use carom_solve::impact::{ImpactOptions, MassMatrix, SparseRows, impacts};
+/// // A ball between two walls, moving across and along: the walls lock it across.
+/// let mass = MassMatrix::diagonal(&[1.0, 1.0]).unwrap();
+/// let walls = SparseRows::from_dense(&[1.0, 0.0, -1.0, 0.0], 2).unwrap();
+/// let impact = impacts(&mass, &walls, &[1.0, 2.0], &ImpactOptions::default()).unwrap();
+/// assert_eq!((impact.locked, impact.velocity), (1, vec![0.0, 2.0]));
+/// ```
 ///
 /// # Errors
 /// [`ImpactError`] when shapes disagree, a value is not finite or a coefficient is out of range.
@@ -346,7 +355,7 @@ impl<'a> Whitened<'a> {
 
     /// One-way friction after the normal phase.
     fn one_way(&self, coefficients: &[f64], tangents: &SparseRows, white: &SparseRows, impulses: &[f64]) -> Vec<f64> {
-        let mut work = FrictionWork::default();
+        let mut work = Dissipation::default();
         work.load(&white.gram().view(), 0, white.len());
         work.slip.extend((0..tangents.len()).map(|k| tangents.dot(k, self.velocity) + white.dot(k, &self.change)));
         work.radii.extend(coefficients.iter().zip(impulses).map(|(mu, l)| mu * l.max(0.0)));

@@ -1,8 +1,9 @@
 //! Nonnegative least squares over a set of contacts: the set is cut into connected groups, each solved by the method of its size.
 
 use super::Gram;
-use crate::nnls::{GramNnls, NnlsReport};
-use crate::sparse_nnls::{SparseNnls, SparseSymmetric};
+use crate::nnls::{GramNnls, NnlsReport, NnlsStatus};
+use crate::sparse_cholesky::SparseSymmetric;
+use crate::sparse_nnls::SparseNnls;
 
 /// Contacts above which a connected group goes to the sparse solver: the dense one costs the cube of their number.
 const DENSE_LIMIT: usize = 64;
@@ -34,21 +35,23 @@ impl ConeSolver {
 
     /// Minimises over the contacts of `set` (ascending, all taking part); writes `impulses` at those contacts only.
     ///
-    /// `shift` is added to the diagonal: 0, or a small number that selects among equal minimisers the one of least norm.
-    pub fn solve(&mut self, gram: &Gram, set: &[usize], linear: &[f64], shift: f64, impulses: &mut [f64]) {
+    /// Returns whether every group was solved. `shift` is added to the diagonal: 0, or a small number that selects among equal minimisers the one of least norm.
+    pub fn solve(&mut self, gram: &Gram, set: &[usize], linear: &[f64], shift: f64, impulses: &mut [f64]) -> bool {
         for &i in set {
             self.place[i] = WAITING;
         }
+        let mut solved = true;
         for &root in set {
             if self.place[root] != WAITING {
                 continue;
             }
             self.collect_group(gram, root);
-            self.solve_group(gram, linear, shift, impulses);
+            solved &= self.solve_group(gram, linear, shift, impulses) == NnlsStatus::Solved;
         }
         for &i in set {
             self.place[i] = OUTSIDE;
         }
+        solved
     }
 
     /// The contacts of the set connected to `root`, numbered in ascending order.
@@ -72,20 +75,21 @@ impl ConeSolver {
         }
     }
 
-    fn solve_group(&mut self, gram: &Gram, linear: &[f64], shift: f64, impulses: &mut [f64]) {
+    fn solve_group(&mut self, gram: &Gram, linear: &[f64], shift: f64, impulses: &mut [f64]) -> NnlsStatus {
         let n = self.group.len();
         if n == 1 {
             impulses[self.group[0]] = (-linear[self.group[0]]).max(0.0) / (1.0 + shift);
-            return;
+            return NnlsStatus::Solved;
         }
         self.linear.clear();
         self.linear.extend(self.group.iter().map(|&i| linear[i]));
         self.impulses.clear();
         self.impulses.resize(n, 0.0);
-        let _ = if n <= DENSE_LIMIT { self.solve_dense(gram, shift) } else { self.solve_sparse(gram, shift) };
+        let report = if n <= DENSE_LIMIT { self.solve_dense(gram, shift) } else { self.solve_sparse(gram, shift) };
         for (k, &i) in self.group.iter().enumerate() {
             impulses[i] = self.impulses[k];
         }
+        report.status
     }
 
     fn solve_dense(&mut self, gram: &Gram, shift: f64) -> NnlsReport {

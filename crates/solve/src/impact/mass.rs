@@ -5,7 +5,7 @@ use super::ImpactError;
 /// Asymmetry, relative to the diagonal, that a mass matrix may show.
 const SYMMETRY: f64 = 1e-9;
 
-/// A symmetric positive definite mass matrix [kg, kg m²] by diagonal blocks.
+/// A symmetric positive definite mass matrix (kg, kg m²) by diagonal blocks.
 ///
 /// An entry of a diagonal mass may be infinite: that coordinate never changes and carries no energy.
 #[derive(Clone, Debug)]
@@ -74,7 +74,7 @@ impl MassMatrix {
         self.dimension
     }
 
-    /// Kinetic energy ½ vᵀ M v [J] of the coordinates with finite mass.
+    /// Kinetic energy ½ vᵀ M v (J) of the coordinates with finite mass.
     pub fn energy(&self, velocity: &[f64]) -> f64 {
         let mut twice = 0.0;
         for block in self.blocks.iter().filter(|b| !b.immovable()) {

@@ -5,13 +5,15 @@
 //! Bodies, joints (through a constrained inverse mass) and the dimension of space appear only in A and g.
 //!
 //! The laws are built by wrapping: an [`Operator`] answers once, [`driver::Driver`] repeats it until nothing closes, [`blend::Blend`]
-//! adds restitution, [`locking::Locking`] removes implicit equalities first, and [`friction::Friction`] acts after them.
+//! adds restitution, [`locking::Locking`] removes implicit equalities first, and friction ([`dissipation`]) acts after them.
 //! [`resolve`] is the whole chain; [`arrays::impacts`] is the same on mass matrices, normals and velocities.
 
 pub mod arrays;
 pub mod blend;
 pub mod certificate;
 pub mod cone;
+pub mod disc;
+pub mod dissipation;
 pub mod driver;
 pub mod friction;
 pub mod gram;
@@ -40,6 +42,9 @@ pub const FEASIBILITY: f64 = 1e-10;
 /// Reflections after which the driver stops and answers with the inelastic solution. Termination is proven but not fast: a cradle of
 /// 20 balls whose masses span 0.016 to 70 needs two million pairwise reflections.
 pub const MAX_REFLECTIONS: usize = 10_000_000;
+
+/// Rows of a contact at most: the normal and two tangents.
+const MAX_ROWS_PER_CONTACT: usize = 3;
 
 /// How a contact is chosen by the pairwise law when several close at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -96,9 +101,9 @@ pub struct Friction<'a> {
 pub struct ContactSpace<'a> {
     /// Number of contacts m.
     pub contacts: usize,
-    /// Gram matrix of the rows [1/kg], (m or m + m·t) square.
+    /// Gram matrix of the rows (1/kg), (m or m + m·t) square.
     pub gram: GramView<'a>,
-    /// Speed along each row before the impact, J v [m/s]; negative normals close. The motion of obstacles is included.
+    /// Speed along each row before the impact, J v (m/s); negative normals close. The motion of obstacles is included.
     pub approach: &'a [f64],
     /// Norm √(vᵀ M v) of the velocity, the scale of the feasibility tolerance; 0 lets the contact speeds decide.
     pub speed: f64,
@@ -144,7 +149,7 @@ pub struct Report {
     pub locked: usize,
     /// Largest closing speed left, relative to the speed, after the normal phase.
     pub residual: f64,
-    /// Change of kinetic energy [J], never positive beyond rounding (for obstacles that move: in the contacts' frame).
+    /// Change of kinetic energy (J), never positive beyond rounding (for obstacles that move: in the contacts' frame).
     pub energy_change: f64,
     /// Sweeps of the friction phase, 0 without friction.
     pub friction_sweeps: usize,
@@ -252,7 +257,7 @@ impl Workspace {
         Self::default()
     }
 
-    /// Normal impulses λ (m) [N s for unit normals], ≥ 0, of the last impact.
+    /// Normal impulses λ (m) (N s for unit normals), ≥ 0, of the last impact.
     pub fn impulses(&self) -> &[f64] {
         &self.impulses
     }
@@ -264,6 +269,17 @@ impl Workspace {
 }
 
 /// Resolves one impact; the impulses are left in the workspace.
+///
+/// ```
+/// use carom_solve::impact::{ContactSpace, GramView, Restitution, Settings, Workspace, resolve};
+/// // Three equal balls in a row, the first arriving at 1 m/s: it stops and the last one leaves.
+/// let gram = [2.0, -1.0, -1.0, 2.0];
+/// let space = ContactSpace { contacts: 2, gram: GramView::Dense(&gram), approach: &[-1.0, 0.0], speed: 1.0 };
+/// let mut work = Workspace::new();
+/// let report = resolve(&space, Restitution::Uniform(1.0), None, &Settings::default(), &mut work).unwrap();
+/// assert_eq!(report.iterations, 2);
+/// assert!(work.impulses().iter().all(|impulse| (impulse - 1.0).abs() < 1e-15));
+/// ```
 ///
 /// # Errors
 /// [`ImpactError`] when lengths disagree, a value is not finite or a coefficient is out of range.
@@ -345,7 +361,7 @@ fn check(
     let m = space.contacts;
     let rows = space.approach.len();
     let tangents = rows.checked_div(m).unwrap_or(0);
-    if rows != m * tangents || (m > 0 && !(1..=3).contains(&tangents)) {
+    if rows != m * tangents || (m > 0 && !(1..=MAX_ROWS_PER_CONTACT).contains(&tangents)) {
         return Err(ImpactError::Shape { what: "approach", found: rows, expected: m });
     }
     space.gram.check(rows)?;

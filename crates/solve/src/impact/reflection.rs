@@ -35,12 +35,20 @@ impl Operator for Reflection {
                 self.linear[i] = 2.0 * approach[i];
             }
         }
-        self.solver.solve(contacts.gram, &self.closing, &self.linear, 0.0, &mut self.impulses);
+        let solved = self.solver.solve(contacts.gram, &self.closing, &self.linear, 0.0, &mut self.impulses);
         for &i in &self.closing {
-            if self.impulses[i] > 0.0 {
+            if solved && self.impulses[i] > 0.0 {
                 application.contacts.push(i);
                 application.impulses.push(self.impulses[i]);
             }
+        }
+        // Should least squares ever fail, the fastest contact alone is reversed: also an operator with all five properties, so the driver
+        // still ends.
+        if application.contacts.is_empty()
+            && let Some(fastest) = self.closing.iter().copied().reduce(|best, i| if approach[i] < approach[best] { i } else { best })
+        {
+            application.contacts.push(fastest);
+            application.impulses.push(-2.0 * approach[fastest]);
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Friction of impacts: it dissipates, stays in its disc and opposes slip.
 
-use super::super::friction::disc_minimum;
+use super::super::disc::disc_minimum;
 use super::super::*;
 use super::support::*;
 

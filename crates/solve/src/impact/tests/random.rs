@@ -79,3 +79,23 @@ fn contact_space_agrees_with_arrays_on_random_problems() {
         assert!(error < 1e-7, "{seed}: {error:e} after {} and {}", report.iterations, impact.iterations);
     }
 }
+
+#[test]
+fn piles_of_many_contacts_are_resolved() {
+    let side = if count() > 2_000 { 24 } else { 14 };
+    for (mass, normals) in [brick_wall(side, side), disc_pile(side, side)] {
+        let mut random = Random(11);
+        let before: Vec<f64> = (0..mass.dimension()).map(|_| random.within(-1.0, 1.0)).collect();
+        for c in [0.0, 0.5, 1.0] {
+            let options = ImpactOptions { restitution: Restitution::Uniform(c), ..ImpactOptions::default() };
+            let impact = impacts(&mass, &normals, &before, &options).unwrap();
+            assert_eq!((impact.status, impact.locked), (Status::Resolved, 0));
+            assert!(impact.residual <= 1e-10 && momentum_gap(&mass, &normals, &before, &impact, None) < 1e-12);
+            assert!(impact.energy_after <= impact.energy_before * (1.0 + 1e-12));
+            assert!(impact.iterations < 200 && (c == 0.0 || impact.iterations > 5), "{}", impact.iterations);
+            if c == 1.0 {
+                assert!((impact.energy_after - impact.energy_before).abs() < 1e-10 * impact.energy_before);
+            }
+        }
+    }
+}

@@ -1,0 +1,268 @@
+//! The maximal-dissipation problem of friction: min ½ b·K b + b·slip over one disc per contact, theory (5.14).
+//!
+//! Block Gauss-Seidel with exact disc problems finds who sticks and who slides, Newton steps finish that guess; every step lowers the energy.
+
+use super::GramView;
+use super::disc::{disc_minimum, shrink};
+
+/// Change of an impulse, as a speed relative to the impact's, at which the sweeps stop.
+const SETTLED: f64 = 1e-13;
+/// Cap on the sweeps; the objective falls in every one, so stopping early only leaves some dissipation undone.
+const MAX_SWEEPS: usize = 2_000;
+/// Sweeps between Newton steps: sweeps find who sticks and who slides, a step then solves that guess to the end.
+const NEWTON_EVERY: usize = 4;
+/// Unknowns above which Newton steps (dense) are left out.
+const NEWTON_LIMIT: usize = 400;
+/// Share of the disc's radius beyond which a contact counts as sliding.
+const AT_EDGE: f64 = 1.0 - 1e-12;
+/// Shift of the diagonal, relative to its largest entry, that settles directions in which redundant contacts leave friction open.
+const NEWTON_SHIFT: f64 = 1e-13;
+
+/// The problem and its scratch.
+#[derive(Clone, Debug, Default)]
+pub struct Dissipation {
+    starts: Vec<usize>,
+    columns: Vec<usize>,
+    values: Vec<f64>,
+    /// Slip along each tangential row; kept up to date with the impulses.
+    pub(super) slip: Vec<f64>,
+    /// Radius μ λ of each contact's disc.
+    pub(super) radii: Vec<f64>,
+    newton: Newton,
+}
+
+/// Scratch of a Newton step. Each unknown moves the impulses along one direction: `width` rows from `row`, with weights.
+#[derive(Clone, Debug, Default)]
+struct Newton {
+    directions: Vec<Direction>,
+    of_row: Vec<usize>,
+    matrix: Vec<f64>,
+    step: Vec<f64>,
+    trial: Vec<f64>,
+    slip: Vec<f64>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Direction {
+    row: usize,
+    width: usize,
+    weights: [f64; 2],
+}
+
+impl Dissipation {
+    /// Copies the tangential block of the Gram matrix, rows m to n, by its nonzeros.
+    pub(super) fn load(&mut self, gram: &GramView<'_>, m: usize, n: usize) {
+        self.starts.clear();
+        self.starts.push(0);
+        self.columns.clear();
+        self.values.clear();
+        for row in m..n {
+            let (columns, values) = (&mut self.columns, &mut self.values);
+            gram.for_row(n, row, |j, a| {
+                if j >= m {
+                    columns.push(j - m);
+                    values.push(a);
+                }
+            });
+            self.starts.push(self.columns.len());
+        }
+    }
+
+    /// Block Gauss-Seidel over the contacts, each disc problem solved exactly. On entry `slip` is the slip without the tangential
+    /// impulses and `radii` the limits (m); `tangent` is the start, drawn into the discs, and the result. Returns the sweeps.
+    pub(super) fn dissipate(&mut self, tangent: &mut [f64], speed: f64) -> usize {
+        let m = self.radii.len();
+        let t = tangent.len().checked_div(m).unwrap_or(0);
+        for k in 0..m {
+            shrink(&mut tangent[k * t..(k + 1) * t], self.radii[k]);
+        }
+        for row in 0..tangent.len() {
+            for e in self.starts[row]..self.starts[row + 1] {
+                self.slip[row] += self.values[e] * tangent[self.columns[e]];
+            }
+        }
+        // Rounding of the slip grows with the impulses that make it.
+        let mut scale = speed;
+        for k in 0..m {
+            for row in k * t..(k + 1) * t {
+                scale = scale.max(self.radii[k] * self.entry(row, row).max(0.0).sqrt());
+            }
+        }
+        for sweep in 1..=MAX_SWEEPS {
+            let mut change: f64 = 0.0;
+            for k in 0..m {
+                if self.radii[k] > 0.0 {
+                    change = change.max(update_contact(k, t, self.radii[k], tangent, self));
+                }
+            }
+            if sweep % NEWTON_EVERY == 0 {
+                self.newton_step(t, tangent);
+            }
+            // A change of impulse is weighed as the speed it makes, in the unit of the impact's speed.
+            if change <= SETTLED * scale {
+                return sweep;
+            }
+        }
+        MAX_SWEEPS
+    }
+
+    fn entry(&self, row: usize, column: usize) -> f64 {
+        let range = self.starts[row]..self.starts[row + 1];
+        range.into_iter().find(|&e| self.columns[e] == column).map_or(0.0, |e| self.values[e])
+    }
+
+    /// One Newton step on the present guess of who sticks (free in its disc) and who slides (along the edge of it), theory (5.15); kept
+    /// only if the energy falls.
+    fn newton_step(&mut self, t: usize, tangent: &mut [f64]) {
+        let newton = &mut self.newton;
+        newton.directions.clear();
+        newton.of_row.clear();
+        newton.of_row.resize(tangent.len(), usize::MAX);
+        for k in 0..self.radii.len() {
+            let b = &tangent[k * t..(k + 1) * t];
+            let length = b.iter().map(|b| b * b).sum::<f64>().sqrt();
+            if self.radii[k] <= 0.0 {
+                continue;
+            }
+            if length < AT_EDGE * self.radii[k] {
+                for c in 0..t {
+                    newton.of_row[k * t + c] = newton.directions.len();
+                    newton.directions.push(Direction { row: k * t + c, width: 1, weights: [1.0, 0.0] });
+                }
+            } else if t == 2 {
+                newton.of_row[k * t..k * t + 2].fill(newton.directions.len());
+                newton.directions.push(Direction { row: k * t, width: 2, weights: [-b[1] / length, b[0] / length] });
+            }
+        }
+        let n = newton.directions.len();
+        if n == 0 || n > NEWTON_LIMIT {
+            return;
+        }
+        // H = Zᵀ (K + Σ) Z with Σ the pressure on the edge, -slip·b / radius².
+        newton.matrix.clear();
+        newton.matrix.resize(n * n, 0.0);
+        newton.step.clear();
+        let mut largest: f64 = 0.0;
+        for a in 0..n {
+            let Direction { row, width, weights } = newton.directions[a];
+            let mut force = 0.0;
+            for c in 0..width {
+                force -= weights[c] * self.slip[row + c];
+                for e in self.starts[row + c]..self.starts[row + c + 1] {
+                    let column = self.columns[e];
+                    let b = newton.of_row[column];
+                    if b != usize::MAX {
+                        let other = newton.directions[b];
+                        newton.matrix[a * n + b] += weights[c] * self.values[e] * other.weights[column - other.row];
+                    }
+                }
+            }
+            if width == 2 {
+                let k = row / t;
+                let pressure = -(self.slip[row] * tangent[row] + self.slip[row + 1] * tangent[row + 1]) / (self.radii[k] * self.radii[k]);
+                newton.matrix[a * n + a] += pressure.max(0.0);
+            }
+            newton.step.push(force);
+            largest = largest.max(newton.matrix[a * n + a]);
+        }
+        for a in 0..n {
+            newton.matrix[a * n + a] += NEWTON_SHIFT * largest;
+        }
+        if !solve_symmetric(&mut newton.matrix, &mut newton.step) {
+            return;
+        }
+        newton.trial.clear();
+        newton.trial.extend_from_slice(tangent);
+        for (direction, step) in newton.directions.iter().zip(&newton.step) {
+            for c in 0..direction.width {
+                newton.trial[direction.row + c] += direction.weights[c] * step;
+            }
+        }
+        for k in 0..self.radii.len() {
+            shrink(&mut newton.trial[k * t..(k + 1) * t], self.radii[k]);
+        }
+        // Energy change of the step: Δ·(slip before + slip after)/2.
+        newton.slip.clear();
+        newton.slip.extend_from_slice(&self.slip);
+        let mut gain = 0.0;
+        for row in 0..tangent.len() {
+            for e in self.starts[row]..self.starts[row + 1] {
+                newton.slip[row] += self.values[e] * (newton.trial[self.columns[e]] - tangent[self.columns[e]]);
+            }
+            gain += (newton.trial[row] - tangent[row]) * (self.slip[row] + newton.slip[row]) / 2.0;
+        }
+        if gain < 0.0 {
+            tangent.copy_from_slice(&newton.trial);
+            std::mem::swap(&mut self.slip, &mut newton.slip);
+        }
+    }
+}
+
+/// Solves A x = b in place by Cholesky (A by rows, lower triangle used); false if A is not positive definite.
+fn solve_symmetric(a: &mut [f64], b: &mut [f64]) -> bool {
+    let n = b.len();
+    for r in 0..n {
+        for c in 0..=r {
+            let mut entry = a[r * n + c];
+            for k in 0..c {
+                entry -= a[r * n + k] * a[c * n + k];
+            }
+            if r == c {
+                if entry.is_nan() || entry <= 0.0 {
+                    return false;
+                }
+                a[r * n + r] = entry.sqrt();
+            } else {
+                a[r * n + c] = entry / a[c * n + c];
+            }
+        }
+        for c in 0..r {
+            b[r] -= a[r * n + c] * b[c];
+        }
+        b[r] /= a[r * n + r];
+    }
+    for r in (0..n).rev() {
+        b[r] /= a[r * n + r];
+        for c in 0..r {
+            b[c] -= a[r * n + c] * b[r];
+        }
+    }
+    true
+}
+
+/// Solves the disc problem of contact k for the others' impulses held; returns the change as a speed in the metric of the mass.
+fn update_contact(k: usize, t: usize, radius: f64, tangent: &mut [f64], work: &mut Dissipation) -> f64 {
+    let first = k * t;
+    let block = |a: usize, b: usize| work.entry(first + a, first + b);
+    let mut next = [0.0; 2];
+    let stiffness;
+    if t == 1 {
+        stiffness = block(0, 0);
+        if stiffness <= 0.0 {
+            return 0.0;
+        }
+        next[0] = (tangent[first] - work.slip[first] / stiffness).clamp(-radius, radius);
+    } else {
+        let (a, b, d) = (block(0, 0), block(0, 1), block(1, 1));
+        stiffness = a.max(d);
+        if stiffness <= 0.0 {
+            return 0.0;
+        }
+        let (x, y) = (tangent[first], tangent[first + 1]);
+        let slip = [work.slip[first] - a * x - b * y, work.slip[first + 1] - b * x - d * y];
+        next = disc_minimum([a, b, d], slip, radius);
+    }
+    let mut change: f64 = 0.0;
+    for c in 0..t {
+        let step = next[c] - tangent[first + c];
+        tangent[first + c] = next[c];
+        change = change.max(step.abs() * stiffness.sqrt());
+        if step != 0.0 {
+            // The Gram matrix is symmetric: its row is its column.
+            for e in work.starts[first + c]..work.starts[first + c + 1] {
+                work.slip[work.columns[e]] += work.values[e] * step;
+            }
+        }
+    }
+    change
+}
