@@ -170,3 +170,25 @@ fn heavy_striker_drives_a_train<G: Stage>() {
     }
 }
 in_both_spaces!(heavy_striker_drives_a_train);
+
+/// `reflections` takes all closing contacts at once, so it jumps where one more begins to close: three balls with (1, 0, -d) reflect as a
+/// whole, 2 mean - v, however small d is, while (1, 0, d) passes the velocity on. Pairwise reflections exchange either way.
+fn reflections_jump_where_a_contact_begins_to_close<G: Stage>() {
+    let outcome = |law: ImpactLaw, last: f64| {
+        let mut built = scene::<G>(law, STEPS[1]);
+        for (i, v) in [1.0, 0.0, last].into_iter().enumerate() {
+            let body = ball(&mut built, 0.5 * SPACING, 1.0, SPACING * i as f64, 0.0, 1.0);
+            built.moving(body, G::at(v, 0.0), G::rate(0.0));
+        }
+        struck(&mut built.world(), STEPS[1]).0
+    };
+    let near = |found: &[f64], wanted: [f64; 3]| found.iter().zip(wanted).all(|(a, b)| (a - b).abs() < 1e-5);
+    for law in [ImpactLaw::Auto, ImpactLaw::Reflections] {
+        assert!(near(&outcome(law, 1e-6), [0.0, 0.0, 1.0]), "{law:?}: {:?}", outcome(law, 1e-6));
+        assert!(near(&outcome(law, -1e-6), [-1.0 / 3.0, 2.0 / 3.0, 2.0 / 3.0]), "{law:?}: {:?}", outcome(law, -1e-6));
+    }
+    for law in ORDERS.map(ImpactLaw::GaussSeidel) {
+        assert!(near(&outcome(law, 1e-6), [0.0, 0.0, 1.0]) && near(&outcome(law, -1e-6), [0.0, 0.0, 1.0]), "{law:?}");
+    }
+}
+in_both_spaces!(reflections_jump_where_a_contact_begins_to_close);

@@ -4,6 +4,7 @@ mod determinism;
 mod joints;
 mod ledger;
 mod momentum;
+mod piles;
 mod random_scenes;
 mod resting;
 mod two_roads;

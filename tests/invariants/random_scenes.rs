@@ -57,7 +57,8 @@ fn overlap<G: Stage>(world: &World<G>) -> f64 {
 enum Kind {
     /// Default choices.
     Plain,
-    /// Every choice, extreme masses, motors, limits, kinematic bodies.
+    /// Every choice, extreme masses, motors, limits, a moving ground. Joints and friction can make contact problems without a solution
+    /// (Painlevé): these must be flagged, and nothing may overlap all the same.
     Hostile,
 }
 
@@ -95,10 +96,11 @@ fn trial<G: Stage>(kind: Kind, number: u64, dropped: &[usize]) -> Result<Worst, 
             return Err(format!("step {step}: overlap {:e} of the size, {report:?}", now.overlap));
         }
         // Not a plain comparison, which a value that is no number would pass.
-        if !(now.residual <= RESIDUAL) {
+        let unsolvable = kind == Kind::Hostile && report.inaccurate;
+        if !(now.residual <= RESIDUAL || unsolvable) {
             return Err(format!("step {step}: residual {:e}, {report:?}", now.residual));
         }
-        if !(now.joint <= JOINT_GAP) {
+        if tight && !(now.joint <= JOINT_GAP) {
             return Err(format!("step {step}: joint gap {:e}, {report:?}", now.joint));
         }
     }

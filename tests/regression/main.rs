@@ -1,1 +1,7 @@
-//! placeholder
+//! One file per fault that was found and mended; each tells its story and fails should the fault return.
+
+mod curved_contact_at_rest;
+mod graze;
+mod projection_with_joints;
+mod rope_at_an_event;
+mod unsolvable_contact;

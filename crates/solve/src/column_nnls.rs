@@ -1,7 +1,7 @@
 //! Nonnegative least squares by an active set (Lawson and Hanson), in column form: minimise ‖B x - y‖ over x ≥ 0.
 //!
-//! Working with the columns of B themselves resolves distances down to rounding, where their Gram matrix would only see squares; this is what
-//! decides whether a hull touches the origin (theory (5.19)).
+//! Working with the columns of B themselves resolves distances down to rounding, where their Gram matrix would only see squares; this is
+//! what decides whether a hull touches the origin (theory (5.19)).
 
 use crate::nnls::{CHANGES, MIN_CHANGES, NnlsReport, NnlsStatus, first_to_vanish};
 

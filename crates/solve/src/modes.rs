@@ -17,6 +17,8 @@ pub use system::{REGULARISATION, REGULARISATION_RETRY};
 const FLIP: f64 = RESIDUAL_AIM / 2.0;
 /// Share of the friction limit above which a warm impulse counts as sliding.
 const SLIDING_SHARE: f64 = 1.0 - 1e-9;
+/// Relative slip below which a contact at its friction limit is taken to stick.
+const STILL_SLIP: f64 = 1e-9;
 /// Rounds without a flip and without progress after which the iteration gives up.
 const PATIENCE: usize = 3;
 /// Least factor of progress of a round.
@@ -44,6 +46,16 @@ pub(crate) enum Mode {
     Upper,
 }
 
+/// Where the linear solves of redundant contacts start: it decides which of many equivalent impulses they find.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Start {
+    /// From nothing: the smallest impulses, always the same ones.
+    Zero,
+    /// From the impulses given: those nearest to them, inside their cones where the smallest are not. What lies in the null space stays,
+    /// so that rounding gathers there from step to step.
+    Given,
+}
+
 /// The active-set method with its scratch.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ActiveSet {
@@ -66,10 +78,8 @@ impl ActiveSet {
         self.velocity.resize(n, 0.0);
         self.impulses.clear();
         self.impulses.extend_from_slice(impulses);
-        let round = problem.tangents == 2 && problem.cone == Cone::Round;
-        if round {
-            multiply_add(problem.matrix, impulses, problem.free, &mut self.velocity);
-        }
+        multiply_add(problem.matrix, impulses, problem.free, &mut self.velocity);
+        let still = STILL_SLIP * speed_scale(problem.free);
         self.modes.clear();
         let mut row = 0;
         for block in problem.blocks {
@@ -77,8 +87,10 @@ impl ActiveSet {
             let mode = match *block {
                 Block::Contact { friction } if normal > 0.0 => {
                     let pull = tangential(problem, impulses, row);
-                    if nearest_friction(problem, pull, SLIDING_SHARE * friction * normal) != pull || friction <= 0.0 {
-                        let slip = tangential(problem, &self.velocity, row);
+                    // Redundant friction can reach its limit without any slip: such a contact still sticks.
+                    let slip = tangential(problem, &self.velocity, row);
+                    let at_limit = nearest_friction(problem, pull, SLIDING_SHARE * friction * normal) != pull;
+                    if friction <= 0.0 || (at_limit && slip[0].hypot(slip[1]) > still) {
                         self.slide(problem, friction, normal, pull, slip)
                     } else {
                         Mode::Held
@@ -140,14 +152,14 @@ impl ActiveSet {
     ///
     /// All violated modes are flipped together in the first half of the rounds, only the worst one in the second: the former is fast,
     /// the latter does not cycle where the active matrices are positive.
-    pub fn iterate(&mut self, problem: &Problem, rounds: usize) -> (f64, usize) {
+    pub fn iterate(&mut self, problem: &Problem, rounds: usize, start: Start) -> (f64, usize) {
         let n = problem.rows();
         self.velocity.resize(n, 0.0);
         self.best.clear();
         self.best.resize(n, 0.0);
         let mut best = f64::INFINITY;
         let mut idle = 0;
-        let mut keep = true;
+        let mut keep = start == Start::Given;
         for round in 0..rounds {
             if !self.solve_active(problem, keep) {
                 return (best, round + 1);

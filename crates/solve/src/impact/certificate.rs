@@ -1,7 +1,7 @@
 //! Proof that nothing is locked: a velocity that opens every contact, theory (5.21).
 //!
-//! If some x has (A x)_i > 0 for every contact, then w = M⁻¹ Nᵀ x opens them all and no implicit equality exists. Almost every impact has one,
-//! and a few steps of conjugate residuals towards A x = 1 (open all contacts at the same speed) usually find it. When they do not,
+//! If some x has (A x)_i > 0 for every contact, then w = M⁻¹ Nᵀ x opens them all and no implicit equality exists. Almost every impact has
+//! one, and a few steps of conjugate residuals towards A x = 1 (open all contacts at the same speed) usually find it. When they do not,
 //! nonnegative least squares decides: min ½ x·A x - 1·x over x ≥ 0 has a minimiser, with A x ≥ 1, exactly when nothing is locked.
 
 use super::Gram;

@@ -35,7 +35,8 @@ impl ConeSolver {
 
     /// Minimises over the contacts of `set` (ascending, all taking part); writes `impulses` at those contacts only.
     ///
-    /// Returns whether every group was solved. `shift` is added to the diagonal: 0, or a small number that selects among equal minimisers the one of least norm.
+    /// Returns whether every group was solved. `shift` is added to the diagonal: 0, or a small number that selects among equal minimisers
+    /// the one of least norm.
     pub fn solve(&mut self, gram: &Gram, set: &[usize], linear: &[f64], shift: f64, impulses: &mut [f64]) -> bool {
         for &i in set {
             self.place[i] = WAITING;

@@ -1,6 +1,7 @@
 //! The maximal-dissipation problem of friction: min ½ b·K b + b·slip over one disc per contact, theory (5.14).
 //!
-//! Block Gauss-Seidel with exact disc problems finds who sticks and who slides, Newton steps finish that guess; every step lowers the energy.
+//! Block Gauss-Seidel with exact disc problems finds who sticks and who slides, Newton steps finish that guess; every step lowers the
+//! energy.
 
 use super::GramView;
 use super::disc::{disc_minimum, shrink};
@@ -13,6 +14,8 @@ const MAX_SWEEPS: usize = 2_000;
 const NEWTON_EVERY: usize = 4;
 /// Unknowns above which Newton steps (dense) are left out.
 const NEWTON_LIMIT: usize = 400;
+/// Halvings of a Newton step that gains nothing before sweeps go on without it.
+const MAX_HALVINGS: usize = 4;
 /// Share of the disc's radius beyond which a contact counts as sliding.
 const AT_EDGE: f64 = 1.0 - 1e-12;
 /// Shift of the diagonal, relative to its largest entry, that settles directions in which redundant contacts leave friction open.
@@ -171,11 +174,55 @@ impl Dissipation {
         if !solve_symmetric(&mut newton.matrix, &mut newton.step) {
             return;
         }
+        // The whole step, drawn into the discs; if that gains nothing, as far as the first sticking contact reaches its edge.
+        // A sliding contact that turns far needs shorter steps still.
+        if !self.try_step(t, 1.0, tangent) {
+            let mut share = self.share_inside(t, tangent);
+            for _ in 0..MAX_HALVINGS {
+                if self.try_step(t, share, tangent) {
+                    break;
+                }
+                share /= 2.0;
+            }
+        }
+    }
+
+    /// Share of the Newton step at which the first sticking contact reaches the edge of its disc, at most 1.
+    fn share_inside(&self, t: usize, tangent: &[f64]) -> f64 {
+        let mut share: f64 = 1.0;
+        let directions = &self.newton.directions;
+        let mut a = 0;
+        while a < directions.len() {
+            let (row, width) = (directions[a].row, directions[a].width);
+            if width == 2 {
+                a += 1;
+                continue;
+            }
+            // A sticking contact owns t directions in a row: |b + s step| = radius.
+            let (mut square, mut slope, mut inside) = (0.0, 0.0, -self.radii[row / t] * self.radii[row / t]);
+            for c in 0..t {
+                let (b, step) = (tangent[row + c], self.newton.step[a + c]);
+                square += step * step;
+                slope += b * step;
+                inside += b * b;
+            }
+            if square > 0.0 {
+                let root = (slope * slope - square * inside).max(0.0).sqrt();
+                share = share.min((root - slope) / square);
+            }
+            a += t;
+        }
+        share.clamp(0.0, 1.0)
+    }
+
+    /// Moves by a share of the Newton step if that lowers the energy.
+    fn try_step(&mut self, t: usize, share: f64, tangent: &mut [f64]) -> bool {
+        let newton = &mut self.newton;
         newton.trial.clear();
         newton.trial.extend_from_slice(tangent);
         for (direction, step) in newton.directions.iter().zip(&newton.step) {
             for c in 0..direction.width {
-                newton.trial[direction.row + c] += direction.weights[c] * step;
+                newton.trial[direction.row + c] += share * direction.weights[c] * step;
             }
         }
         for k in 0..self.radii.len() {
@@ -191,10 +238,12 @@ impl Dissipation {
             }
             gain += (newton.trial[row] - tangent[row]) * (self.slip[row] + newton.slip[row]) / 2.0;
         }
-        if gain < 0.0 {
+        let better = gain < 0.0;
+        if better {
             tangent.copy_from_slice(&newton.trial);
             std::mem::swap(&mut self.slip, &mut newton.slip);
         }
+        better
     }
 }
 
