@@ -1,7 +1,8 @@
 //! Nothing allocates after warm-up: a global allocator counts, steady scenes step, the count stays.
 #![allow(unsafe_code)]
 
-use carom_dynamics::World;
+use carom_dynamics::options::ImpactLaw;
+use carom_dynamics::{JointKind, Motor, World};
 use carom_math::{Planar, Spatial};
 use carom_tests::scene::pose;
 use carom_tests::{Scene, Stage};
@@ -108,12 +109,46 @@ fn flat_bounces<G: Stage>() -> World<G> {
     scene.world()
 }
 
+/// A pendulum held by a position motor, whose row is soft.
+fn motor<G: Stage>() -> World<G> {
+    let mut scene = Scene::<G>::new(0.005);
+    let body = scene.particle(1.0, G::inertia_from_moments(&[0.1, 0.1, 0.1]), pose(0.5, 0.0, 0.0));
+    let joint = scene.hinge(body, None, G::at(0.0, 0.0));
+    scene.model.joints[joint].motor = Some(Motor::Position { position: 0.5, stiffness: 100.0, damping: 5.0, max: 50.0 });
+    scene.world()
+}
+
+/// A spring so stiff at its step that it becomes a soft row.
+fn stiff_spring<G: Stage>() -> World<G> {
+    let mut scene = Scene::<G>::new(0.01);
+    let body = scene.particle(1.0, G::inertia_from_moments(&[0.1, 0.1, 0.1]), pose(1.0, 0.0, 0.0));
+    scene.joint(JointKind::Spring, [Some(body), None], |spec| {
+        spec.anchors = Some([G::at(1.0, 0.0), G::at(0.0, 0.0)]);
+        spec.stiffness = 1e6;
+        spec.damping = 1.0;
+    });
+    scene.world()
+}
+
+/// The bouncing ball under another impact law.
+fn bouncing_by<G: Stage>(law: ImpactLaw) -> World<G> {
+    let world = flat_bounces::<G>();
+    let (mut model, state) = (world.model().clone(), world.state().clone());
+    model.options.impact = law;
+    World::new(model, state).expect("a scene")
+}
+
 fn all<G: Stage>() -> bool {
     let mut good = per_step::<G>("stack of ten", stack(), 60, 200);
     good &= per_step::<G>("chain of twenty", chain(), 200, 200);
     good &= per_step::<G>("sliding box", sliding(), 60, 100);
     good &= per_step::<G>("bouncing ball", bouncing(), 400, 400);
     good &= per_step::<G>("box bouncing flat", flat_bounces(), 400, 400);
+    good &= per_step::<G>("position motor", motor(), 200, 200);
+    good &= per_step::<G>("stiff spring", stiff_spring(), 200, 200);
+    for law in [ImpactLaw::Reflections, ImpactLaw::GaussSeidel(Default::default()), ImpactLaw::Stronge, ImpactLaw::Newton] {
+        good &= per_step::<G>(&format!("box bouncing flat, {law:?}"), bouncing_by(law), 400, 400);
+    }
     good
 }
 

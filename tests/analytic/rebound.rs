@@ -61,7 +61,8 @@ in_both_spaces!(rebounds_to_e_squared);
 /// Every impact law gives the same rebound of a single ball.
 fn every_law_agrees<G: Stage>() {
     let mut good = true;
-    for law in [ImpactLaw::Auto, ImpactLaw::Reflections, ImpactLaw::GaussSeidel(Default::default()), ImpactLaw::Stronge, ImpactLaw::Newton] {
+    for law in [ImpactLaw::Auto, ImpactLaw::Reflections, ImpactLaw::GaussSeidel(Default::default()), ImpactLaw::Stronge, ImpactLaw::Newton]
+    {
         let mut world = dropped::<G>(Solid::Ball, 0.7, 0.005, Integrator::Verlet);
         let (mut model, state) = (world.model().clone(), world.state().clone());
         model.options.impact = law;

@@ -15,7 +15,15 @@ fn top(step: f64, torque: Vector3<f64>) -> World<Spatial> {
     scene.moving(body, Vector3::zeros(), Vector3::from(START));
     if torque != Vector3::zeros() {
         let forever = f64::INFINITY;
-        scene.model.forces.push(Force { body, force: Vector3::zeros(), torque, at: Vector3::zeros(), from: 0.0, until: forever, control: false });
+        scene.model.forces.push(Force {
+            body,
+            force: Vector3::zeros(),
+            torque,
+            at: Vector3::zeros(),
+            from: 0.0,
+            until: forever,
+            control: false,
+        });
     }
     scene.world()
 }

@@ -92,7 +92,8 @@ fn one_of_each() {
     let mut last = None;
     for (place, &kind) in kinds.iter().enumerate() {
         let x = place as f64;
-        let body = scene.particle(1.0, inertia, Pose { position: Spatial::deep(x + 0.5, 0.1 * x, 0.0), rotation: Spatial::turned(0.1 * x) });
+        let body =
+            scene.particle(1.0, inertia, Pose { position: Spatial::deep(x + 0.5, 0.1 * x, 0.0), rotation: Spatial::turned(0.1 * x) });
         let anchor = Spatial::deep(x, 0.1 * x, 0.0);
         scene.joint(kind, [Some(body), last], |spec| match kind {
             JointKind::Ball | JointKind::Weld => spec.anchor = Some(anchor),

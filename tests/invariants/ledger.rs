@@ -63,7 +63,11 @@ fn a_motor_lifts<G: Stage>() {
         let height = G::flat(world.state().poses[body].position)[1];
         assert!(height > 0.5, "{name}: it is lifted, to {height}");
         let gained = mass * GRAVITY * height + ledger.kinetic;
-        let mut good = holds(&format!("{} {name} motor: work against energy gained, relative", G::NAME), (ledger.flow.work_in / gained - 1.0).abs(), 1e-3);
+        let mut good = holds(
+            &format!("{} {name} motor: work against energy gained, relative", G::NAME),
+            (ledger.flow.work_in / gained - 1.0).abs(),
+            1e-3,
+        );
         good &= holds(&format!("{} {name} motor: drift over exchanged", G::NAME), ledger.drift.abs() / gained, 1e-3);
         if name == "velocity" {
             good &= holds(&format!("{} {name} motor: height after 2 s, error [m]", G::NAME), (height - 1.0).abs(), 5e-3);
@@ -122,8 +126,13 @@ fn a_conveyor_drags<G: Stage>() {
     let ledger = world.ledger();
     let twist = world.state().twists[body];
     let mut good = holds(&format!("{} conveyor: speed error [m/s]", G::NAME), (twist.lin - G::at(speed, 0.0)).norm(), 1e-9);
-    good &= holds(&format!("{} conveyor: work in, relative error", G::NAME), (ledger.flow.work_in / (mass * speed * speed) - 1.0).abs(), 1e-3);
-    good &= holds(&format!("{} conveyor: heat, relative error", G::NAME), (ledger.flow.friction_loss / (0.5 * mass * speed * speed) - 1.0).abs(), 1e-3);
+    good &=
+        holds(&format!("{} conveyor: work in, relative error", G::NAME), (ledger.flow.work_in / (mass * speed * speed) - 1.0).abs(), 1e-3);
+    good &= holds(
+        &format!("{} conveyor: heat, relative error", G::NAME),
+        (ledger.flow.friction_loss / (0.5 * mass * speed * speed) - 1.0).abs(),
+        1e-3,
+    );
     good &= holds(&format!("{} conveyor: drift over exchanged", G::NAME), ledger.drift.abs() / ledger.exchanged, 1e-9);
     let way = G::flat(world.state().poses[body].position)[0];
     let slip = speed / (mu * GRAVITY);
@@ -142,7 +151,8 @@ fn a_moving_wall_strikes<G: Stage>() {
     let mut world = scene.world();
     run(&mut world, 1.0);
     let ledger = world.ledger();
-    let mut good = holds(&format!("{} moving wall: speed error [m/s]", G::NAME), (world.state().twists[ball].lin - G::at(4.0, 0.0)).norm(), 1e-12);
+    let mut good =
+        holds(&format!("{} moving wall: speed error [m/s]", G::NAME), (world.state().twists[ball].lin - G::at(4.0, 0.0)).norm(), 1e-12);
     good &= holds(&format!("{} moving wall: work in, relative error", G::NAME), (ledger.flow.work_in / 12.0 - 1.0).abs(), 1e-12);
     good &= holds(&format!("{} moving wall: impact loss [J]", G::NAME), ledger.flow.impact_loss.abs(), 1e-11);
     assert!(good);

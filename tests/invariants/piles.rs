@@ -2,6 +2,7 @@
 
 use crate::in_both_spaces;
 use carom_math::{Planar, Pose, Spatial, Vector};
+use carom_tests::crowd::pour;
 use carom_tests::scene::pose;
 use carom_tests::{Random, Scene, Stage, figure, full, holds};
 
@@ -10,31 +11,7 @@ const MOST_SOLVES: usize = 20_000;
 
 /// Twenty-four mixed solids poured between walls: no overlap beyond 1e-6 of the size at any step, and rest in the end.
 fn a_pour_settles<G: Stage>() {
-    let mut random = Random::new(17);
-    let mut scene = Scene::<G>::new(0.005);
-    scene.ground(0.5, 0.2);
-    for side in [-1.0, 1.0] {
-        scene.fixed(G::half_space(G::at(-side, 0.0)), Pose { position: G::at(1.2 * side, 0.0), rotation: G::identity() }, 0.5, 0.2);
-        if G::DIM > 2 {
-            let place = Pose { position: G::deep(0.0, 0.8 * side, 0.0), rotation: G::identity() };
-            scene.fixed(G::half_space(G::deep(0.0, -side, 0.0)), place, 0.5, 0.2);
-        }
-    }
-    for level in 0..8 {
-        for column in 0..3 {
-            let shape = match (level + column) % 4 {
-                0 => G::ball(0.25),
-                1 => G::cuboid(0.5, 0.35),
-                2 => G::capsule(0.3, 0.15),
-                _ => G::rock(0.28, &mut || random.unit()),
-            };
-            let place = Pose {
-                position: G::deep(0.75 * (column as f64 - 1.0) + random.range(-0.03, 0.03), random.range(-0.2, 0.2), 0.5 + 0.75 * level as f64),
-                rotation: G::exp(G::rates(random.range(-1.0, 1.0), random.range(-1.0, 1.0), random.range(-1.0, 1.0))),
-            };
-            scene.body(shape, random.range(0.5, 2.0), place, 0.5, 0.2);
-        }
-    }
+    let scene = pour::<G>();
     let seconds = if full() { 10.0 } else { 3.0 };
     let mut world = scene.world();
     let (mut depth, mut residual, mut inaccurate, mut drift) = (0.0f64, 0.0f64, 0, 0.0f64);
@@ -178,7 +155,12 @@ fn a_coarse_step() {
 fn far_from_the_origin() {
     let mut scene = Scene::<Spatial>::new(0.005);
     let away = 1000.0;
-    scene.fixed(Spatial::half_space(Spatial::at(0.0, 1.0)), Pose { position: Spatial::at(away, away), rotation: Spatial::turned(0.0) }, 0.5, 0.0);
+    scene.fixed(
+        Spatial::half_space(Spatial::at(0.0, 1.0)),
+        Pose { position: Spatial::at(away, away), rotation: Spatial::turned(0.0) },
+        0.5,
+        0.0,
+    );
     for level in 0..5 {
         scene.body(Spatial::cuboid(1.0, 1.0), 1.0, pose(away, away + 0.5 + f64::from(level), 0.0), 0.5, 0.0);
     }

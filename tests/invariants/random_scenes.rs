@@ -100,7 +100,8 @@ fn trial<G: Stage>(kind: Kind, number: u64, dropped: &[usize]) -> Result<Worst, 
         if !(now.residual <= RESIDUAL || unsolvable) {
             return Err(format!("step {step}: residual {:e}, {report:?}", now.residual));
         }
-        if tight && !(now.joint <= JOINT_GAP) {
+        let closed = now.joint <= JOINT_GAP;
+        if tight && !closed {
             return Err(format!("step {step}: joint gap {:e}, {report:?}", now.joint));
         }
     }

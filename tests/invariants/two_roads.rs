@@ -123,7 +123,11 @@ fn a_tangle() {
             .map(|(k, kind)| {
                 let angle = std::f64::consts::TAU * k as f64 / 6.0;
                 let motion = flight(&mut random);
-                (kind, [1.5 * angle.cos(), 1.5 * angle.sin(), 0.5 * k as f64], [motion[0] - 2.0 * angle.cos(), motion[1] - 2.0 * angle.sin(), motion[2]])
+                (
+                    kind,
+                    [1.5 * angle.cos(), 1.5 * angle.sin(), 0.5 * k as f64],
+                    [motion[0] - 2.0 * angle.cos(), motion[1] - 2.0 * angle.sin(), motion[2]],
+                )
             })
             .collect();
         let plan = Plan { name: "tangle", gravity: false, step: 0.005, friction, restitution, ground: false, bodies, hinges: Vec::new() };

@@ -50,7 +50,13 @@ fn balls<G: Stage>() {
             let found = [0.004, 0.002, 0.001].map(|step| worst::<G>(&case, step, integrator));
             let errors = found.map(|f| f.0);
             let name = format!("{} {} {integrator:?}, {} impacts", G::NAME, case["name"].as_str().expect("a name"), found[2].1);
-            println!("{name}: errors {:.2e} {:.2e} {:.2e}, mean order {:.2}", errors[0], errors[1], errors[2], 0.5 * order(errors[0], errors[2]));
+            println!(
+                "{name}: errors {:.2e} {:.2e} {:.2e}, mean order {:.2}",
+                errors[0],
+                errors[1],
+                errors[2],
+                0.5 * order(errors[0], errors[2])
+            );
             let bound = if integrator == Integrator::Verlet { 1e-9 } else { 0.1 };
             good &= holds(&format!("{name}: error at the finest step"), errors[2], bound);
             if number(&case["input"]["e"]) > 0.0 {

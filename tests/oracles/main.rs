@@ -46,7 +46,10 @@ fn converges(name: &str, steps: [f64; 3], wanted: f64, finest: f64, mut error: i
     let observed = [order(errors[0], errors[1]), order(errors[1], errors[2])];
     let good = errors[2] <= finest && (observed[1] - wanted).abs() < ORDER_SLACK * wanted;
     let verdict = if good { "" } else { "  FAILS" };
-    println!("{name}: errors {:.2e} {:.2e} {:.2e}, orders {:.2} {:.2} (wanted {wanted}, finest {finest:.0e}){verdict}", errors[0], errors[1], errors[2], observed[0], observed[1]);
+    println!(
+        "{name}: errors {:.2e} {:.2e} {:.2e}, orders {:.2} {:.2} (wanted {wanted}, finest {finest:.0e}){verdict}",
+        errors[0], errors[1], errors[2], observed[0], observed[1]
+    );
     figure(&format!("{name}: order"), observed[1]);
     figure(&format!("{name}: error at the finest step"), errors[2]);
     good

@@ -71,10 +71,11 @@ fn chains<G: Flat>() {
         let growth = number(&case["expected"]["growth_at_last_time"]).max(1.0);
         for (integrator, wanted) in INTEGRATORS {
             let (coarse, finest) = if integrator == Integrator::Verlet { (0.001, 2e-6 * growth) } else { (0.0002, 1e-3 * growth) };
-            good &= converges(&format!("{} {name} {integrator:?}", G::NAME), [coarse, coarse / 2.0, coarse / 4.0], wanted, finest, |step| {
-                let gravity = number(&input["g"]);
-                worst(&mut chain::<G>(links, &numbers(&input["theta0"]), &numbers(&input["omega0"]), gravity, step, integrator), &case)
-            });
+            good &=
+                converges(&format!("{} {name} {integrator:?}", G::NAME), [coarse, coarse / 2.0, coarse / 4.0], wanted, finest, |step| {
+                    let gravity = number(&input["g"]);
+                    worst(&mut chain::<G>(links, &numbers(&input["theta0"]), &numbers(&input["omega0"]), gravity, step, integrator), &case)
+                });
         }
     }
     assert!(good);
@@ -97,28 +98,29 @@ fn spring_pendulums<G: Flat>() {
         let input = &case["input"];
         for (integrator, wanted) in INTEGRATORS {
             let (coarse, finest) = if integrator == Integrator::Verlet { (0.004, 1e-3) } else { (0.001, 5e-2) };
-            good &= converges(&format!("{} {name} {integrator:?}", G::NAME), [coarse, coarse / 2.0, coarse / 4.0], wanted, finest, |step| {
-                let mut scene = Scene::<G>::new(step);
-                scene.model.options.integrator = integrator;
-                scene.model.gravity = G::at(0.0, -number(&input["g"]));
-                let (x, v) = (numbers(&input["x0"]), numbers(&input["v0"]));
-                let body = scene.particle(number(&input["m"]), G::inertia(0.1), pose(x[0], x[1], 0.0));
-                scene.moving(body, G::at(v[0], v[1]), G::rate(0.0));
-                scene.joint(JointKind::Spring, [Some(body), None], |spec| {
-                    spec.anchors = Some([G::at(x[0], x[1]), G::at(0.0, 0.0)]);
-                    spec.rest = Some(number(&input["rest_length"]));
-                    spec.stiffness = number(&input["k"]);
+            good &=
+                converges(&format!("{} {name} {integrator:?}", G::NAME), [coarse, coarse / 2.0, coarse / 4.0], wanted, finest, |step| {
+                    let mut scene = Scene::<G>::new(step);
+                    scene.model.options.integrator = integrator;
+                    scene.model.gravity = G::at(0.0, -number(&input["g"]));
+                    let (x, v) = (numbers(&input["x0"]), numbers(&input["v0"]));
+                    let body = scene.particle(number(&input["m"]), G::inertia(0.1), pose(x[0], x[1], 0.0));
+                    scene.moving(body, G::at(v[0], v[1]), G::rate(0.0));
+                    scene.joint(JointKind::Spring, [Some(body), None], |spec| {
+                        spec.anchors = Some([G::at(x[0], x[1]), G::at(0.0, 0.0)]);
+                        spec.rest = Some(number(&input["rest_length"]));
+                        spec.stiffness = number(&input["k"]);
+                    });
+                    let mut world = scene.world();
+                    let mut worst = 0.0f64;
+                    for state in case["expected"]["states"].as_array().expect("states") {
+                        run(&mut world, number(&state["t"]));
+                        let (found, speed) = (G::flat(world.state().poses[body].position), G::flat(world.state().twists[body].lin));
+                        let (x, v) = (numbers(&state["x"]), numbers(&state["v"]));
+                        worst = worst.max((found[0] - x[0]).hypot(found[1] - x[1])).max((speed[0] - v[0]).hypot(speed[1] - v[1]));
+                    }
+                    worst
                 });
-                let mut world = scene.world();
-                let mut worst = 0.0f64;
-                for state in case["expected"]["states"].as_array().expect("states") {
-                    run(&mut world, number(&state["t"]));
-                    let (found, speed) = (G::flat(world.state().poses[body].position), G::flat(world.state().twists[body].lin));
-                    let (x, v) = (numbers(&state["x"]), numbers(&state["v"]));
-                    worst = worst.max((found[0] - x[0]).hypot(found[1] - x[1])).max((speed[0] - v[0]).hypot(speed[1] - v[1]));
-                }
-                worst
-            });
         }
     }
     assert!(good);

@@ -62,8 +62,7 @@ fn spatial_blocks() {
 
 fn sphere<G: Stage>(case: &Value, step: f64, integrator: Integrator) -> f64 {
     let input = &case["input"];
-    let [gravity, angle, mu, radius, beta, speed, rate] =
-        ["g", "theta", "mu", "R", "beta", "v0", "omega0"].map(|key| number(&input[key]));
+    let [gravity, angle, mu, radius, beta, speed, rate] = ["g", "theta", "mu", "R", "beta", "v0", "omega0"].map(|key| number(&input[key]));
     let mut scene = Scene::<G>::new(step);
     scene.model.options.integrator = integrator;
     scene.model.gravity = G::at(0.0, -gravity);

@@ -3,6 +3,7 @@
 //! Scenes live in the vertical plane spanned by x and up. In space that plane is y = 0 and up is z, so that one text places bodies in
 //! both and a planar scene has its spatial twin.
 
+pub mod crowd;
 pub mod figures;
 pub mod random;
 pub mod random_scene;

@@ -1,4 +1,4 @@
-//! A small counter-based generator: the same number for the same seed on every platform.
+//! A small counter-based generator: the same number from the same start on every platform.
 
 /// Numbers drawn by mixing a counter.
 #[derive(Clone, Debug)]
@@ -7,9 +7,9 @@ pub struct Random {
 }
 
 impl Random {
-    /// The stream of a seed.
-    pub fn new(seed: u64) -> Self {
-        Random { counter: seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) }
+    /// The stream of a start number.
+    pub fn new(start: u64) -> Self {
+        Random { counter: start.wrapping_mul(0x9e37_79b9_7f4a_7c15) }
     }
     /// 64 mixed bits.
     pub fn bits(&mut self) -> u64 {

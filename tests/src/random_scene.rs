@@ -90,7 +90,8 @@ pub fn random_scene<G: Stage>(number: u64, dropped: &[usize]) -> (Scene<G>, Vec<
         if random.below(3) != 0 {
             continue;
         }
-        let kind = random.pick(&[JointKind::Hinge, JointKind::Ball, JointKind::Distance, JointKind::Rope, JointKind::Spring, JointKind::Weld]);
+        let kind =
+            random.pick(&[JointKind::Hinge, JointKind::Ball, JointKind::Distance, JointKind::Rope, JointKind::Spring, JointKind::Weld]);
         let (Some(a), Some(b)) = (placed[second], placed[second - 1]) else { continue };
         let mut spec = JointSpec::<G>::new(format!("joint {second}"), kind, [Some(a), Some(b)]);
         let (pa, pb) = (scene.state.poses[a], scene.state.poses[b]);
@@ -143,7 +144,8 @@ pub fn hostile_scene<G: Stage>(number: u64, dropped: &[usize]) -> (Scene<G>, Vec
     ]);
     options.integrator = random.pick(&[Integrator::Verlet, Integrator::Verlet, Integrator::Euler]);
     options.time_of_impact = random.pick(&[TimeOfImpact::Event, TimeOfImpact::Event, TimeOfImpact::Halving, TimeOfImpact::Off]);
-    options.friction_cone = random.pick(&[FrictionCone::Round, FrictionCone::Round, FrictionCone::Polyhedral(4), FrictionCone::Polyhedral(8)]);
+    options.friction_cone =
+        random.pick(&[FrictionCone::Round, FrictionCone::Round, FrictionCone::Polyhedral(4), FrictionCone::Polyhedral(8)]);
     story.push(format!("{options:?}"));
     let tight = options.time_of_impact == TimeOfImpact::Event;
     for (body, twist) in scene.model.bodies.iter_mut().zip(&mut scene.state.twists).filter(|(b, _)| b.kind == BodyKind::Dynamic) {

@@ -127,7 +127,10 @@ impl Stage for Spatial {
     fn capsule(length: f64, radius: f64) -> Collider<Self> {
         let shape = spatial::Shape::capsule(0.5 * length, radius).expect("capsule");
         // The shape lies along z.
-        Collider { shape, local: Pose { position: Vector3::zeros(), rotation: UnitQuaternion::from_axis_angle(&Vector3::y_axis(), FRAC_PI_2) } }
+        Collider {
+            shape,
+            local: Pose { position: Vector3::zeros(), rotation: UnitQuaternion::from_axis_angle(&Vector3::y_axis(), FRAC_PI_2) },
+        }
     }
     fn rock(radius: f64, draw: &mut dyn FnMut() -> f64) -> Collider<Self> {
         // A tetrahedron keeps it solid; further points make it a rock.

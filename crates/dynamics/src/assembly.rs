@@ -9,7 +9,7 @@ use crate::joint_factor::JointFactor;
 use crate::line::Line;
 use crate::predict::{effective_mass, soft_spring};
 use carom_geometry::Geometry;
-use carom_math::Twist;
+use carom_math::{Twist, Wrench};
 
 /// Limits farther than this [rad or m] and than two steps of their present rate get no row.
 const LIMIT_REACH: f64 = 0.05;
@@ -85,6 +85,9 @@ pub(crate) struct Assembly<G: Geometry> {
     /// Whether a row has no freedom left.
     pub locked_rows: Vec<bool>,
     rows: Vec<Row<G>>,
+    /// Held responses M~^-1 J' and their momenta, row by row over all bodies.
+    held: Vec<Twist<G>>,
+    momenta: Vec<Wrench<G>>,
     /// The last row so far at each body, and before each row the one before it at its own bodies.
     last_at: Vec<usize>,
     previous: Vec<[usize; 2]>,
@@ -103,6 +106,8 @@ impl<G: Geometry> Assembly<G> {
             matrix: Vec::new(),
             locked_rows: Vec::new(),
             rows: Vec::new(),
+            held: Vec::new(),
+            momenta: Vec::new(),
             last_at: Vec::new(),
             previous: Vec::new(),
         }
@@ -151,7 +156,7 @@ impl<G: Geometry> Assembly<G> {
 pub(crate) fn assemble<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>) {
     let model = ctx.model;
     let Island { bodies, poses, twists, joints, near, assembly, report, .. } = island;
-    let Assembly { equalities, factor, redundant, groups, lines, columns, matrix, locked_rows, rows, last_at, previous } = assembly;
+    let Assembly { equalities, factor, redundant, groups, lines, columns, matrix, locked_rows, rows, held, momenta, last_at, previous } = assembly;
 
     // Joints.
     equalities.clear();
@@ -221,7 +226,7 @@ pub(crate) fn assemble<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>) {
         }
     }
 
-    // The reduced matrix J M~^-1 J' = J M^-1 J' - B' A_e^-1 B, theory (2.12).
+    // The reduced matrix J M~^-1 J', theory (2.12).
     let n = lines.len();
     let e = equalities.len();
     matrix.clear();
@@ -266,17 +271,31 @@ pub(crate) fn assemble<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>) {
                 factor.solve(column);
             }
         }
+        // As the Gram matrix of the held responses P = M~^-1 J' in the metric M: positive semidefinite by construction, and an error of X
+        // enters only squared. The difference A - B' X would lose the rows that the joints nearly lock.
+        let count = bodies.len();
+        held.clear();
+        held.resize(n * count, Twist::zero());
+        momenta.clear();
+        momenta.resize(n * count, Wrench::zero());
         for i in 0..n {
+            let response = &mut held[i * count..(i + 1) * count];
+            lines[i].push(1.0, response);
+            for (equality, x) in equalities.iter().zip(&columns[i * e..(i + 1) * e]) {
+                if *x != 0.0 {
+                    equality.push(-x, response);
+                }
+            }
+            for (b, body) in bodies.iter().enumerate().filter(|(_, body)| body.dynamic) {
+                momenta[i * count + b] = body.momentum(&response[b]);
+            }
             let unheld = matrix[i * n + i];
             for j in 0..=i {
-                let column = &columns[j * e..(j + 1) * e];
                 let mut sum = 0.0;
-                for (x, equality) in column.iter().zip(equalities.iter()) {
-                    if *x != 0.0 {
-                        sum += x * equality.couple(&lines[i]);
-                    }
+                for b in 1..count {
+                    sum += momenta[i * count + b].power(&held[j * count + b]);
                 }
-                matrix[i * n + j] -= sum;
+                matrix[i * n + j] = sum;
             }
             locked_rows[i] |= matrix[i * n + i] <= model.tolerances.locked * unheld;
         }

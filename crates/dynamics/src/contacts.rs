@@ -76,11 +76,19 @@ pub(crate) fn placed<G: Geometry>(model: &Model<G>, body: usize, collider: usize
     pose.compose(&model.bodies[body].colliders[collider].local)
 }
 
+/// Arms from two centres of mass to the middle of the witness points: both forces act at one point, so that friction across a gap turns
+/// nothing; along the normal the middle is as good as either.
+#[inline]
+pub(crate) fn arms<G: Geometry>(contact: &Contact<G>, centres: [G::Lin; 2]) -> [G::Lin; 2] {
+    let middle = (contact.point_a + contact.point_b) * 0.5;
+    centres.map(|centre| middle - centre)
+}
+
 impl<G: Geometry> Near<G> {
     /// World arms from the centres of mass to the contact.
     #[inline]
     pub fn arms(&self, poses: &[Pose<G>]) -> [G::Lin; 2] {
-        [self.contact.point_a - poses[self.bodies[0]].position, self.contact.point_b - poses[self.bodies[1]].position]
+        arms(&self.contact, self.bodies.map(|b| poses[b].position))
     }
     /// The same features at other poses.
     pub fn at(&self, model: &Model<G>, poses: &[Pose<G>]) -> Contact<G> {

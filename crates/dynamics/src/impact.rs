@@ -30,6 +30,10 @@ pub(crate) struct ImpactScratch {
     reaction: Vec<f64>,
     scratch: Vec<f64>,
     blocks: Vec<Block>,
+    /// The same problem with each contact's rows together, as the contact solver wants them.
+    packed_matrix: Vec<f64>,
+    packed_free: Vec<f64>,
+    packed: Vec<f64>,
     work: impact::Workspace,
 }
 
@@ -323,36 +327,40 @@ fn newton<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, work: &mut Impa
     let n = work.lines.len();
     // The contact problem wants each contact's rows together.
     let place = |row: usize| if row < m { row * width } else { ((row - m) / G::TANGENTS) * width + 1 + (row - m) % G::TANGENTS };
-    let mut matrix = vec![0.0; n * n];
-    let mut free = vec![0.0; n];
+    let ImpactScratch { gram, approach, friction, restitution, impulses, blocks, packed_matrix: matrix, packed_free: free, packed, .. } = work;
+    matrix.clear();
+    matrix.resize(n * n, 0.0);
+    free.clear();
+    free.resize(n, 0.0);
+    packed.clear();
+    packed.resize(n, 0.0);
     for i in 0..n {
-        free[place(i)] = work.approach[i];
+        free[place(i)] = approach[i];
         for j in 0..n {
-            matrix[place(i) * n + place(j)] = work.gram[i * n + j];
+            matrix[place(i) * n + place(j)] = gram[i * n + j];
         }
     }
-    work.blocks.clear();
+    blocks.clear();
     for i in 0..m {
-        work.blocks.push(Block::Contact { friction: work.friction[i] });
-        free[i * width] += work.restitution[i] * work.approach[i].min(0.0);
+        blocks.push(Block::Contact { friction: friction[i] });
+        free[i * width] += restitution[i] * approach[i].min(0.0);
     }
     let cone = match ctx.model.options.friction_cone {
         FrictionCone::Round => Cone::Round,
         FrictionCone::Polyhedral(edges) => Cone::Polyhedral(edges),
     };
-    let mut impulses = vec![0.0; n];
-    let mut outcome = island.solver.solve(&Problem { tangents: G::TANGENTS, blocks: &work.blocks, matrix: &matrix, free: &free, cone }, None, &mut impulses);
+    let mut outcome = island.solver.solve(&Problem { tangents: G::TANGENTS, blocks, matrix, free, cone }, None, packed);
     if !outcome.is_solved() {
         // Opposing contacts with restitution have no solution: drop it.
         island.report.impact_capped = true;
         for i in 0..m {
-            free[i * width] = work.approach[i];
+            free[i * width] = approach[i];
         }
-        outcome = island.solver.solve(&Problem { tangents: G::TANGENTS, blocks: &work.blocks, matrix: &matrix, free: &free, cone }, None, &mut impulses);
+        outcome = island.solver.solve(&Problem { tangents: G::TANGENTS, blocks, matrix, free, cone }, None, packed);
         island.report.inaccurate |= !outcome.is_solved();
     }
     island.report.impact_iterations += outcome.iterations;
     for i in 0..n {
-        work.impulses[i] = impulses[place(i)];
+        impulses[i] = packed[place(i)];
     }
 }

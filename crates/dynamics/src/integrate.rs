@@ -60,6 +60,7 @@ pub(crate) fn integrate<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, r
         t *= 0.5;
     }
     let mut event = false;
+    island.solve.jammed = false;
     let mut held = solve::hold(island, ctx, t);
     for _ in 0..TRIAL_CAP {
         let turned = largest_turn(&island.bodies, &island.half, t);
@@ -72,7 +73,11 @@ pub(crate) fn integrate<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, r
             continue;
         }
         if !held.converged {
+            // Even the shortest move does not converge: take the rows as they stand and leave the rest to the projection.
             island.report.unconverged = true;
+            t = remaining.min(ctx.model.step * 0.5f64.powi(tolerances.max_halvings as i32));
+            held = solve::hold_rows(island, ctx, t, true);
+            break;
         }
         match ctx.model.options.time_of_impact {
             TimeOfImpact::Off => break,
@@ -87,14 +92,19 @@ pub(crate) fn integrate<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, r
             TimeOfImpact::Event => {
                 let limit = if event { t * (1.0 - CROSSING_BAND) } else { t };
                 let Some(mut crossing) = first_crossing(island, ctx, limit) else { break };
-                if add_slow_rows(island, ctx, &mut crossing) {
-                    assembly::assemble(island, ctx);
-                    event = false;
-                    held = solve::hold(island, ctx, t);
-                    continue;
+                let cut = if add_rows(island, ctx, &mut crossing, false) { None } else { event_time(island, ctx, &crossing, t) };
+                match cut {
+                    Some(time) if time < t * (1.0 - CROSSING_BAND) || !event => {
+                        t = time;
+                        event = true;
+                    }
+                    _ => {
+                        // Slow, or a graze that the shorter move does not even reach: rows hold it, and the move keeps its length.
+                        add_rows(island, ctx, &mut crossing, true);
+                        assembly::assemble(island, ctx);
+                        event = false;
+                    }
                 }
-                t = event_time(island, ctx, &crossing, t);
-                event = true;
                 held = solve::hold(island, ctx, t);
             }
         }
@@ -229,7 +239,7 @@ fn falling_root(mut function: impl FnMut(f64) -> f64, mut low: f64, mut high: f6
 
 /// Where a crossing closes slower than its rest speed its contacts get rows, and the move keeps its length. Returns whether rows were added;
 /// the closing speed is left in the crossing.
-fn add_slow_rows<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, crossing: &mut Crossing<G>) -> bool {
+fn add_rows<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, crossing: &mut Crossing<G>, however_fast: bool) -> bool {
     let pair = island.pairs[crossing.pair];
     let poses = pair.bodies.map(|b| island.poses[b].advanced(island.half[b], crossing.time));
     let bodies = pair.bodies.map(|b| island.bodies[b].index);
@@ -251,7 +261,7 @@ fn add_slow_rows<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, crossing
         crossing.speed = crossing.speed.max(-opening);
     }
     let mut added = false;
-    if slow {
+    if slow || however_fast {
         for contact in &found {
             let key = Key { bodies, colliders: crossing.colliders, feature: contact.feature };
             if let Some(near) = island.near.iter_mut().find(|n| n.key == key) {
@@ -290,11 +300,15 @@ fn constrained<G: Geometry>(island: &Island<G>, body: usize) -> bool {
         })
 }
 
-/// The root of gap(q + t v1/2(t)) = 0: the moment of a fast crossing when the move ends there, theory (2.20).
-fn event_time<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, crossing: &Crossing<G>, longest: f64) -> f64 {
+/// The root of gap(q + t v1/2(t)) = 0: the moment of a fast crossing when the move ends there, theory (2.20); `None` when the
+/// shorter moves do not reach it.
+fn event_time<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, crossing: &Crossing<G>, longest: f64) -> Option<f64> {
     let pair = island.pairs[crossing.pair];
     let free = pair.bodies.iter().all(|&b| !constrained(island, b));
     let share = kick_share(ctx.model.options.integrator);
+    // On the parabola the root is exact; through solves it is as good as they are.
+    let reach = pair.bodies.iter().fold(pair.size, |m, &b| m.max(island.poses[b].position.max_abs()));
+    let precision = if free { 2.0 * f64::EPSILON * reach } else { ctx.model.tolerances.position * pair.size };
     let bodies = pair.bodies.map(|b| island.bodies[b].index);
     let mut gap = |t: f64| -> f64 {
         let poses = if free {
@@ -309,8 +323,6 @@ fn event_time<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, crossing: &
             None => separation(ctx, bodies, crossing.colliders, poses, f64::INFINITY),
         }
     };
-    // On the parabola the root is exact; through solves it is as good as they are.
-    let precision = pair.size * if free { f64::EPSILON } else { ctx.model.tolerances.position };
     // The path of a shorter move differs a little from the one the crossing was seen on: Newton from there with the closing speed, then
     // secants, kept inside the bracket as soon as there is one.
     let (mut low, mut high) = (0.0, longest);
@@ -337,7 +349,7 @@ fn event_time<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, crossing: &
         }
         (t, value) = (next, then);
     }
-    t
+    (value.abs() <= ctx.model.tolerances.touch * pair.size).then_some(t)
 }
 
 /// Signed distance of two colliders at given body poses.

@@ -89,6 +89,11 @@ impl<G: Geometry> LocalBody<G> {
     pub fn response(&self, wrench: &Wrench<G>) -> Twist<G> {
         Twist { lin: wrench.lin.scale(self.inv_mass), ang: G::inertia_apply(self.inv_inertia, wrench.ang) }
     }
+    /// M applied to a twist.
+    #[inline]
+    pub fn momentum(&self, twist: &Twist<G>) -> Wrench<G> {
+        Wrench { lin: twist.lin * self.mass, ang: G::inertia_apply(self.inertia, twist.ang) }
+    }
     /// Kinetic energy [J] of a twist.
     pub fn kinetic(&self, twist: &Twist<G>) -> f64 {
         0.5 * (self.mass * twist.lin.dot(twist.lin) + twist.ang.dot(G::inertia_apply(self.inertia, twist.ang)))

@@ -227,6 +227,11 @@ impl<G: Geometry> Model<G> {
             }
         }
         let count = self.bodies.len();
+        let inside = self.options.impact == ImpactLaw::Newton && self.options.time_of_impact != crate::options::TimeOfImpact::Event;
+        if inside && self.pairs.iter().any(|rule| rule.impact.is_some_and(|law| law != ImpactLaw::Newton)) {
+            let reason = "names another law than the scene's \"newton\", whose restitution is part of the solve unless time_of_impact is \"event\"";
+            return Err(ModelError::new("pair", "impact", reason));
+        }
         for rule in &self.pairs {
             if rule.bodies.iter().any(|&b| b >= count) || rule.bodies[0] == rule.bodies[1] {
                 return Err(ModelError::new("pair", "between", "needs two different bodies of the scene"));

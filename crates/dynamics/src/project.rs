@@ -15,6 +15,9 @@ const PROJECTION_CAP: usize = 10;
 /// Joint errors beyond this fraction of the size are projected; the correction over the move normally leaves a thousandth of it.
 const JOINT_SLOP: f64 = 1e-9;
 
+/// Halvings of a displacement that makes things worse.
+const BACKTRACK_CAP: usize = 6;
+
 /// Largest turn of a body in one round [rad], so that the rows stay meaningful.
 const TURN_CLAMP: f64 = 0.2;
 
@@ -39,6 +42,13 @@ fn worst_joint<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>) -> f64 {
     worst
 }
 
+/// The largest overlap beyond the slop or joint error, each over its size.
+fn worst_miss<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>) -> f64 {
+    let slop = ctx.model.tolerances.slop;
+    let deepest = island.near.iter().fold(0.0f64, |m, near| m.max(-near.contact.gap / island.pairs[near.pair].size - slop));
+    deepest.max(worst_joint(island, ctx))
+}
+
 /// Potential energy [J] of the island's bodies.
 fn potential<G: Geometry>(island: &Island<G>, ctx: &Context<G>) -> f64 {
     island.bodies.iter().zip(&island.poses).filter(|(b, _)| b.dynamic).map(|(b, p)| -b.mass * ctx.model.gravity.dot(p.position)).sum()
@@ -51,13 +61,31 @@ pub(crate) fn project<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>) {
     }
     island.report.projected = true;
     let (potential_before, kinetic_before) = (potential(island, ctx), island.kinetic(&island.twists));
+    let mut miss = worst_miss(island, ctx);
     for _ in 0..PROJECTION_CAP {
-        displace(island, ctx);
-        island.refresh_inertia();
+        displacement(island, ctx);
         contacts::remember(&island.near, &mut island.memory);
-        contacts::detect(island, ctx.model);
+        let from = island.poses.clone();
+        let mut share = 1.0;
+        let mut better = false;
+        for _ in 0..BACKTRACK_CAP {
+            displace(island, &from, share);
+            contacts::detect(island, ctx.model);
+            let now = worst_miss(island, ctx);
+            if now < miss {
+                (miss, better) = (now, true);
+                break;
+            }
+            share *= 0.5;
+        }
+        if !better {
+            // Nothing helps further (a body deep inside another, a joint that cannot close): stay where it was least bad.
+            island.poses.copy_from_slice(&from);
+            contacts::detect(island, ctx.model);
+        }
+        island.refresh_inertia();
         assembly::assemble(island, ctx);
-        if !needed(island, ctx) {
+        if !better || !needed(island, ctx) {
             break;
         }
     }
@@ -75,15 +103,15 @@ pub(crate) fn project<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>) {
     island.flow.projection += gained + island.kinetic(&island.twists) - kinetic_before;
 }
 
-/// One round: the least displacement d with J_e d = -phi and J_c d >= -(gap + slop/2) for all near contacts.
-fn displace<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>) {
+/// The least displacement d with J_e d = -phi and J_c d >= -(gap + slop/2) for all near contacts, left in the scratch velocities.
+fn displacement<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>) {
     let tolerances = &ctx.model.tolerances;
     // Every near contact takes part, so that the correction of one opens no other.
     for near in &mut island.near {
         near.extra = true;
     }
     assembly::assemble(island, ctx);
-    let Island { bodies, poses, twists: _, joints, near, pairs, assembly, solve, solver, scratch, report, .. } = island;
+    let Island { bodies, poses, joints, near, pairs, assembly, solve, solver, scratch, report, .. } = island;
     solve.joint_target.clear();
     solve.joint_target.resize(assembly.equalities.len(), 0.0);
     for joint in joints.iter().filter(|j| j.rows > 0) {
@@ -130,14 +158,18 @@ fn displace<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>) {
     impulses.clear();
     solve.impulses = impulses;
     solve.free = more;
-    for (index, body) in bodies.iter().enumerate() {
+}
+
+/// Moves every body from where it was by a share of the displacement.
+fn displace<G: Geometry>(island: &mut Island<G>, from: &[carom_math::Pose<G>], share: f64) {
+    for (index, body) in island.bodies.iter().enumerate() {
         if body.dynamic {
-            let mut move_by = scratch[index];
-            let turn = move_by.ang.norm();
+            let mut by = island.scratch[index];
+            let turn = by.ang.norm();
             if turn > TURN_CLAMP {
-                move_by.ang = move_by.ang * (TURN_CLAMP / turn);
+                by.ang = by.ang * (TURN_CLAMP / turn);
             }
-            poses[index] = poses[index].advanced(move_by, 1.0);
+            island.poses[index] = from[index].advanced(by, share);
         }
     }
 }

@@ -5,7 +5,7 @@
 
 use crate::assembly::{Assembly, Source};
 use crate::constraints::Motor;
-use crate::contacts::Near;
+use crate::contacts::{Near, arms};
 use crate::island::{Context, Island, IslandReport, LocalPair};
 use crate::options::{FrictionCone, ImpactLaw, Integrator, TimeOfImpact};
 use crate::predict::{kick_share, kicked};
@@ -48,6 +48,12 @@ pub(crate) struct Solve {
     pub reaction: Vec<f64>,
     /// Joint errors.
     pub error: Vec<f64>,
+    /// Per selected group: restitution drives it apart, so that its gap at the end of the move is not to be closed.
+    pub leaving: Vec<bool>,
+    /// Friction had no solution in this substep (a jam): contacts are taken as frictionless until it ends.
+    pub jammed: bool,
+    /// Softness of soft rows: (row, inverse stiffness).
+    softness: Vec<(usize, f64)>,
     scratch: Vec<f64>,
 }
 
@@ -75,7 +81,8 @@ pub(crate) fn select<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, phas
     solve.blocks.clear();
     solve.target.clear();
     solve.warm.clear();
-    let mut softness: Vec<(usize, f64)> = Vec::new();
+    solve.softness.clear();
+    solve.leaving.clear();
     for (index, group) in assembly.groups.iter().enumerate() {
         if group.locked {
             continue;
@@ -98,7 +105,7 @@ pub(crate) fn select<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, phas
                     solve.target.push(0.0);
                     solve.warm.push(warm.dot(*tangent));
                 }
-                Block::Contact { friction: pairs[contact.pair].friction }
+                Block::Contact { friction: if solve.jammed { 0.0 } else { pairs[contact.pair].friction } }
             }
             Source::Limit { gap, .. } => {
                 if phase == Phase::Finish && gap > model.tolerances.touch {
@@ -118,7 +125,7 @@ pub(crate) fn select<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, phas
                     _ => continue,
                 };
                 if soft > 0.0 {
-                    softness.push((row, soft));
+                    solve.softness.push((row, soft));
                 }
                 solve.target.push(target);
                 solve.warm.push(0.0);
@@ -133,13 +140,14 @@ pub(crate) fn select<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, phas
             Source::Spring { joint, length } => {
                 let spring = &model.joints[joints[joint].index];
                 let (target, soft) = soft_row(spring.stiffness, spring.damping, spring.rest - length, t, duration);
-                softness.push((row, soft));
+                solve.softness.push((row, soft));
                 solve.target.push(target);
                 solve.warm.push(0.0);
                 Block::Bounded { lower: f64::NEG_INFINITY, upper: f64::INFINITY }
             }
         };
         solve.groups.push(index);
+        solve.leaving.push(false);
         solve.first.push(row);
         solve.blocks.push(block);
         solve.lines.extend(group.first..group.first + group.rows);
@@ -153,7 +161,7 @@ pub(crate) fn select<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, phas
             solve.matrix[i * n + j] = assembly.matrix[solve.lines[i] * all + solve.lines[j]];
         }
     }
-    for (row, soft) in softness {
+    for &(row, soft) in &solve.softness {
         solve.matrix[row * n + row] += soft;
     }
     solve.impulses.clear();
@@ -186,17 +194,22 @@ pub(crate) fn resolve<G: Geometry>(
         // A direction that the joints lock has nothing to answer with.
         solve.free.push(if assembly.locked_rows[line] { 0.0 } else { assembly.lines[line].speed(out) - target });
     }
-    let problem = Problem {
-        tangents: G::TANGENTS,
-        blocks: &solve.blocks,
-        matrix: &solve.matrix,
-        free: &solve.free,
-        cone: match cone {
-            FrictionCone::Round => Cone::Round,
-            FrictionCone::Polyhedral(edges) => Cone::Polyhedral(edges),
-        },
+    let cone = match cone {
+        FrictionCone::Round => Cone::Round,
+        FrictionCone::Polyhedral(edges) => Cone::Polyhedral(edges),
     };
-    let outcome = solver.solve(&problem, Some(&solve.warm), &mut solve.impulses);
+    let Solve { blocks, matrix, free: speeds, warm, impulses, .. } = solve;
+    let mut outcome = solver.solve(&Problem { tangents: G::TANGENTS, blocks, matrix, free: speeds, cone }, Some(warm), impulses);
+    let rough = |block: &Block| matches!(block, Block::Contact { friction } if *friction > 0.0);
+    if outcome.status == Status::Failed && blocks.iter().any(rough) {
+        // Dry friction can jam: no impulse inside the cones opens the contacts. Without friction the problem is convex and has a solution.
+        for block in blocks.iter_mut().filter(|block| rough(block)) {
+            *block = Block::Contact { friction: 0.0 };
+        }
+        outcome = solver.solve(&Problem { tangents: G::TANGENTS, blocks, matrix, free: speeds, cone }, Some(warm), impulses);
+        solve.jammed = true;
+        report.inaccurate = true;
+    }
     report.solves += 1;
     report.iterations += outcome.iterations;
     report.residual = report.residual.max(outcome.residual);
@@ -224,6 +237,11 @@ fn start_pose_only(options: &crate::options::Options) -> bool {
 
 /// Rooms 3 to 5 for a move of length t: velocities v1/2 in `island.half`, poses q' in `island.next`.
 pub(crate) fn hold<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, t: f64) -> Held {
+    hold_rows(island, ctx, t, start_pose_only(&ctx.model.options))
+}
+
+/// The same with rows at the start pose only where `uncorrected`: what is left of a move whose correction does not converge.
+pub(crate) fn hold_rows<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, t: f64, uncorrected: bool) -> Held {
     let model = ctx.model;
     let options = &model.options;
     let margin = model.tolerances.margin;
@@ -242,7 +260,7 @@ pub(crate) fn hold<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, t: f64
         held.outcome = resolve(assembly, solve, solver, options.friction_cone, &scratch, half, report);
         island.next.clear();
         island.next.extend(island.poses.iter().zip(&island.half).map(|(pose, twist)| pose.advanced(*twist, t)));
-        if start_pose_only(options) || t == 0.0 {
+        if uncorrected || t == 0.0 {
             held.converged = true;
             break;
         }
@@ -270,6 +288,7 @@ fn restitution_targets<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>) {
             let restitution = island.pairs[near.pair].restitution;
             if near.touching && restitution > 0.0 && approach < -crate::impact::rest_speed(island, ctx, near) {
                 island.solve.target[island.solve.first[position]] = -restitution * approach;
+                island.solve.leaving[position] = true;
             }
         }
     }
@@ -304,6 +323,9 @@ fn correct_targets<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, t: f64
         let row = solve.first[position];
         // A row without an impulse needs correction only where the curvature of the move drives its contact into overlap.
         let pushes = solve.impulses[row] > 0.0;
+        if solve.leaving[position] {
+            continue;
+        }
         match group.source {
             Source::Contact(c) => {
                 let contact = &near[c];
@@ -327,8 +349,8 @@ fn correct_targets<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, t: f64
                 }
                 // A sticking contact does not slip on the mean of its rows at q and q'.
                 let [a, b] = contact.bodies;
-                let arms = [then.point_a - next[a].position, then.point_b - next[b].position];
-                let slip_there = half[a].at(arms[0]) - half[b].at(arms[1]);
+                let end_arms = arms(&then, [next[a].position, next[b].position]);
+                let slip_there = half[a].at(end_arms[0]) - half[b].at(end_arms[1]);
                 let start_arms = contact.arms(poses);
                 let slip_here = half[a].at(start_arms[0]) - half[b].at(start_arms[1]);
                 for (k, tangent) in G::tangents(contact.contact.normal)[..G::TANGENTS].iter().enumerate() {

@@ -57,6 +57,8 @@ pub struct World<G: Geometry> {
     start_energy: f64,
     largest: f64,
     last: StepReport,
+    /// Controls at rest.
+    idle: Vec<f64>,
 }
 
 impl<G: Geometry> World<G> {
@@ -78,6 +80,7 @@ impl<G: Geometry> World<G> {
             start_energy: 0.0,
             largest: 0.0,
             last: StepReport::default(),
+            idle: vec![0.0; model.control_count()],
             start: state.clone(),
             state,
             model,
@@ -139,8 +142,10 @@ impl<G: Geometry> World<G> {
 
     /// One step with every control at zero.
     pub fn step(&mut self) -> Result<StepReport, StepError> {
-        let none = vec![0.0; self.model.control_count()];
-        self.step_with(&none)
+        let none = std::mem::take(&mut self.idle);
+        let outcome = self.step_with(&none);
+        self.idle = none;
+        outcome
     }
 
     /// One step under controls, theory chapter 2. After an error the state is the one before the step.

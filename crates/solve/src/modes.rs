@@ -73,13 +73,14 @@ pub(crate) struct ActiveSet {
 
 impl ActiveSet {
     /// Reads the modes off impulses of a similar problem.
-    pub fn guess(&mut self, problem: &Problem, impulses: &[f64]) {
+    pub fn guess(&mut self, problem: &Problem, impulses: &[f64], start: Start) {
         let n = problem.rows();
         self.velocity.resize(n, 0.0);
         self.impulses.clear();
         self.impulses.extend_from_slice(impulses);
         multiply_add(problem.matrix, impulses, problem.free, &mut self.velocity);
-        let still = STILL_SLIP * speed_scale(problem.free);
+        // From nothing, redundant friction that reached its limit without any slip sticks again; from where it is, it stays there.
+        let still = if start == Start::Zero { STILL_SLIP * speed_scale(problem.free) } else { -1.0 };
         self.modes.clear();
         let mut row = 0;
         for block in problem.blocks {
@@ -87,7 +88,6 @@ impl ActiveSet {
             let mode = match *block {
                 Block::Contact { friction } if normal > 0.0 => {
                     let pull = tangential(problem, impulses, row);
-                    // Redundant friction can reach its limit without any slip: such a contact still sticks.
                     let slip = tangential(problem, &self.velocity, row);
                     let at_limit = nearest_friction(problem, pull, SLIDING_SHARE * friction * normal) != pull;
                     if friction <= 0.0 || (at_limit && slip[0].hypot(slip[1]) > still) {

@@ -2,7 +2,7 @@
 //!
 //! A predictor-corrector interior point finds who pushes: its systems are A plus a positive diagonal, so redundant variables do no harm and
 //! the number of steps hardly grows. Proximal steps on that set, centred on the interior solution, then sharpen it to rounding. The
-//! variables are eliminated in nested-dissection order, so that one factor of a pile of m contacts costs at most m² operations.
+//! variables are eliminated in nested-dissection order: one factor of a planar pile of m contacts costs about m^1.7 operations.
 
 use crate::nnls::{NnlsReport, NnlsStatus, STATIONARY};
 use crate::sparse_cholesky::{Dissection, Factor, SparseSymmetric};
