@@ -156,7 +156,8 @@ impl<G: Geometry> Assembly<G> {
 pub(crate) fn assemble<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>) {
     let model = ctx.model;
     let Island { bodies, poses, twists, joints, near, assembly, report, .. } = island;
-    let Assembly { equalities, factor, redundant, groups, lines, columns, matrix, locked_rows, rows, held, momenta, last_at, previous } = assembly;
+    let Assembly { equalities, factor, redundant, groups, lines, columns, matrix, locked_rows, rows, held, momenta, last_at, previous } =
+        assembly;
 
     // Joints.
     equalities.clear();
@@ -198,7 +199,12 @@ pub(crate) fn assemble<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>) {
             let (gap, row) = spec.inequality(inequality, &poses[a], &poses[b]);
             let line = Line::new(joint.bodies, row, bodies);
             if gap <= LIMIT_REACH + 2.0 * model.step * line.speed(twists).abs() {
-                groups.push(Group { source: Source::Limit { joint: index, index: inequality, gap }, first: lines.len(), rows: 1, locked: false });
+                groups.push(Group {
+                    source: Source::Limit { joint: index, index: inequality, gap },
+                    first: lines.len(),
+                    rows: 1,
+                    locked: false,
+                });
                 lines.push(line);
             }
         }

@@ -155,7 +155,7 @@ pub(crate) fn remember<G: Geometry>(near: &[Near<G>], memory: &mut Vec<Memory<G>
             memory.push(Memory { key: contact.key, active: contact.active, rowed: contact.rowed, warm: contact.warm });
         }
     }
-    memory.sort_unstable_by(|x, y| x.key.cmp(&y.key));
+    memory.sort_unstable_by_key(|x| x.key);
 }
 
 /// Adds an impulse on body a to the account of a contact.

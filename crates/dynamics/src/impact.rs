@@ -1,6 +1,6 @@
 //! Room 2: which contacts strike, which touching contacts share their impact, and under which law velocities jump, theory (2.4)-(2.5).
 
-use crate::contacts::{Near, NO_GROUP, account};
+use crate::contacts::{NO_GROUP, Near, account};
 use crate::error::{Cause, Room, StepError};
 use crate::island::{Context, Island};
 use crate::options::{FrictionCone, ImpactLaw, Order};
@@ -59,7 +59,9 @@ pub(crate) fn rest_speed_at<G: Geometry>(
 pub(crate) fn impact<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, inelastic: bool) -> Result<bool, StepError> {
     let strikes = |island: &Island<G>| {
         island.near.iter().any(|near| {
-            near.touching && live(island, near) && island.assembly.lines[row_of(island, near)].speed(&island.twists) < -rest_speed(island, ctx, near)
+            near.touching
+                && live(island, near)
+                && island.assembly.lines[row_of(island, near)].speed(&island.twists) < -rest_speed(island, ctx, near)
         })
     };
     if !strikes(island) {
@@ -144,7 +146,8 @@ fn resolve<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, work: &mut Imp
     for round in 0..ctx.model.tolerances.max_rounds {
         let lines = &island.assembly.lines;
         work.approach.clear();
-        work.approach.extend(work.lines.iter().map(|&line| if island.assembly.locked_rows[line] { 0.0 } else { lines[line].speed(&island.twists) }));
+        work.approach
+            .extend(work.lines.iter().map(|&line| if island.assembly.locked_rows[line] { 0.0 } else { lines[line].speed(&island.twists) }));
         let striking = (0..m).any(|i| work.approach[i] < -rest_speed(island, ctx, &island.near[work.members[i]]));
         if !striking {
             break;
@@ -284,10 +287,11 @@ fn reflect<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, work: &mut Imp
     let space = ContactSpace { contacts: m, gram: GramView::Dense(&work.gram), approach: &work.approach, speed };
     let friction = work.friction.iter().any(|&mu| mu > 0.0).then_some(Friction { coefficients: &work.friction, staggered: false });
     let settings = Settings { law, ..Settings::default() };
-    let report = impact::resolve(&space, Restitution::PerContact(&work.restitution), friction, &settings, &mut work.work).map_err(|_| {
-        let body = island.bodies[island.near[work.members[0]].bodies[0]].index;
-        StepError { room: Room::Impact, time: ctx.time, cause: Cause::NotFinite { body: ctx.model.bodies[body].name.clone() } }
-    })?;
+    let report =
+        impact::resolve(&space, Restitution::PerContact(&work.restitution), friction, &settings, &mut work.work).map_err(|_| {
+            let body = island.bodies[island.near[work.members[0]].bodies[0]].index;
+            StepError { room: Room::Impact, time: ctx.time, cause: Cause::NotFinite { body: ctx.model.bodies[body].name.clone() } }
+        })?;
     island.report.impact_iterations += report.iterations;
     island.report.impact_capped |= report.status == impact::Status::Capped;
     work.impulses[..m].copy_from_slice(work.work.impulses());
@@ -327,7 +331,8 @@ fn newton<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, work: &mut Impa
     let n = work.lines.len();
     // The contact problem wants each contact's rows together.
     let place = |row: usize| if row < m { row * width } else { ((row - m) / G::TANGENTS) * width + 1 + (row - m) % G::TANGENTS };
-    let ImpactScratch { gram, approach, friction, restitution, impulses, blocks, packed_matrix: matrix, packed_free: free, packed, .. } = work;
+    let ImpactScratch { gram, approach, friction, restitution, impulses, blocks, packed_matrix: matrix, packed_free: free, packed, .. } =
+        work;
     matrix.clear();
     matrix.resize(n * n, 0.0);
     free.clear();

@@ -1,6 +1,6 @@
 //! Room 6: the move, and the first moment of it at which a pair without a row would overlap, theory (2.19)-(2.22).
 
-use crate::contacts::{Key, Near, NO_GROUP, placed};
+use crate::contacts::{Key, NO_GROUP, Near, placed};
 use crate::error::StepError;
 use crate::impact::rest_speed_at;
 use crate::island::{Context, Island};
@@ -127,7 +127,10 @@ fn motions<G: Geometry>(island: &Island<G>, ctx: &Context<G>, pair: [usize; 2], 
 /// Whether any contact of these colliders has a row in the present solve.
 fn has_row<G: Geometry>(island: &Island<G>, pair: usize, colliders: [usize; 2]) -> bool {
     island.near.iter().any(|near| {
-        near.pair == pair && near.key.colliders == colliders && near.group != NO_GROUP && island.solve.groups.binary_search(&near.group).is_ok()
+        near.pair == pair
+            && near.key.colliders == colliders
+            && near.group != NO_GROUP
+            && island.solve.groups.binary_search(&near.group).is_ok()
     })
 }
 
@@ -199,7 +202,14 @@ fn feature_crossing<G: Geometry>(
 }
 
 /// Contacts of two colliders at given body poses.
-fn manifold<G: Geometry>(ctx: &Context<G>, bodies: [usize; 2], colliders: [usize; 2], poses: [Pose<G>; 2], reach: f64, out: &mut Vec<Contact<G>>) {
+fn manifold<G: Geometry>(
+    ctx: &Context<G>,
+    bodies: [usize; 2],
+    colliders: [usize; 2],
+    poses: [Pose<G>; 2],
+    reach: f64,
+    out: &mut Vec<Contact<G>>,
+) {
     let shapes = [0, 1].map(|side| &ctx.model.bodies[bodies[side]].colliders[colliders[side]].shape);
     let placed = [0, 1].map(|side| placed(ctx.model, bodies[side], colliders[side], &poses[side]));
     G::contacts(shapes[0], &placed[0], shapes[1], &placed[1], reach, out);

@@ -78,7 +78,7 @@ impl<G: Geometry> Body<G> {
             spin_damping: 0.0,
             locked: G::Lin::zero(),
             locked_rotation: false,
-            color: 0x8888_88,
+            color: 0x0088_8888,
         }
     }
     /// Largest extent over its shapes [m]; 0 without shapes.
@@ -229,7 +229,8 @@ impl<G: Geometry> Model<G> {
         let count = self.bodies.len();
         let inside = self.options.impact == ImpactLaw::Newton && self.options.time_of_impact != crate::options::TimeOfImpact::Event;
         if inside && self.pairs.iter().any(|rule| rule.impact.is_some_and(|law| law != ImpactLaw::Newton)) {
-            let reason = "names another law than the scene's \"newton\", whose restitution is part of the solve unless time_of_impact is \"event\"";
+            let reason =
+                "names another law than the scene's \"newton\", whose restitution is part of the solve unless time_of_impact is \"event\"";
             return Err(ModelError::new("pair", "impact", reason));
         }
         for rule in &self.pairs {

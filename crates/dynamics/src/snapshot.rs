@@ -72,7 +72,8 @@ impl<G: Geometry> Snapshot<G> {
         let flow = &self.flow;
         word(self.state.poses.len() as u64);
         word(self.contacts.len() as u64);
-        let books = [flow.work_in, flow.friction_loss, flow.impact_loss, flow.contact_loss, flow.damping_loss, flow.joint_work, flow.projection];
+        let books =
+            [flow.work_in, flow.friction_loss, flow.impact_loss, flow.contact_loss, flow.damping_loss, flow.joint_work, flow.projection];
         for number in [self.state.time, self.start_energy, self.largest].into_iter().chain(books) {
             word(number.to_bits());
         }
@@ -188,7 +189,7 @@ impl<G: Geometry> World<G> {
             let key = Key { bodies: contact.bodies, colliders: contact.colliders, feature };
             memory.push(Memory { key, active: contact.active, rowed: contact.rowed, warm: contact.warm });
         }
-        memory.sort_unstable_by(|a, b| a.key.cmp(&b.key));
+        memory.sort_unstable_by_key(|a| a.key);
         self.resume(memory, (snapshot.flow, snapshot.start_energy, snapshot.largest));
         Ok(())
     }

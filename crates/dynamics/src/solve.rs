@@ -67,7 +67,13 @@ pub(crate) enum Phase {
 }
 
 /// Selects the groups that take part, with their laws, targets and warm starts.
-pub(crate) fn select<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, phase: Phase, t: f64, takes_part: impl Fn(&Near<G>, &LocalPair) -> bool) {
+pub(crate) fn select<G: Geometry>(
+    island: &mut Island<G>,
+    ctx: &Context<G>,
+    phase: Phase,
+    t: f64,
+    takes_part: impl Fn(&Near<G>, &LocalPair) -> bool,
+) {
     let model = ctx.model;
     let Island { joints, near, assembly, solve, pairs, .. } = island;
     let share = match phase {

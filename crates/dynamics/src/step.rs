@@ -56,7 +56,11 @@ fn substep<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, elapsed: f64, 
         return Err(not_finite(ctx, Room::Solve, body));
     }
     if moved.held.outcome.status == Status::Failed {
-        let cause = Cause::NoConvergence { iterations: moved.held.outcome.iterations, residual: moved.held.outcome.residual, wanted: ctx.model.tolerances.solve };
+        let cause = Cause::NoConvergence {
+            iterations: moved.held.outcome.iterations,
+            residual: moved.held.outcome.residual,
+            wanted: ctx.model.tolerances.solve,
+        };
         return Err(StepError { room: Room::Solve, time: ctx.time, cause });
     }
     if moved.event {

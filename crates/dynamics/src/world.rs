@@ -254,8 +254,8 @@ impl<G: Geometry> World<G> {
                 self.state.poses[index] = self.state.poses[index].advanced(self.state.twists[index], h);
             }
         }
-        self.memory.sort_unstable_by(|a, b| a.key.cmp(&b.key));
-        self.reports.sort_unstable_by(|a, b| a.key.cmp(&b.key));
+        self.memory.sort_unstable_by_key(|a| a.key);
+        self.reports.sort_unstable_by_key(|a| a.key);
         self.state.time += h;
         let (kinetic, _, elastic) = self.energies();
         self.largest = self.largest.max(kinetic + elastic);

@@ -15,15 +15,23 @@ pub struct Embedded {
 
 /// Names and texts, sorted by name.
 const FILES: &[(&str, &str)] = &[
+    ("ball_between_walls", include_str!("../../../scenes/ball_between_walls.toml")),
     ("ball_drop", include_str!("../../../scenes/ball_drop.toml")),
     ("bouncing_spheres_3d", include_str!("../../../scenes/bouncing_spheres_3d.toml")),
+    ("bowling", include_str!("../../../scenes/bowling.toml")),
     ("box_stack_3d", include_str!("../../../scenes/box_stack_3d.toml")),
     ("chain_100", include_str!("../../../scenes/chain_100.toml")),
+    ("corner", include_str!("../../../scenes/corner.toml")),
+    ("cradle_50", include_str!("../../../scenes/cradle_50.toml")),
+    ("cradle_unequal", include_str!("../../../scenes/cradle_unequal.toml")),
     ("domino_row", include_str!("../../../scenes/domino_row.toml")),
     ("double_pendulum", include_str!("../../../scenes/double_pendulum.toml")),
     ("dzhanibekov", include_str!("../../../scenes/dzhanibekov.toml")),
     ("four_bar", include_str!("../../../scenes/four_bar.toml")),
     ("galton_board", include_str!("../../../scenes/galton_board.toml")),
+    ("geyser", include_str!("../../../scenes/geyser.toml")),
+    ("granular_chain", include_str!("../../../scenes/granular_chain.toml")),
+    ("inelastic_collapse", include_str!("../../../scenes/inelastic_collapse.toml")),
     ("locked_plug", include_str!("../../../scenes/locked_plug.toml")),
     ("marble_run", include_str!("../../../scenes/marble_run.toml")),
     ("motor_crank", include_str!("../../../scenes/motor_crank.toml")),
@@ -33,6 +41,7 @@ const FILES: &[(&str, &str)] = &[
     ("pool_break_real", include_str!("../../../scenes/pool_break_real.toml")),
     ("pyramid", include_str!("../../../scenes/pyramid.toml")),
     ("ragdoll", include_str!("../../../scenes/ragdoll.toml")),
+    ("rod_strikes_table", include_str!("../../../scenes/rod_strikes_table.toml")),
     ("rope_swing", include_str!("../../../scenes/rope_swing.toml")),
     ("seesaw", include_str!("../../../scenes/seesaw.toml")),
     ("slider_crank", include_str!("../../../scenes/slider_crank.toml")),
@@ -46,6 +55,9 @@ const FILES: &[(&str, &str)] = &[
     ("terrain_3d", include_str!("../../../scenes/terrain_3d.toml")),
     ("tilting_table", include_str!("../../../scenes/tilting_table.toml")),
     ("triple_pendulum", include_str!("../../../scenes/triple_pendulum.toml")),
+    ("two_balls_between_walls", include_str!("../../../scenes/two_balls_between_walls.toml")),
+    ("two_compressions", include_str!("../../../scenes/two_compressions.toml")),
+    ("wedge", include_str!("../../../scenes/wedge.toml")),
     ("wrecking_ball", include_str!("../../../scenes/wrecking_ball.toml")),
 ];
 
