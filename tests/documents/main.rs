@@ -27,8 +27,9 @@ fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
 /// Numbers (chapter.equation) in a text, as written in parentheses.
 fn numbers(text: &str) -> BTreeSet<(u32, u32)> {
     let mut found = BTreeSet::new();
-    for piece in text.split('(').skip(1) {
-        let Some(inside) = piece.split(')').next() else { continue };
+    // In the theory an equation carries its number as `(2.4)` or, inside a formula, as `\\tag{2.4}`.
+    for piece in text.split(['(', '{']).skip(1) {
+        let Some(inside) = piece.split([')', '}']).next() else { continue };
         let mut parts = inside.split('.');
         if let (Some(chapter), Some(number), None) = (parts.next(), parts.next(), parts.next())
             && let (Ok(chapter), Ok(number)) = (chapter.parse(), number.parse())

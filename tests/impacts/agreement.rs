@@ -82,7 +82,6 @@ fn restitution_inside_the_problem_of_the_source() {
 
 /// The other schemes without events.
 #[test]
-#[ignore = "the correction of contact gaps over the move takes back the target that restitution set"]
 fn restitution_inside_the_problem_of_other_schemes() {
     for (way, integrator) in
         [(TimeOfImpact::Halving, Integrator::Verlet), (TimeOfImpact::Off, Integrator::Verlet), (TimeOfImpact::Off, Integrator::Euler)]

@@ -10,7 +10,9 @@ use carom_tests::{GRAVITY, Scene, Stage, figure, full, holds, random_scene};
 fn balances<G: Stage>(count: u64) -> bool {
     let (mut worst, mut at, mut bad) = (0.0f64, 0, Vec::new());
     for number in 50_000..50_000 + count {
-        let (scene, _) = random_scene::<G>(number, &[]);
+        let (mut scene, _) = random_scene::<G>(number, &[]);
+        // The light bodies on springs among them have an energy band of (omega h)^2/8, which must lie below the bound.
+        scene.model.step = 0.0025;
         let Ok(mut world) = World::new(scene.model, scene.state) else { continue };
         let mut drift = 0.0f64;
         for _ in 0..(1.0 / world.model().step) as usize {

@@ -5,7 +5,7 @@ use crate::error::StepError;
 use crate::impact::rest_speed_at;
 use crate::island::{Context, Island};
 use crate::options::TimeOfImpact;
-use crate::predict::{kick_share, largest_turn};
+use crate::predict::{kick, largest_turn};
 use crate::solve::{self, Held};
 use crate::{assembly, contacts};
 use carom_geometry::time_of_impact::{Motion, Touch, time_of_impact};
@@ -16,6 +16,9 @@ use carom_solve::status::Status;
 /// Solves of one substep: rows added, cuts and halvings together.
 const TRIAL_CAP: usize = 120;
 
+/// A move is cut at a graze only if that leaves this part of it.
+const LEAST_PROGRESS: f64 = 1e-2;
+
 /// Contacts within this fraction of the size of the nearest one belong to the same crossing.
 const CROSSING_BAND: f64 = 1e-6;
 
@@ -23,7 +26,7 @@ const CROSSING_BAND: f64 = 1e-6;
 const HALVING_DEPTH: f64 = 1e-4;
 
 /// Bisections and secants of one root; each at least halves the bracket over two rounds.
-const ROOT_CAP: usize = 200;
+const ROOT_CAP: usize = 60;
 
 /// How a substep's move ended.
 #[derive(Clone, Copy, Debug)]
@@ -55,7 +58,8 @@ struct Crossing<G: Geometry> {
 pub(crate) fn integrate<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, remaining: f64) -> Result<Moved, StepError> {
     let tolerances = &ctx.model.tolerances;
     let shortest = ctx.model.step * 0.5f64.powi(tolerances.max_halvings as i32 * 3);
-    let mut t = remaining;
+    // A substep that had to be shortened sets the pace of those that follow it; each may be twice as long.
+    let mut t = remaining.min(island.pace);
     while largest_turn(&island.bodies, &island.twists, t) > tolerances.turn && t > shortest {
         t *= 0.5;
     }
@@ -69,6 +73,7 @@ pub(crate) fn integrate<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, r
         if (!solved || turned > tolerances.turn) && t > shortest {
             t *= 0.5;
             event = false;
+            island.pace = t;
             held = solve::hold(island, ctx, t);
             continue;
         }
@@ -92,23 +97,36 @@ pub(crate) fn integrate<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, r
             TimeOfImpact::Event => {
                 let limit = if event { t * (1.0 - CROSSING_BAND) } else { t };
                 let Some(mut crossing) = first_crossing(island, ctx, limit) else { break };
-                let cut = if add_rows(island, ctx, &mut crossing, false) { None } else { event_time(island, ctx, &crossing, t) };
-                match cut {
+                if add_rows(island, ctx, &mut crossing, false) {
+                    assembly::assemble(island, ctx);
+                    event = false;
+                    held = solve::hold(island, ctx, t);
+                    continue;
+                }
+                match event_time(island, ctx, &crossing, t) {
                     Some(time) if time < t * (1.0 - CROSSING_BAND) || !event => {
                         t = time;
                         event = true;
                     }
                     _ => {
-                        // Slow, or a graze that the shorter move does not even reach: rows hold it, and the move keeps its length.
-                        add_rows(island, ctx, &mut crossing, true);
-                        assembly::assemble(island, ctx);
+                        // A graze that shorter moves do not even reach: rows hold it, and the move keeps its length. Where they cannot, the
+                        // move ends at the graze; what is left of it then is the projection's.
                         event = false;
+                        if add_rows(island, ctx, &mut crossing, true) {
+                            assembly::assemble(island, ctx);
+                        } else if crossing.time > LEAST_PROGRESS * t {
+                            t = crossing.time;
+                            event = true;
+                        } else {
+                            break;
+                        }
                     }
                 }
                 held = solve::hold(island, ctx, t);
             }
         }
     }
+    island.pace *= 2.0;
     Ok(Moved { time: t, event, held })
 }
 
@@ -315,7 +333,7 @@ fn constrained<G: Geometry>(island: &Island<G>, body: usize) -> bool {
 fn event_time<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, crossing: &Crossing<G>, longest: f64) -> Option<f64> {
     let pair = island.pairs[crossing.pair];
     let free = pair.bodies.iter().all(|&b| !constrained(island, b));
-    let share = kick_share(ctx.model.options.integrator);
+    let integrator = ctx.model.options.integrator;
     // On the parabola the root is exact; through solves it is as good as they are.
     let reach = pair.bodies.iter().fold(pair.size, |m, &b| m.max(island.poses[b].position.max_abs()));
     let precision = if free { 2.0 * f64::EPSILON * reach } else { ctx.model.tolerances.position * pair.size };
@@ -323,7 +341,7 @@ fn event_time<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, crossing: &
     let mut gap = |t: f64| -> f64 {
         let poses = if free {
             // Without rows the path is the parabola itself: no solve is needed.
-            pair.bodies.map(|b| island.poses[b].advanced(island.twists[b].plus(share * t, island.free[b]), t))
+            pair.bodies.map(|b| island.poses[b].advanced(kick(island, b, integrator, t), t))
         } else {
             let _ = solve::hold(island, ctx, t);
             pair.bodies.map(|b| island.next[b])
@@ -335,7 +353,7 @@ fn event_time<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, crossing: &
     };
     // The path of a shorter move differs a little from the one the crossing was seen on: Newton from there with the closing speed, then
     // secants, kept inside the bracket as soon as there is one.
-    let (mut low, mut high) = (0.0, longest);
+    let (mut low, mut high): (Option<f64>, Option<f64>) = (None, None);
     let (mut t, mut rate) = (crossing.time.min(longest), -crossing.speed);
     let mut value = gap(t);
     for _ in 0..ROOT_CAP {
@@ -343,17 +361,32 @@ fn event_time<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, crossing: &
             break;
         }
         if value > 0.0 {
-            low = t;
+            low = Some(t);
         } else {
-            high = t;
-        }
-        if high - low <= f64::EPSILON * high {
-            break;
+            high = Some(t);
         }
         let newton = t - value / rate;
-        let next = if newton > low && newton < high { newton } else { 0.5 * (low + high) };
+        let next = match (low, high) {
+            (Some(low), Some(high)) if high - low <= f64::EPSILON * high => break,
+            (Some(low), Some(high)) => {
+                if newton > low && newton < high {
+                    newton
+                } else {
+                    0.5 * (low + high)
+                }
+            }
+            // Twice as far as Newton would go, so that the root is soon between two times.
+            (Some(low), None) if low < longest => (low + 2.0 * (newton - low)).min(longest),
+            (None, Some(high)) if high > 0.0 => (high - 2.0 * (high - newton)).max(0.0),
+            _ => break,
+        };
         let then = gap(next);
         let slope = (then - value) / (next - t);
+        if high.is_none() && then > value {
+            // The gap opens again: on these paths the bodies pass each other by.
+            value = then;
+            break;
+        }
         if slope < 0.0 {
             rate = slope;
         }

@@ -177,6 +177,8 @@ pub(crate) struct Island<G: Geometry> {
     pub flow: Flow,
     /// Room 2's scratch.
     pub impact: crate::impact::ImpactScratch,
+    /// Longest move tried next [s]; shorter than the step after one that did not converge.
+    pub pace: f64,
     /// How the step went.
     pub report: IslandReport,
     /// Why it failed, if it did.
@@ -297,6 +299,7 @@ impl<G: Geometry> Island<G> {
             flow: Flow::default(),
             impact: Default::default(),
             report: IslandReport::default(),
+            pace: f64::INFINITY,
             failure: None,
         }
     }
@@ -314,6 +317,7 @@ impl<G: Geometry> Island<G> {
         self.flow = Flow::default();
         self.report = IslandReport::default();
         self.failure = None;
+        self.pace = f64::INFINITY;
     }
     /// Kinetic energy [J] of velocities at the current pose.
     pub fn kinetic(&self, twists: &[Twist<G>]) -> f64 {

@@ -105,10 +105,20 @@ pub(crate) fn kick_share(integrator: Integrator) -> f64 {
     }
 }
 
-/// v + s t a for every body, theory (2.3): the velocity before rows act.
-pub(crate) fn kicked<G: Geometry>(twists: &[Twist<G>], free: &[Twist<G>], duration: f64, out: &mut Vec<Twist<G>>) {
-    out.clear();
-    out.extend(twists.iter().zip(free).map(|(v, a)| v.plus(duration, *a)));
+/// v + s t a for one body, theory (2.3): its velocity before rows act in a move of length t. Under `euler` the gyroscopic torque is implicit,
+/// theory (2.24) over the whole step: explicit it would feed energy to a fast-spinning body until it flies apart.
+pub(crate) fn kick<G: Geometry>(island: &Island<G>, body: usize, integrator: Integrator, t: f64) -> Twist<G> {
+    let twist = island.twists[body];
+    let mut kicked = twist.plus(kick_share(integrator) * t, island.free[body]);
+    let local = &island.bodies[body];
+    if integrator == Integrator::Euler && G::ANG > 1 && local.dynamic {
+        let momentum = G::inertia_apply(local.inertia, twist.ang) + island.loads[body].total.ang * t;
+        let turns = G::inertia_apply(local.inv_inertia, momentum).norm() > 0.0;
+        if let (true, Some(rate)) = (turns, G::implicit_rate(local.inertia, t, momentum, twist.ang)) {
+            kicked.ang = rate;
+        }
+    }
+    kicked
 }
 
 /// Largest turn [rad] of a jointed body in a move of length t.

@@ -8,7 +8,7 @@ use crate::constraints::Motor;
 use crate::contacts::{Near, arms};
 use crate::island::{Context, Island, IslandReport, LocalPair};
 use crate::options::{FrictionCone, ImpactLaw, Integrator, TimeOfImpact};
-use crate::predict::{kick_share, kicked};
+use crate::predict::{kick, kick_share};
 use carom_geometry::Geometry;
 use carom_math::{Twist, Vector};
 use carom_solve::contact_solver::ContactSolver;
@@ -257,9 +257,9 @@ pub(crate) fn hold_rows<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, t
     if options.impact == ImpactLaw::Newton && options.time_of_impact != TimeOfImpact::Event {
         restitution_targets(island, ctx);
     }
-    let duration = kick_share(options.integrator) * t;
     let mut scratch = std::mem::take(&mut island.scratch);
-    kicked(&island.twists, &island.free, duration, &mut scratch);
+    scratch.clear();
+    scratch.extend((0..island.bodies.len()).map(|body| kick(island, body, options.integrator, t)));
     let mut held = Held { converged: false, outcome: Outcome::failed(0, carom_solve::status::Method::Trivial) };
     for _ in 0..CORRECTION_CAP {
         let Island { assembly, solve, solver, half, report, .. } = island;

@@ -364,7 +364,9 @@ impl Space for Spatial {
     }
     fn inertia_world(inertia: Self::Inertia, rotation: Self::Rot) -> Self::Inertia {
         let r = rotation.to_rotation_matrix();
-        r.matrix() * inertia * r.matrix().transpose()
+        let turned = r.matrix() * inertia * r.matrix().transpose();
+        // Symmetric to the last bit, so that it reads back from text as it was.
+        (turned + turned.transpose()) * 0.5
     }
     fn inertia_zero() -> Self::Inertia {
         Matrix3::zeros()
