@@ -81,6 +81,7 @@ pub(crate) fn integrate<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, r
             // Even the shortest move does not converge: take the rows as they stand and leave the rest to the projection.
             island.report.unconverged = true;
             t = remaining.min(ctx.model.step * 0.5f64.powi(tolerances.max_halvings as i32));
+            island.pace = t;
             held = solve::hold_rows(island, ctx, t, true);
             break;
         }
