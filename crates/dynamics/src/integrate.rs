@@ -60,14 +60,14 @@ pub(crate) fn integrate<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, r
     let shortest = ctx.model.step * 0.5f64.powi(tolerances.max_halvings as i32 * 3);
     // A substep that had to be shortened sets the pace of those that follow it; each may be twice as long.
     let mut t = remaining.min(island.pace);
-    while largest_turn(&island.bodies, &island.twists, t) > tolerances.turn && t > shortest {
+    while largest_turn(island, ctx, &island.twists, t) > tolerances.turn && t > shortest {
         t *= 0.5;
     }
     let mut event = false;
     island.solve.jammed = false;
     let mut held = solve::hold(island, ctx, t);
     for _ in 0..TRIAL_CAP {
-        let turned = largest_turn(&island.bodies, &island.half, t);
+        let turned = largest_turn(island, ctx, &island.half, t);
         // A problem that could not be solved is a shorter move's problem too, but an easier one.
         let solved = held.converged && held.outcome.status != Status::Failed;
         if (!solved || turned > tolerances.turn) && t > shortest {

@@ -1,6 +1,6 @@
 //! Room 3: loads, and the accelerations they give, theory (2.2)-(2.3).
 
-use crate::constraints::Motor;
+use crate::constraints::{JointKind, Motor};
 use crate::island::{Context, Island, Loads};
 use crate::options::Integrator;
 use carom_geometry::Geometry;
@@ -121,7 +121,19 @@ pub(crate) fn kick<G: Geometry>(island: &Island<G>, body: usize, integrator: Int
     kicked
 }
 
-/// Largest turn [rad] of a jointed body in a move of length t.
-pub(crate) fn largest_turn<G: Geometry>(bodies: &[crate::island::LocalBody<G>], twists: &[Twist<G>], t: f64) -> f64 {
-    bodies.iter().zip(twists).filter(|(b, _)| b.jointed).fold(0.0, |m, (_, v)| m.max(v.ang.norm() * t))
+/// Largest turn [rad] in a move of length t of a jointed body, or of the line between the anchors of a distance joint: a short rod between
+/// slow bodies turns fast, and start-pose impulses along it go astray just as much, theory (2.9).
+pub(crate) fn largest_turn<G: Geometry>(island: &Island<G>, ctx: &Context<G>, twists: &[Twist<G>], t: f64) -> f64 {
+    let bodies = island.bodies.iter().zip(twists).filter(|(b, _)| b.jointed).fold(0.0f64, |m, (_, v)| m.max(v.ang.norm()));
+    let mut fastest = bodies;
+    for joint in &island.joints {
+        let spec = &ctx.model.joints[joint.index];
+        if spec.kind == JointKind::Distance {
+            let [a, b] = joint.bodies;
+            let [pa, pb] = spec.points(&island.poses[a], &island.poses[b]);
+            let speed = twists[a].at(pa - island.poses[a].position) - twists[b].at(pb - island.poses[b].position);
+            fastest = fastest.max(speed.norm() / spec.length);
+        }
+    }
+    fastest * t
 }

@@ -15,6 +15,9 @@ const PROJECTION_CAP: usize = 10;
 /// Joint errors beyond this fraction of the size are projected; the correction over the move normally leaves a thousandth of it.
 const JOINT_SLOP: f64 = 1e-9;
 
+/// Joints come before overlap: no overlap is worth tearing one.
+const JOINT_WEIGHT: f64 = 1e3;
+
 /// Halvings of a displacement that makes things worse.
 const BACKTRACK_CAP: usize = 6;
 
@@ -42,11 +45,11 @@ fn worst_joint<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>) -> f64 {
     worst
 }
 
-/// The largest overlap beyond the slop or joint error, each over its size.
+/// What the projection brings down: the largest overlap beyond the slop and, weighing far more, the largest joint error, each over its size.
 fn worst_miss<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>) -> f64 {
     let slop = ctx.model.tolerances.slop;
     let deepest = island.near.iter().fold(0.0f64, |m, near| m.max(-near.contact.gap / island.pairs[near.pair].size - slop));
-    deepest.max(worst_joint(island, ctx))
+    deepest + JOINT_WEIGHT * worst_joint(island, ctx)
 }
 
 /// Potential energy [J] of the island's bodies.
@@ -61,33 +64,10 @@ pub(crate) fn project<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>) {
     }
     island.report.projected = true;
     let (potential_before, kinetic_before) = (potential(island, ctx), island.kinetic(&island.twists));
-    let mut miss = worst_miss(island, ctx);
-    for _ in 0..PROJECTION_CAP {
-        displacement(island, ctx);
-        contacts::remember(&island.near, &mut island.memory);
-        let from = island.poses.clone();
-        let mut share = 1.0;
-        let mut better = false;
-        for _ in 0..BACKTRACK_CAP {
-            displace(island, &from, share);
-            contacts::detect(island, ctx.model);
-            let now = worst_miss(island, ctx);
-            if now < miss {
-                (miss, better) = (now, true);
-                break;
-            }
-            share *= 0.5;
-        }
-        if !better {
-            // Nothing helps further (a body deep inside another, a joint that cannot close): stay where it was least bad.
-            island.poses.copy_from_slice(&from);
-            contacts::detect(island, ctx.model);
-        }
-        island.refresh_inertia();
-        assembly::assemble(island, ctx);
-        if !better || !needed(island, ctx) {
-            break;
-        }
+    rounds(island, ctx, true);
+    if worst_joint(island, ctx) > JOINT_SLOP {
+        // Overlap that cannot be removed must not keep a joint open.
+        rounds(island, ctx, false);
     }
     grow_travelled(island, ctx);
     let gained = potential(island, ctx) - potential_before;
@@ -103,8 +83,42 @@ pub(crate) fn project<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>) {
     island.flow.projection += gained + island.kinetic(&island.twists) - kinetic_before;
 }
 
+/// Newton rounds, each shortened until it helps, with or without the contacts.
+fn rounds<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, with_contacts: bool) {
+    let measure = |island: &mut Island<G>| if with_contacts { worst_miss(island, ctx) } else { worst_joint(island, ctx) };
+    let mut miss = measure(island);
+    for _ in 0..PROJECTION_CAP {
+        displacement(island, ctx, with_contacts);
+        contacts::remember(&island.near, &mut island.memory);
+        let from = island.poses.clone();
+        let mut share = 1.0;
+        let mut better = false;
+        for _ in 0..BACKTRACK_CAP {
+            displace(island, &from, share);
+            contacts::detect(island, ctx.model);
+            let now = measure(island);
+            if now < miss {
+                (miss, better) = (now, true);
+                break;
+            }
+            share *= 0.5;
+        }
+        if !better {
+            // Nothing helps further (a body deep inside another, a joint that cannot close): stay where it was least bad.
+            island.poses.copy_from_slice(&from);
+            contacts::detect(island, ctx.model);
+        }
+        island.refresh_inertia();
+        assembly::assemble(island, ctx);
+        let done = if with_contacts { !needed(island, ctx) } else { miss <= JOINT_SLOP };
+        if !better || done {
+            break;
+        }
+    }
+}
+
 /// The least displacement d with J_e d = -phi and J_c d >= -(gap + slop/2) for all near contacts, left in the scratch velocities.
-fn displacement<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>) {
+fn displacement<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, with_contacts: bool) {
     let tolerances = &ctx.model.tolerances;
     // Every near contact takes part, so that the correction of one opens no other.
     for near in &mut island.near {
@@ -126,7 +140,7 @@ fn displacement<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>) {
     solve.lines.clear();
     solve.blocks.clear();
     solve.target.clear();
-    for group in assembly.groups.iter().filter(|g| !g.locked) {
+    for group in assembly.groups.iter().filter(|g| with_contacts && !g.locked) {
         if let Source::Contact(c) = group.source {
             let slop = 0.5 * tolerances.slop * pairs[near[c].pair].size;
             solve.lines.push(group.first);
