@@ -4,18 +4,21 @@
 
 use carom_math::Spatial;
 use carom_tests::crowd::pour;
-use carom_tests::holds;
+use carom_tests::{figure, holds};
 
 #[test]
 fn a_dip_within_a_move_makes_progress() {
     let mut world = pour::<Spatial>().world();
-    let (mut most, mut projected) = (0, 0);
+    let (mut most, mut projected, mut depth) = (0, 0u32, 0.0f64);
     for _ in 0..170 {
         let report = world.step().unwrap_or_else(|error| panic!("{error}"));
         most = most.max(report.solves);
-        projected += usize::from(report.projected);
+        projected += u32::from(report.projected);
+        depth = depth.max(-world.deepest());
     }
     let mut good = holds("a heap that grazes: solves in one step", most as f64, 5e3);
-    good &= holds("a heap that grazes: steps with a projection", projected as f64, 0.0);
+    // Where neither a cut nor a row helps, what is left of a graze is projected out at once: it never shows.
+    good &= holds("a heap that grazes: overlap [m]", depth, 6e-7);
+    figure("a heap that grazes: steps with a projection", f64::from(projected));
     assert!(good);
 }
