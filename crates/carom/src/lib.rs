@@ -78,3 +78,8 @@ pub mod prelude {
     pub use carom_record::{Ending, Frame, Header, Log, LogWriter, RecordError, Trajectory};
     pub use carom_scene::{Scene, SceneError, SceneErrors, SceneOf};
 }
+
+/// The snippets of the README, compiled and run like any other example.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+pub struct ReadmeSnippets;

@@ -42,6 +42,11 @@ pub fn embedded(name: &str) -> Result<(World<Planar>, usize), String> {
     }
 }
 
+/// An embedded spatial scene.
+pub fn embedded_spatial(name: &str) -> Result<World<Spatial>, String> {
+    spatial(scene(name).ok_or_else(|| format!("no embedded scene \"{name}\""))?.text)
+}
+
 /// One step.
 pub fn step<G: Geometry>(world: &mut World<G>) -> Result<StepReport, String> {
     world.step().map_err(|error| error.to_string())
