@@ -9,8 +9,8 @@ use carom_geometry::Geometry;
 use carom_math::{Twist, Vector};
 use carom_solve::problem::{Block, Cone, Problem};
 
-/// Newton rounds; each squares the error.
-const PROJECTION_CAP: usize = 10;
+/// Newton rounds; each squares the error where the rows keep their features, and more are needed where a body is squeezed.
+const PROJECTION_CAP: usize = 30;
 
 /// Joint errors beyond this fraction of the size are projected; the correction over the move normally leaves a thousandth of it.
 const JOINT_SLOP: f64 = 1e-9;
@@ -19,7 +19,7 @@ const JOINT_SLOP: f64 = 1e-9;
 const JOINT_WEIGHT: f64 = 1e3;
 
 /// Halvings of a displacement that makes things worse.
-const BACKTRACK_CAP: usize = 6;
+const BACKTRACK_CAP: usize = 12;
 
 /// Largest turn of a body in one round [rad], so that the rows stay meaningful.
 const TURN_CLAMP: f64 = 0.2;
