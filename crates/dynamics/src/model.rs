@@ -5,7 +5,7 @@ use crate::error::ModelError;
 use crate::options::{ImpactLaw, Options};
 use crate::tolerances::Tolerances;
 use carom_geometry::{Geometry, MassProperties};
-use carom_math::{Pose, Space, Twist, Vector};
+use carom_math::{Pose, Vector};
 
 /// How a body answers to forces.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -257,9 +257,4 @@ impl<G: Geometry> Model<G> {
     pub fn body(&self, name: &str) -> Option<usize> {
         self.bodies.iter().position(|b| b.name == name)
     }
-}
-
-/// The pose and twist of the world itself: at the origin, at rest.
-pub fn world_pose<S: Space>() -> (Pose<S>, Twist<S>) {
-    (Pose::identity(), Twist::zero())
 }

@@ -39,7 +39,7 @@ fn worst_joint<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>) -> f64 {
         error.clear();
         error.resize(joint.rows, 0.0);
         ctx.model.joints[joint.index].error(&island.poses[a], &island.poses[b], error);
-        let size = joint_size(ctx.model, joint, &island.poses[a], &island.poses[b]);
+        let size = joint_size(ctx.model, joint);
         worst = error.iter().fold(worst, |m, e| m.max(e.abs() / size));
     }
     worst

@@ -311,7 +311,7 @@ fn correct_targets<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, t: f64
     let Island { joints, near, assembly, solve, pairs, next, half, poses, report, .. } = island;
     let mut worst: f64 = 0.0;
 
-    report.joint_error = 0.0;
+    let mut joint_error = 0.0f64;
     for joint in joints.iter().filter(|j| j.rows > 0) {
         let [a, b] = joint.bodies;
         let spec = &model.joints[joint.index];
@@ -319,11 +319,11 @@ fn correct_targets<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, t: f64
         solve.error.resize(joint.rows, 0.0);
         spec.error(&next[a], &next[b], &mut solve.error);
         let reach = next[a].position.max_abs().max(next[b].position.max_abs());
-        let size = joint_size(model, joint, &next[a], &next[b]);
+        let size = joint_size(model, joint);
         let tolerance = (model.tolerances.position * size).max(ROUNDING * f64::EPSILON * (reach + size));
         for (row, &error) in solve.error.iter().enumerate() {
             worst = worst.max(error.abs() / tolerance);
-            report.joint_error = report.joint_error.max(error.abs());
+            joint_error = joint_error.max(error.abs());
             solve.joint_target[joint.first_row + row] -= error / t;
         }
     }
@@ -387,16 +387,14 @@ fn correct_targets<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, t: f64
             _ => {}
         }
     }
+    if worst <= 1.0 {
+        report.joint_error = report.joint_error.max(joint_error);
+    }
     worst
 }
 
-/// The length that joint errors are measured against [m]: the farther anchor arm, at least the bodies' extents where they have shapes.
-pub(crate) fn joint_size<G: Geometry>(
-    model: &crate::model::Model<G>,
-    joint: &crate::island::LocalJoint,
-    _a: &carom_math::Pose<G>,
-    _b: &carom_math::Pose<G>,
-) -> f64 {
+/// The length that joint errors are measured against [m]: the larger extent of the joined bodies, 1 where they have no shapes.
+pub(crate) fn joint_size<G: Geometry>(model: &crate::model::Model<G>, joint: &crate::island::LocalJoint) -> f64 {
     let spec = &model.joints[joint.index];
     let mut size: f64 = 0.0;
     for body in spec.bodies.iter().flatten() {

@@ -5,7 +5,7 @@ use crate::finish::finish;
 use crate::impact::impact;
 use crate::integrate::{first_not_finite, grow_travelled, integrate};
 use crate::island::{Context, Island};
-use crate::options::{ImpactLaw, TimeOfImpact};
+use crate::options::{ImpactLaw, SolverChoice, TimeOfImpact};
 use crate::predict::{Instant, accelerate, loads};
 use crate::project::project;
 use crate::{assembly, contacts};
@@ -22,6 +22,7 @@ const SUBSTEP_CAP: usize = 100_000;
 pub(crate) fn advance<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>) -> Result<(), StepError> {
     let step = ctx.model.step;
     let mut remaining = step;
+    island.solver.prefer_interior_point(ctx.model.options.solver == SolverChoice::InteriorPoint);
     island.refresh_inertia();
     grow_travelled(island, ctx);
     contacts::detect(island, ctx.model); //                                                1. gaps, normals, arms   (2.1)

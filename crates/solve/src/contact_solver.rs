@@ -62,12 +62,18 @@ pub struct ContactSolver {
     best_method: Option<Method>,
     iterations: usize,
     solves: [u64; Method::COUNT],
+    interior_point_first: bool,
 }
 
 impl ContactSolver {
     /// A solver that has not seen a problem yet.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// Whether the interior point (then Lemke) is tried before the modes of the last step.
+    pub fn prefer_interior_point(&mut self, prefer: bool) {
+        self.interior_point_first = prefer;
     }
 
     /// Number of problems each [`Method`] has answered since the solver was made, indexed by `method as usize`.
@@ -105,6 +111,9 @@ impl ContactSolver {
     fn run(&mut self, problem: &Problem, warm: Option<&[f64]>) {
         self.trial.clear();
         self.trial.resize(problem.rows(), 0.0);
+        if self.interior_point_first && self.complementarity(problem, EDGES[0]) {
+            return;
+        }
         if let Some(warm) = warm
             && warm.len() == problem.rows()
             && warm.iter().all(|l| l.is_finite())
