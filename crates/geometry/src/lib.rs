@@ -5,6 +5,7 @@
 pub mod bounds;
 pub mod broadphase;
 pub mod contact;
+pub mod contact_tangent;
 pub mod mass;
 pub mod planar;
 pub mod shape_error;
@@ -13,4 +14,5 @@ pub mod time_of_impact;
 
 pub use bounds::Aabb;
 pub use contact::{Contact, Geometry};
+pub use contact_tangent::{ContactAdjoint, ContactJacobian, ContactMotion, ContactTangent};
 pub use mass::MassProperties;

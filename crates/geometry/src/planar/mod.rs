@@ -9,6 +9,7 @@ mod half_space;
 mod heightfield;
 mod hull;
 mod manifold;
+mod parameters;
 mod shape;
 mod solid;
 #[cfg(test)]
@@ -21,7 +22,9 @@ pub use shape::Shape;
 
 use crate::bounds::Aabb;
 use crate::contact::{Contact, Geometry};
+use crate::contact_tangent::{ContactAdjoint, ContactJacobian, ContactMotion, ContactTangent};
 use crate::mass::MassProperties;
+use crate::shape_error::ShapeError;
 use carom_math::Planar;
 use feature::flipped;
 use manifold::{Manifold, Relative};
@@ -57,6 +60,7 @@ fn append(found: Manifold, reach: f64, out: &mut Vec<Contact<Planar>>, evaluate:
 impl Geometry for Planar {
     type Shape = Shape;
     type Feature = Feature;
+    type Columns = [ContactTangent<Self>; 3];
 
     fn mass_properties(shape: &Shape) -> Option<MassProperties<Self>> {
         solid::mass_properties(shape)
@@ -125,6 +129,44 @@ impl Geometry for Planar {
             (None, Some(core)) => above_ground(b, &core, pose_b, a, pose_a, cutoff),
             (None, None) => f64::INFINITY,
         }
+    }
+
+    fn shape_key(shape: &Shape) -> &'static str {
+        parameters::key(shape)
+    }
+    fn shape_parameters(shape: &Shape) -> Vec<f64> {
+        parameters::parameters(shape)
+    }
+    fn with_shape_parameters(shape: &Shape, parameters: &[f64]) -> Result<Shape, ShapeError> {
+        parameters::with_parameters(shape, parameters)
+    }
+    fn evaluate_tangent(
+        feature: Feature,
+        a: &Shape,
+        pose_a: &Pose,
+        b: &Shape,
+        pose_b: &Pose,
+        motion: &ContactMotion<Self>,
+    ) -> ContactTangent<Self> {
+        let _ = (feature, a, pose_a, b, pose_b, motion);
+        ContactTangent { regular: false, ..ContactTangent::zero() }
+    }
+    fn evaluate_jacobian(feature: Feature, a: &Shape, pose_a: &Pose, b: &Shape, pose_b: &Pose) -> ContactJacobian<Self> {
+        let _ = (feature, a, pose_a, b, pose_b);
+        let columns = [ContactTangent::zero(); 3];
+        ContactJacobian { a: columns, b: columns, regular: false }
+    }
+    fn evaluate_adjoint(
+        feature: Feature,
+        a: &Shape,
+        pose_a: &Pose,
+        b: &Shape,
+        pose_b: &Pose,
+        bar: &ContactTangent<Self>,
+        out: &mut ContactAdjoint<Self>,
+    ) {
+        let _ = (feature, a, pose_a, b, pose_b, bar);
+        out.regular = false;
     }
 }
 

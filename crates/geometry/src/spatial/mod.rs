@@ -39,6 +39,7 @@ mod manifold;
 mod mass;
 mod mesh;
 mod nearest;
+mod parameters;
 mod polyhedra;
 mod round;
 mod round_manifold;
@@ -59,7 +60,9 @@ use self::feature::Raw;
 use self::round::{Round, Solid};
 use crate::bounds::Aabb;
 use crate::contact::{Contact, Geometry};
+use crate::contact_tangent::{ContactAdjoint, ContactJacobian, ContactMotion, ContactTangent};
 use crate::mass::MassProperties;
+use crate::shape_error::ShapeError;
 use carom_math::{Pose, Spatial};
 use nalgebra::Vector3;
 
@@ -131,6 +134,7 @@ fn exchange(out: &mut [Contact<Spatial>]) {
 impl Geometry for Spatial {
     type Shape = Shape;
     type Feature = Feature;
+    type Columns = [ContactTangent<Self>; 6];
 
     fn mass_properties(shape: &Shape) -> Option<MassProperties<Spatial>> {
         mass::mass_properties(shape)
@@ -220,5 +224,43 @@ impl Geometry for Spatial {
             Query::RoundSurface(solid, surface, pose, _) => round_manifold::separation_from_surface(&solid, surface, pose, origin, cutoff),
             Query::Nothing => f64::INFINITY,
         }
+    }
+
+    fn shape_key(shape: &Shape) -> &'static str {
+        parameters::key(shape)
+    }
+    fn shape_parameters(shape: &Shape) -> Vec<f64> {
+        parameters::parameters(shape)
+    }
+    fn with_shape_parameters(shape: &Shape, parameters: &[f64]) -> Result<Shape, ShapeError> {
+        parameters::with_parameters(shape, parameters)
+    }
+    fn evaluate_tangent(
+        feature: Feature,
+        a: &Shape,
+        pose_a: &Pose<Spatial>,
+        b: &Shape,
+        pose_b: &Pose<Spatial>,
+        motion: &ContactMotion<Self>,
+    ) -> ContactTangent<Self> {
+        let _ = (feature, a, pose_a, b, pose_b, motion);
+        ContactTangent { regular: false, ..ContactTangent::zero() }
+    }
+    fn evaluate_jacobian(feature: Feature, a: &Shape, pose_a: &Pose<Spatial>, b: &Shape, pose_b: &Pose<Spatial>) -> ContactJacobian<Self> {
+        let _ = (feature, a, pose_a, b, pose_b);
+        let columns = [ContactTangent::zero(); 6];
+        ContactJacobian { a: columns, b: columns, regular: false }
+    }
+    fn evaluate_adjoint(
+        feature: Feature,
+        a: &Shape,
+        pose_a: &Pose<Spatial>,
+        b: &Shape,
+        pose_b: &Pose<Spatial>,
+        bar: &ContactTangent<Self>,
+        out: &mut ContactAdjoint<Self>,
+    ) {
+        let _ = (feature, a, pose_a, b, pose_b, bar);
+        out.regular = false;
     }
 }
