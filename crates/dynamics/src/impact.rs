@@ -2,8 +2,10 @@
 
 use crate::contacts::{NO_GROUP, Near, account};
 use crate::error::{Cause, Room, StepError};
+use crate::gradient::record::Strike;
 use crate::island::{Context, Island};
 use crate::options::{FrictionCone, ImpactLaw, Order};
+use crate::step::note;
 use carom_geometry::Geometry;
 use carom_math::Vector;
 use carom_solve::collision::collide_contact;
@@ -156,7 +158,16 @@ fn resolve<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, work: &mut Imp
             work.restitution.fill(0.0);
         }
         let before = island.kinetic(&island.twists);
+        let opened = island.record.is_some().then(|| open_strike(island, work, law, round == 0 && !inelastic));
         strike(island, ctx, work, law)?;
+        if let Some(mut opened) = opened {
+            opened.impulses.clone_from(&work.impulses);
+            note(island, |record, _| {
+                if let Some(substep) = record.last() {
+                    substep.strikes.push(opened);
+                }
+            });
+        }
         island.report.impacts += 1;
 
         let ImpactScratch { lines, impulses, reaction, scratch, .. } = &mut *work;
@@ -178,6 +189,23 @@ fn resolve<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, work: &mut Imp
         }
     }
     Ok(())
+}
+
+/// What the derivative of a strike needs to know beforehand.
+fn open_strike<G: Geometry>(island: &Island<G>, work: &ImpactScratch, law: ImpactLaw, elastic: bool) -> Strike<G> {
+    Strike {
+        before: island.twists.clone(),
+        contacts: work.members.iter().map(|&k| (island.near[k].key, island.near[k].bodies)).collect(),
+        gram: work.gram.clone(),
+        approach: work.approach.clone(),
+        friction: work.friction.clone(),
+        restitution: work.restitution.clone(),
+        elastic,
+        impulses: Vec::new(),
+        law,
+        speed: (2.0 * island.kinetic(&island.twists)).sqrt(),
+        locked: work.lines.iter().map(|&line| island.assembly.locked_rows[line]).collect(),
+    }
 }
 
 /// Power of the impulses against kinematic bodies, times time: sum of l J_k v_k.

@@ -8,6 +8,7 @@ pub mod constraints;
 mod contacts;
 pub mod error;
 mod finish;
+pub mod gradient;
 mod impact;
 mod integrate;
 mod island;

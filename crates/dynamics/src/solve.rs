@@ -55,6 +55,8 @@ pub(crate) struct Solve {
     pub leaving: Vec<bool>,
     /// Friction had no solution in this substep (a jam): contacts are taken as frictionless until it ends.
     pub jammed: bool,
+    /// Only the rows of the start pose counted in the last move.
+    pub uncorrected: bool,
     /// Softness of soft rows: (row, inverse stiffness).
     softness: Vec<(usize, f64)>,
     scratch: Vec<f64>,
@@ -254,6 +256,7 @@ pub(crate) fn hold_rows<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, t
     let model = ctx.model;
     let options = &model.options;
     let margin = model.tolerances.margin;
+    island.solve.uncorrected = uncorrected;
     select(island, ctx, Phase::Move, t, |near, pair| {
         near.touching || near.extra || (near.active && near.contact.gap <= margin * pair.size)
     });

@@ -97,7 +97,7 @@ impl<G: Geometry> ContactPoint<G> {
                 let sizes = parameters.0.part(slots.shape.start, count);
                 let mut rows = vec![0.0; block.len() * count];
                 for (component, row) in rows.chunks_exact_mut(count).enumerate() {
-                    let mut bar = ContactTangent::zero();
+                    let mut bar = ContactTangent::<G>::zero();
                     if component < G::DIM {
                         bar.normal[component] = 1.0;
                     } else if component < 2 * G::DIM {

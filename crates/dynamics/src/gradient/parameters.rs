@@ -1,8 +1,10 @@
 //! Every physical parameter of a model as one flat vector: what a gradient is taken with respect to, theory (17.2).
 
-use super::slots::inertia_len;
+use super::slots::{inertia, inertia_len, twist};
+use crate::error::ModelError;
 use crate::model::Model;
 use carom_geometry::Geometry;
+use carom_math::Vector;
 use std::ops::Range;
 
 /// Where the parameters of a collider stand.
@@ -99,5 +101,51 @@ impl Parameters {
         let gravity = take(G::DIM);
         let step = take(1).start;
         Parameters { bodies, joints, pairs, forces, gravity, step, len }
+    }
+
+    /// The model with its parameters moved by a tangent of `len` numbers: sums, but placements and joint frames move on their manifolds.
+    ///
+    /// # Errors
+    /// A tangent of another length, and one that makes no shape, are refused.
+    pub fn perturbed<G: Geometry>(&self, model: &Model<G>, tangent: &[f64]) -> Result<Model<G>, ModelError> {
+        if tangent.len() != self.len {
+            return Err(ModelError::new("parameters", "", format!("found {} numbers, needs {}", tangent.len(), self.len)));
+        }
+        let mut out = model.clone();
+        for (body, slots) in out.bodies.iter_mut().zip(&self.bodies) {
+            body.mass += tangent[slots.mass];
+            body.inertia = G::inertia_sum(body.inertia, inertia::<G>(&tangent[slots.inertia.clone()]));
+            body.friction += tangent[slots.friction];
+            body.restitution += tangent[slots.restitution];
+            body.damping += tangent[slots.damping];
+            body.spin_damping += tangent[slots.spin_damping];
+            for (collider, slots) in body.colliders.iter_mut().zip(&slots.colliders) {
+                collider.local = collider.local.advanced(twist::<G>(&tangent[slots.placement.clone()]), 1.0);
+                let change = &tangent[slots.shape.clone()];
+                if change.iter().any(|&d| d != 0.0) {
+                    let sizes: Vec<f64> = G::shape_parameters(&collider.shape).iter().zip(change).map(|(x, d)| x + d).collect();
+                    collider.shape = G::with_shape_parameters(&collider.shape, &sizes)
+                        .map_err(|error| ModelError::new(format!("body \"{}\"", body.name), "shape", error.to_string()))?;
+                }
+            }
+        }
+        for (joint, slots) in out.joints.iter_mut().zip(&self.joints) {
+            *joint = joint.perturbed(&tangent[slots.clone()]);
+        }
+        for (rule, slots) in out.pairs.iter_mut().zip(&self.pairs) {
+            for (value, slot) in [&mut rule.friction, &mut rule.restitution].into_iter().zip(slots) {
+                if let (Some(value), Some(slot)) = (value, slot) {
+                    *value += tangent[*slot];
+                }
+            }
+        }
+        for (force, slots) in out.forces.iter_mut().zip(&self.forces) {
+            force.force += G::Lin::from_slice(&tangent[slots.force.clone()]);
+            force.torque += G::Ang::from_slice(&tangent[slots.torque.clone()]);
+            force.at += G::Lin::from_slice(&tangent[slots.at.clone()]);
+        }
+        out.gravity += G::Lin::from_slice(&tangent[self.gravity.clone()]);
+        out.step += tangent[self.step];
+        Ok(out)
     }
 }

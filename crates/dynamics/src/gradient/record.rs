@@ -4,7 +4,7 @@
 use crate::assembly::Source;
 use crate::contacts::Key;
 use crate::island::{Context, Island, LocalJoint};
-use crate::options::ImpactLaw;
+use crate::options::{ImpactLaw, Integrator};
 use crate::solve::Phase;
 use carom_geometry::Geometry;
 use carom_math::{Pose, Twist, Vector};
@@ -186,6 +186,12 @@ impl<G: Geometry> IslandRecord<G> {
         }
     }
 
+    /// Bytes held by the record.
+    pub fn bytes(&self) -> usize {
+        let lists = size_of_val(&self.bodies[..]) + size_of_val(&self.joints[..]) + size_of_val(&self.forces[..]);
+        size_of::<Self>() + lists + self.substeps.iter().map(Substep::bytes).sum::<usize>()
+    }
+
     /// Opens a substep at the island's present state.
     pub fn open(&mut self, island: &Island<G>, time: f64) {
         self.substeps.push(Substep {
@@ -212,6 +218,22 @@ impl<G: Geometry> IslandRecord<G> {
 }
 
 impl<G: Geometry> Substep<G> {
+    /// Bytes held by the substep.
+    pub fn bytes(&self) -> usize {
+        let poses = size_of_val(&self.poses[..]) + size_of_val(&self.next[..]);
+        let twists = size_of_val(&self.twists[..]) + size_of_val(&self.half[..]) + size_of_val(&self.end[..]);
+        let solved = |s: &Solved<G>| size_of_val(&s.reaction[..]) + size_of_val(&s.pushed[..]);
+        let strikes: usize = self
+            .strikes
+            .iter()
+            .map(|s| {
+                let numbers = s.gram.len() + s.approach.len() + s.friction.len() + s.restitution.len() + s.impulses.len();
+                size_of_val(&s.before[..]) + size_of_val(&s.contacts[..]) + numbers * size_of::<f64>() + s.locked.len()
+            })
+            .sum();
+        size_of::<Self>() + poses + twists + solved(&self.hold) + solved(&self.finish) + strikes
+    }
+
     /// Notes room 5 after the move, before poses are committed.
     pub fn note_move(&mut self, island: &Island<G>, ctx: &Context<G>, length: f64, rule: Length<G>, pace: Pace) -> usize {
         self.length = length;
@@ -228,6 +250,11 @@ impl<G: Geometry> Substep<G> {
     /// Notes room 7.
     pub fn note_finish(&mut self, island: &Island<G>, ctx: &Context<G>) -> usize {
         self.end.clone_from(&island.twists);
+        if ctx.model.options.integrator == Integrator::Euler {
+            // Only the joints act there.
+            self.finish = Solved { reaction: island.solve.reaction.clone(), pushed: Vec::new(), uncorrected: false };
+            return 0;
+        }
         let (solved, weak) = solved(island, ctx, Phase::Finish);
         self.finish = solved;
         weak

@@ -32,6 +32,15 @@ impl<G: Geometry> Residual<G> {
     }
 }
 
+/// What a longer move does: the velocities gain `kicks` and the poses `twists` per second.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct TimeColumn<'a, G: Geometry> {
+    /// Velocity gained per second of the move.
+    pub kicks: &'a [Twist<G>],
+    /// Velocity of the move.
+    pub twists: &'a [Twist<G>],
+}
+
 /// Residuals and unknowns of one solve while it is being put together.
 #[derive(Debug)]
 pub(crate) struct System<G: Geometry> {
@@ -64,26 +73,31 @@ impl<G: Geometry> System<G> {
         self.residual.part(self.rows.len(), 1)
     }
 
+    /// Adds a residual without an unknown of its own.
+    pub fn push_guard(&mut self, row: Residual<G>) {
+        self.rows.push(row);
+    }
+
     /// Adds a residual and an unknown of the same number.
     pub fn push(&mut self, row: Residual<G>, column: Sides<G>) {
         self.rows.push(row);
         self.columns.push(column);
     }
 
-    /// Solves: unknown := -S^-1 residual with S = R M^-1 J' and the direct entries. `respond` gives the velocity of a unit wrench,
-    /// `twists` the velocities of the move of length t over which pose residuals are felt. Returns undetermined unknowns.
+    /// Solves: unknown := -S^-1 residual with S = R M^-1 J' and the direct entries, theory (17.12). `respond` gives the velocity of a unit
+    /// wrench, `over` the velocities and the length of the move over which pose residuals are felt; with `time` the length itself is the
+    /// last unknown. Returns how many unknowns stay undetermined.
     pub fn solve(
         &self,
         program: &mut Program,
         respond: impl Fn(usize, &Wrench<G>) -> Twist<G>,
         over: Option<(&[Twist<G>], f64)>,
-        bodies: usize,
-        time: Option<&dyn Fn(&Residual<G>) -> f64>,
+        time: Option<TimeColumn<G>>,
     ) -> usize {
-        let n = self.rows.len() + usize::from(time.is_some());
-        let _ = bodies;
+        let n = self.rows.len();
         debug_assert_eq!(n, self.unknown.len());
-        // The effect of each residual on velocities, with poses carried over the move.
+        debug_assert_eq!(n, self.columns.len() + usize::from(time.is_some()));
+        // Each residual as a covector on velocities: that of the poses is carried over the move.
         let felt: Vec<Sides<G>> = self
             .rows
             .iter()
@@ -92,13 +106,8 @@ impl<G: Geometry> System<G> {
                 if let Some((twists, t)) = over {
                     for k in 0..2 {
                         let (body, covector) = row.pose[k];
-                        let more = carried::<G>(covector, &twists[body], t);
-                        if sides[k].0 == body {
-                            sides[k].1 = sides[k].1.plus(1.0, more);
-                        } else {
-                            debug_assert!(row.velocity[k].1.lin == Wrench::<G>::zero().lin, "sides name the same bodies");
-                            sides[k] = (body, more);
-                        }
+                        debug_assert!(sides[k].0 == body || sides[k].1 == Wrench::zero(), "both name the same bodies");
+                        sides[k] = (body, sides[k].1.plus(1.0, carried::<G>(covector, &twists[body], t)));
                     }
                 }
                 sides
@@ -119,8 +128,10 @@ impl<G: Geometry> System<G> {
                     }
                     matrix[i * n + j] = sum;
                 }
-                if let Some(by_time) = time {
-                    matrix[i * n + n - 1] = by_time(&self.rows[i]);
+                if let Some(time) = &time {
+                    let kicked: f64 = sides.iter().map(|(body, row)| row.power(&time.kicks[*body])).sum();
+                    let moved: f64 = self.rows[i].pose.iter().map(|(body, row)| row.power(&time.twists[*body])).sum();
+                    matrix[i * n + n - 1] = kicked + moved + self.rows[i].time;
                 }
             }
             for &(i, j, value) in &self.entries {
