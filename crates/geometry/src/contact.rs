@@ -29,7 +29,7 @@ pub trait Geometry: Space {
     /// Names a pair of features; small, ordered, comparable.
     type Feature: Copy + Debug + PartialEq + Eq + PartialOrd + Ord + Send + Sync + 'static;
     /// One derivative of a contact for each degree of freedom of a frame: an array of `DOF` tangents.
-    type Columns: Copy + Debug + PartialEq + Send + Sync + AsRef<[ContactTangent<Self>]> + 'static;
+    type Columns: Copy + Debug + PartialEq + Send + Sync + AsRef<[ContactTangent<Self>]> + AsMut<[ContactTangent<Self>]> + 'static;
 
     /// Mass, centroid and inertia about the centroid at unit density; `None` for shapes without volume (half-space, segment, mesh).
     fn mass_properties(shape: &Self::Shape) -> Option<MassProperties<Self>>;

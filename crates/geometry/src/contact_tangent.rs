@@ -3,8 +3,8 @@
 //! A motion moves each collider frame by a twist at its origin in world axes (`position += lin`, `rotation := exp(ang) rotation`) and
 //! each shape through its parameters, in the order of [`Geometry::shape_parameters`].
 
-use crate::contact::Geometry;
-use carom_math::{Twist, Vector, Wrench};
+use crate::contact::{Contact, Geometry};
+use carom_math::{Pose, Twist, Vector, Wrench};
 
 /// The direction in which a contact is differentiated.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -23,6 +23,33 @@ impl<G: Geometry> ContactMotion<'_, G> {
     /// Two frames that move, their shapes held.
     pub fn of_poses(pose_a: Twist<G>, pose_b: Twist<G>) -> Self {
         ContactMotion { pose_a, pose_b, shape_a: None, shape_b: None }
+    }
+}
+
+/// The tangents of the sizes of one shape.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Sizes<'a> {
+    /// No size changes.
+    Held,
+    /// All change; missing entries are zero.
+    Along(&'a [f64]),
+    /// One of them changes, at unit rate.
+    Unit(usize),
+}
+
+impl<'a> Sizes<'a> {
+    /// From the slice of a motion.
+    pub(crate) fn of(slice: Option<&'a [f64]>) -> Self {
+        slice.map_or(Sizes::Held, Sizes::Along)
+    }
+    /// The tangent of a size.
+    #[inline(always)]
+    pub(crate) fn get(&self, k: usize) -> f64 {
+        match self {
+            Sizes::Held => 0.0,
+            Sizes::Along(slice) => slice.get(k).copied().unwrap_or(0.0),
+            Sizes::Unit(one) => f64::from(u8::from(*one == k)),
+        }
     }
 }
 
@@ -81,6 +108,27 @@ pub struct ContactJacobian<G: Geometry> {
 }
 
 impl<G: Geometry> ContactJacobian<G> {
+    /// From the columns of a alone: moving b is moving both as one rigid body and a back again, theory (14.3).
+    pub(crate) fn relative(contact: &Contact<G>, pose_a: &Pose<G>, pose_b: &Pose<G>, a: G::Columns) -> Self {
+        let between = pose_a.position - pose_b.position;
+        let (arm_a, arm_b) = (contact.point_a - pose_b.position, contact.point_b - pose_b.position);
+        let mut b: G::Columns = a;
+        for k in 0..G::DOF {
+            let both = unit_twist::<G>(k);
+            let mut column = ContactTangent::zero().plus(-1.0, &a.as_ref()[k]);
+            if k >= G::DIM {
+                let back = G::spin(both.ang, between);
+                for (i, along) in a.as_ref()[..G::DIM].iter().enumerate() {
+                    column = column.plus(-back[i], along);
+                }
+            }
+            column.normal += G::spin(both.ang, contact.normal);
+            column.point_a += both.at(arm_a);
+            column.point_b += both.at(arm_b);
+            b.as_mut()[k] = column;
+        }
+        ContactJacobian { a, b, regular: a.as_ref().iter().all(|column| column.regular) }
+    }
     /// The derivative along twists of the frames: the columns summed, theory (14.1).
     pub fn apply(&self, pose_a: &Twist<G>, pose_b: &Twist<G>) -> ContactTangent<G> {
         let mut sum = ContactTangent::zero();
@@ -105,6 +153,13 @@ impl<G: Geometry> ContactJacobian<G> {
     }
 }
 
+/// Direction `k` of a frame: along a world axis, or about one.
+pub(crate) fn unit_twist<G: Geometry>(k: usize) -> Twist<G> {
+    let mut twist = Twist::<G>::zero();
+    if k < G::DIM { twist.lin[k] = 1.0 } else { twist.ang[k - G::DIM] = 1.0 }
+    twist
+}
+
 /// The gradient of a loss by everything a contact depends on; [`Geometry::evaluate_adjoint`] adds to what is there.
 #[derive(Debug, PartialEq)]
 pub struct ContactAdjoint<'a, G: Geometry> {
@@ -124,5 +179,12 @@ impl<G: Geometry> ContactAdjoint<'_, G> {
     /// Of the poses alone, zero.
     pub fn of_poses() -> Self {
         ContactAdjoint { pose_a: Wrench::zero(), pose_b: Wrench::zero(), shape_a: None, shape_b: None, regular: true }
+    }
+    /// Adds the part of the poses.
+    pub(crate) fn add_poses(&mut self, jacobian: &ContactJacobian<G>, bar: &ContactTangent<G>) {
+        let (a, b) = jacobian.transpose(bar);
+        self.pose_a = self.pose_a.plus(1.0, a);
+        self.pose_b = self.pose_b.plus(1.0, b);
+        self.regular &= jacobian.regular;
     }
 }

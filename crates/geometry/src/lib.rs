@@ -6,8 +6,12 @@ pub mod bounds;
 pub mod broadphase;
 pub mod contact;
 pub mod contact_tangent;
+#[cfg(test)]
+mod derivative_tests;
 pub mod mass;
 pub mod planar;
+mod raw;
+mod scalar;
 pub mod shape_error;
 pub mod spatial;
 pub mod time_of_impact;

@@ -4,12 +4,14 @@
 //! of them (`manifold.rs`) and one formula per kind of feature makes the contact (`feature.rs`): `contacts` is the choice of features,
 //! then the same closed forms as `evaluate`.
 
+mod derivative;
 mod feature;
 mod half_space;
 mod heightfield;
 mod hull;
 mod manifold;
 mod parameters;
+mod placed;
 mod shape;
 mod solid;
 #[cfg(test)]
@@ -26,6 +28,7 @@ use crate::contact_tangent::{ContactAdjoint, ContactJacobian, ContactMotion, Con
 use crate::mass::MassProperties;
 use crate::shape_error::ShapeError;
 use carom_math::Planar;
+use derivative::Pair;
 use feature::flipped;
 use manifold::{Manifold, Relative};
 use nalgebra::Vector2;
@@ -148,13 +151,10 @@ impl Geometry for Planar {
         pose_b: &Pose,
         motion: &ContactMotion<Self>,
     ) -> ContactTangent<Self> {
-        let _ = (feature, a, pose_a, b, pose_b, motion);
-        ContactTangent { regular: false, ..ContactTangent::zero() }
+        Pair { feature, a, pose_a, b, pose_b }.tangent(motion)
     }
     fn evaluate_jacobian(feature: Feature, a: &Shape, pose_a: &Pose, b: &Shape, pose_b: &Pose) -> ContactJacobian<Self> {
-        let _ = (feature, a, pose_a, b, pose_b);
-        let columns = [ContactTangent::zero(); 3];
-        ContactJacobian { a: columns, b: columns, regular: false }
+        Pair { feature, a, pose_a, b, pose_b }.jacobian()
     }
     fn evaluate_adjoint(
         feature: Feature,
@@ -165,8 +165,7 @@ impl Geometry for Planar {
         bar: &ContactTangent<Self>,
         out: &mut ContactAdjoint<Self>,
     ) {
-        let _ = (feature, a, pose_a, b, pose_b, bar);
-        out.regular = false;
+        Pair { feature, a, pose_a, b, pose_b }.adjoint(bar, out);
     }
 }
 
