@@ -6,6 +6,7 @@ use nalgebra::{DMatrix, Vector1, Vector2};
 
 mod derivative;
 mod description;
+mod map;
 mod motion;
 
 /// Splitmix64: equal numbers on every run.

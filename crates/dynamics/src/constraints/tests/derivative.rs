@@ -38,10 +38,16 @@ fn moved<S: Space>(joint: &Joint<S>, a: &Pose<S>, b: &Pose<S>, tangent: &[f64]) 
 }
 
 fn functions<S: Space>(joint: &Joint<S>) -> Vec<JointFunction> {
-    [JointFunction::Equalities, JointFunction::Coordinate, JointFunction::Inequality(0), JointFunction::Inequality(1), JointFunction::SpringLength]
-        .into_iter()
-        .filter(|&function| joint.function_count(function) > 0)
-        .collect()
+    [
+        JointFunction::Equalities,
+        JointFunction::Coordinate,
+        JointFunction::Inequality(0),
+        JointFunction::Inequality(1),
+        JointFunction::SpringLength,
+    ]
+    .into_iter()
+    .filter(|&function| joint.function_count(function) > 0)
+    .collect()
 }
 
 /// Values of a function; an angle in space is taken on the turn of its limits, so that it does not jump between the poses of a difference.
@@ -127,24 +133,33 @@ fn compare<S: Space>(violation: f64, random: &mut Random) -> f64 {
                     .zip(by_parameter.chunks_exact(joint.parameter_count()))
                     .flat_map(|(row, parameters)| [flat(&row.a, &row.b), parameters.to_vec()].concat())
                     .collect();
-                check("values", against_differences(&jacobian, columns, |t| {
-                    let (joint, a, b) = moved(&joint, &a, &b, t);
-                    values(&joint, function, &a, &b, near)
-                }));
+                check(
+                    "values",
+                    against_differences(&jacobian, columns, |t| {
+                        let (joint, a, b) = moved(&joint, &a, &b, t);
+                        values(&joint, function, &a, &b, near)
+                    }),
+                );
 
                 let mut rates = vec![0.0; count * columns];
                 joint.rate_derivative(function, &a, &b, &v, &mut rates);
-                check("rates", against_differences(&rates, columns, |t| {
-                    let (joint, a, b) = moved(&joint, &a, &b, t);
-                    rows_of(&joint, function, &a, &b).iter().map(|row| row.speed(&v[0], &v[1])).collect()
-                }));
+                check(
+                    "rates",
+                    against_differences(&rates, columns, |t| {
+                        let (joint, a, b) = moved(&joint, &a, &b, t);
+                        rows_of(&joint, function, &a, &b).iter().map(|row| row.speed(&v[0], &v[1])).collect()
+                    }),
+                );
 
                 let mut wrenches = vec![0.0; n * columns];
                 joint.wrench_derivative(function, &a, &b, &y, &mut wrenches);
-                check("wrenches", against_differences(&wrenches, columns, |t| {
-                    let (joint, a, b) = moved(&joint, &a, &b, t);
-                    wrench(&rows_of(&joint, function, &a, &b), &y)
-                }));
+                check(
+                    "wrenches",
+                    against_differences(&wrenches, columns, |t| {
+                        let (joint, a, b) = moved(&joint, &a, &b, t);
+                        wrench(&rows_of(&joint, function, &a, &b), &y)
+                    }),
+                );
             }
         }
     }
@@ -190,7 +205,10 @@ fn identities<S: Space>(random: &mut Random) {
                 let gradient = joint.value_gradient(function, &a, &b, &y);
                 let push = wrench(&rows_of(&joint, function, &a, &b), &y);
                 let found = flat(&gradient.bodies[0], &gradient.bodies[1]);
-                assert!(push.iter().zip(&found).all(|(x, y)| (x - y).abs() < IDENTITY * scale), "{kind:?} {function:?}: {push:?} {found:?}");
+                assert!(
+                    push.iter().zip(&found).all(|(x, y)| (x - y).abs() < IDENTITY * scale),
+                    "{kind:?} {function:?}: {push:?} {found:?}"
+                );
                 // H - H' is J of the bracket of the two motions, theory (15.14): zero unless both turn one body.
                 for i in 0..n {
                     for j in 0..n {
@@ -235,7 +253,13 @@ fn coinciding_anchors_have_the_slope_of_the_kept_direction() {
     let near = |t: &[f64]| {
         // Turns only: a shift would leave the point where the direction is kept.
         let (_, a, _) = moved(&joint, &a, &b, t);
-        vec![joint.spring(&a, &Pose { position: a.point(joint.anchors[0]) - b.direction(joint.anchors[1]), ..b }).unwrap().row.speed(&v[0], &v[1])]
+        vec![
+            joint
+                .spring(&a, &Pose { position: a.point(joint.anchors[0]) - b.direction(joint.anchors[1]), ..b })
+                .unwrap()
+                .row
+                .speed(&v[0], &v[1]),
+        ]
     };
     // Moved with a, the pair stays together: the sum of the columns of a's turn and of b's shift is the slope.
     for axis in 0..3 {
