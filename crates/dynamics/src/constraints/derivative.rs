@@ -78,14 +78,7 @@ impl<S: Space> Joint<S> {
     }
 
     /// d(J v)/d(xi, p) at fixed twists by rows into `function_count x column_count` numbers.
-    pub fn rate_derivative(
-        &self,
-        function: JointFunction,
-        pose_a: &Pose<S>,
-        pose_b: &Pose<S>,
-        twists: &[Twist<S>; 2],
-        out: &mut [f64],
-    ) {
+    pub fn rate_derivative(&self, function: JointFunction, pose_a: &Pose<S>, pose_b: &Pose<S>, twists: &[Twist<S>; 2], out: &mut [f64]) {
         let place = Place::new(self, pose_a, pose_b);
         let columns = self.column_count();
         for (k, row) in out.chunks_exact_mut(columns).take(self.function_count(function)).enumerate() {

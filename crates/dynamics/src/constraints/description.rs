@@ -198,8 +198,7 @@ impl<S: Space> Moved<S> {
         let points = joint.points(poses[0], poses[1]);
         let world_axes = [poses[0].direction(joint.axes[0]), poses[1].direction(joint.axes[1])];
         let axes = unit_axes(spec, world_axes, change.axes);
-        let mut out =
-            Moved { anchors: [S::Lin::zero(); 2], axes: [S::Lin::zero(); 2], reference: S::Ang::zero(), length: 0.0, rest: 0.0 };
+        let mut out = Moved { anchors: [S::Lin::zero(); 2], axes: [S::Lin::zero(); 2], reference: S::Ang::zero(), length: 0.0, rest: 0.0 };
         for side in 0..2 {
             let (pose, twist) = (poses[side], change.poses[side]);
             let slip = change.points[side] - twist.at(points[side] - pose.position);
@@ -229,8 +228,14 @@ impl<S: Space> Moved<S> {
 /// Change of the unit axes by a change of the axes as given: x/|x|, and for a universal joint the second one kept across the first.
 fn unit_axes<S: Space>(spec: &JointSpec<S>, unit: [S::Lin; 2], change: [S::Lin; 2]) -> [S::Lin; 2] {
     let turned = |given: S::Lin, change: S::Lin| {
-        let (length, unit) = (given.norm(), given.unit());
-        if length > 0.0 { (change - unit * unit.dot(change)) * (1.0 / length) } else { S::Lin::zero() }
+        // Scaled first, so that no square over- or underflows.
+        let size = given.max_abs();
+        if size < f64::MIN_POSITIVE {
+            return S::Lin::zero();
+        }
+        let scaled = given * (1.0 / size);
+        let unit = scaled.unit();
+        (change - unit * unit.dot(change)) * (1.0 / (size * scaled.norm()))
     };
     if let Some(axis) = spec.axis {
         return [turned(axis, change[0]), turned(axis, change[1])];

@@ -197,10 +197,9 @@ impl<S: Space> Joint<S> {
                 (JointParameter::MotorPosition, Some(Motor::Position { position, .. })) => *position += change,
                 (JointParameter::MotorStiffness, Some(Motor::Position { stiffness, .. })) => *stiffness += change,
                 (JointParameter::MotorDamping, Some(Motor::Position { damping, .. })) => *damping += change,
-                (
-                    JointParameter::MotorMax,
-                    Some(Motor::Velocity { max, .. } | Motor::Position { max, .. } | Motor::Control { max }),
-                ) => *max += change,
+                (JointParameter::MotorMax, Some(Motor::Velocity { max, .. } | Motor::Position { max, .. } | Motor::Control { max })) => {
+                    *max += change
+                }
                 (JointParameter::Friction, _) => out.friction += change,
                 _ => (),
             }
