@@ -169,6 +169,14 @@ impl<G: Geometry> World<G> {
         }
     }
 
+    /// This world with another model and state, its memory of contacts and its books kept; the bodies must be the same ones.
+    pub fn altered(&self, model: Model<G>, state: State<G>) -> Result<Self, ModelError> {
+        let mut world = World::new(model, state)?;
+        world.resume(self.memory.clone(), self.books());
+        world.start = self.start.clone();
+        Ok(world)
+    }
+
     /// One step with every control at zero.
     pub fn step(&mut self) -> Result<StepReport, StepError> {
         let none = std::mem::take(&mut self.idle);

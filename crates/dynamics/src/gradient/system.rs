@@ -106,6 +106,9 @@ impl<G: Geometry> System<G> {
                 if let Some((twists, t)) = over {
                     for k in 0..2 {
                         let (body, covector) = row.pose[k];
+                        if covector == Wrench::zero() {
+                            continue;
+                        }
                         debug_assert!(sides[k].0 == body || sides[k].1 == Wrench::zero(), "both name the same bodies");
                         sides[k] = (body, sides[k].1.plus(1.0, carried::<G>(covector, &twists[body], t)));
                     }

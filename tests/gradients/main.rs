@@ -1,0 +1,3 @@
+//! Derivatives of the step against central differences, closed forms and the transpose identity.
+
+mod situations;
