@@ -28,6 +28,8 @@ pub(crate) trait Real:
     fn sqrt(self) -> Self;
     /// Length of the hypotenuse.
     fn hypot(self, other: Self) -> Self;
+    /// Sine and cosine of an angle.
+    fn sin_cos(self) -> (Self, Self);
 }
 
 impl Real for f64 {
@@ -46,6 +48,9 @@ impl Real for f64 {
     #[inline(always)]
     fn hypot(self, other: f64) -> f64 {
         f64::hypot(self, other)
+    }
+    fn sin_cos(self) -> (f64, f64) {
+        f64::sin_cos(self)
     }
 }
 
@@ -155,6 +160,10 @@ impl<const N: usize> Real for Dual<N> {
         let length = self.value.hypot(other.value);
         let (c, s) = if length > 0.0 { (self.value / length, other.value / length) } else { (0.0, 0.0) };
         Dual::with(length, |k| self.slope[k] * c + other.slope[k] * s)
+    }
+    fn sin_cos(self) -> (Self, Self) {
+        let (s, c) = self.value.sin_cos();
+        (Dual::with(s, |k| self.slope[k] * c), Dual::with(c, |k| -self.slope[k] * s))
     }
 }
 

@@ -31,6 +31,7 @@
 
 mod axes;
 mod core;
+pub(crate) mod derivative;
 mod feature;
 mod gjk;
 mod half_space;
@@ -39,7 +40,9 @@ mod manifold;
 mod mass;
 mod mesh;
 mod nearest;
+mod nearest_tangent;
 mod parameters;
+mod placed;
 mod polyhedra;
 mod round;
 mod round_manifold;
@@ -56,6 +59,7 @@ pub use mesh::{Heightfield, Mesh};
 pub use shape::Shape;
 
 use self::core::{Body, Core};
+use self::derivative::Pair;
 use self::feature::Raw;
 use self::round::{Round, Solid};
 use crate::bounds::Aabb;
@@ -207,7 +211,9 @@ impl Geometry for Spatial {
                 let (solid, triangle) = (Solid::Round(solid), Solid::Core(core));
                 if solid_is_a { round::evaluate(feature.kind, &solid, &triangle) } else { round::evaluate(feature.kind, &triangle, &solid) }
             }
-            Query::Nothing => Raw { gap: f64::INFINITY, normal: V::z(), point_a: pose_a.position - origin, point_b: V::zeros() },
+            Query::Nothing => {
+                Raw { gap: f64::INFINITY, normal: V::z(), point_a: pose_a.position - origin, point_b: V::zeros(), regular: false }
+            }
         };
         raw.named(feature, origin)
     }
@@ -243,13 +249,10 @@ impl Geometry for Spatial {
         pose_b: &Pose<Spatial>,
         motion: &ContactMotion<Self>,
     ) -> ContactTangent<Self> {
-        let _ = (feature, a, pose_a, b, pose_b, motion);
-        ContactTangent { regular: false, ..ContactTangent::zero() }
+        Pair::new(feature, a, pose_a, b, pose_b).tangent(motion)
     }
     fn evaluate_jacobian(feature: Feature, a: &Shape, pose_a: &Pose<Spatial>, b: &Shape, pose_b: &Pose<Spatial>) -> ContactJacobian<Self> {
-        let _ = (feature, a, pose_a, b, pose_b);
-        let columns = [ContactTangent::zero(); 6];
-        ContactJacobian { a: columns, b: columns, regular: false }
+        Pair::new(feature, a, pose_a, b, pose_b).jacobian()
     }
     fn evaluate_adjoint(
         feature: Feature,
@@ -260,7 +263,6 @@ impl Geometry for Spatial {
         bar: &ContactTangent<Self>,
         out: &mut ContactAdjoint<Self>,
     ) {
-        let _ = (feature, a, pose_a, b, pose_b, bar);
-        out.regular = false;
+        Pair::new(feature, a, pose_a, b, pose_b).adjoint(bar, out);
     }
 }
