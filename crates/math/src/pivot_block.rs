@@ -12,30 +12,35 @@ pub(crate) struct PivotBlock {
     /// Which row and column of the node stands at each place.
     rows: Vec<usize>,
     columns: Vec<usize>,
-    /// Scales of rows and columns, by row and column of the node.
-    row_scale: Vec<f64>,
-    column_scale: Vec<f64>,
+    /// Inverse scales of the row and column at each place.
+    row_weight: Vec<f64>,
+    column_weight: Vec<f64>,
 }
 
 impl PivotBlock {
     /// Room for blocks of at most `largest` rows.
     pub(crate) fn new(largest: usize) -> Self {
         let (places, scales) = (vec![0; largest], vec![0.0; largest]);
-        PivotBlock { rows: places.clone(), columns: places, row_scale: scales.clone(), column_scale: scales }
+        PivotBlock { rows: places.clone(), columns: places, row_weight: scales.clone(), column_weight: scales }
     }
 
     /// Scales of rows and columns such that the terms summed into entry (r, c) are at most their product, theory (9.17).
     #[inline(always)]
     pub(crate) fn measure(&mut self, size: usize, terms: &[f64], floor: f64) {
+        let (row_weight, column_weight) = (&mut self.row_weight[..size], &mut self.column_weight[..size]);
+        let weight = |largest: f64, otherwise: f64| 1.0 / if largest >= f64::MIN_POSITIVE { largest } else { otherwise };
+        column_weight.fill(0.0);
         for r in 0..size {
-            let largest = terms[r * size..][..size].iter().fold(0.0_f64, |m, x| m.max(*x));
-            self.row_scale[r] = if largest > 0.0 { largest } else { floor };
+            let row = &terms[r * size..][..size];
+            row_weight[r] = weight(row.iter().fold(0.0_f64, |m, x| m.max(*x)), floor);
+            for c in 0..size {
+                column_weight[c] = column_weight[c].max(row[c] * row_weight[r]);
+            }
             self.rows[r] = r;
             self.columns[r] = r;
         }
-        for c in 0..size {
-            let largest = (0..size).fold(0.0_f64, |m, r| m.max(terms[r * size + c] / self.row_scale[r]));
-            self.column_scale[c] = if largest > 0.0 { largest } else { 1.0 };
+        for value in column_weight {
+            *value = weight(*value, 1.0);
         }
     }
 
@@ -64,16 +69,18 @@ impl PivotBlock {
             column_swaps[step] = column;
             if row != step {
                 self.rows.swap(step, row);
+                self.row_weight.swap(step, row);
                 (0..size).for_each(|c| block.swap(step * size + c, row * size + c));
             }
             if column != step {
                 self.columns.swap(step, column);
+                self.column_weight.swap(step, column);
                 (0..size).for_each(|r| block.swap(r * size + step, r * size + column));
             }
             let at = step * (size + 1);
             if !left {
-                let (row, column) = (self.rows[step], self.columns[step]);
-                block[at] = spare(row, column, block[at])? * self.row_scale[row] * self.column_scale[column];
+                let relative = spare(self.rows[step], self.columns[step], block[at])?;
+                block[at] = relative / (self.row_weight[step] * self.column_weight[step]);
             }
             inverse[step] = 1.0 / block[at];
             for r in step + 1..size {
@@ -92,15 +99,16 @@ impl PivotBlock {
     /// The largest scaled entry of what is left and its place, or the largest on the diagonal of the node if that is not much smaller.
     #[inline(always)]
     fn choose(&self, size: usize, block: &[f64], step: usize) -> (f64, usize, usize) {
+        let (rows, columns) = (&self.rows[..size], &self.columns[..size]);
+        let (row_weight, column_weight) = (&self.row_weight[..size], &self.column_weight[..size]);
         let (mut best, mut diagonal) = ((-1.0, step, step), (-1.0, step, step));
         for r in step..size {
             for c in step..size {
-                let (row, column) = (self.rows[r], self.columns[c]);
-                let value = block[r * size + c].abs() / (self.row_scale[row] * self.column_scale[column]);
+                let value = block[r * size + c].abs() * (row_weight[r] * column_weight[c]);
                 if value > best.0 {
                     best = (value, r, c);
                 }
-                if row == column && value > diagonal.0 {
+                if value > diagonal.0 && rows[r] == columns[c] {
                     diagonal = (value, r, c);
                 }
             }

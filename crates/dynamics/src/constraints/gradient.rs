@@ -62,10 +62,20 @@ impl<S: Space> JointGradient<S> {
     /// The parameter part into P numbers, in the order of [`Joint::visit_parameters`].
     pub fn write_parameters(&self, joint: &Joint<S>, out: &mut [f64]) {
         let mut next = 0;
-        joint.visit_parameters(|parameter| {
-            out[next] = self.parameter(parameter);
-            next += 1;
-        });
+        let mut copy = |values: &[f64]| {
+            out[next..next + values.len()].copy_from_slice(values);
+            next += values.len();
+        };
+        self.anchors.iter().for_each(|anchor| copy(anchor.as_slice()));
+        for (side, axis) in self.axes.iter().enumerate() {
+            if joint.kind.reads_axis::<S>(side) {
+                copy(axis.as_slice());
+            }
+        }
+        if joint.kind.reads_reference::<S>() {
+            copy(self.reference.as_slice());
+        }
+        joint.visit_numbers(|parameter| copy(&[self.parameter(parameter)]));
     }
 
     /// Poses and parameters, 2 DOF + P numbers.

@@ -102,6 +102,12 @@ impl<S: Space> Joint<S> {
         if self.kind.reads_reference::<S>() {
             (0..S::ANG).for_each(|component| visit(JointParameter::Reference { component }));
         }
+        self.visit_numbers(visit);
+    }
+
+    /// The parameters after anchors, axes and reference: single numbers.
+    #[inline]
+    pub(super) fn visit_numbers(&self, mut visit: impl FnMut(JointParameter)) {
         match self.kind {
             JointKind::Distance | JointKind::Rope => visit(JointParameter::Length),
             JointKind::Spring => {
