@@ -219,3 +219,95 @@ anchor = [0, 0]
         agree(&text, before, 10, HELD, kinks);
     }
 }
+
+#[test]
+fn a_ball_bounces() {
+    let plane = r#"
+dimension = 2
+[materials.m]
+friction = 0.3
+restitution = 0.7
+[[body]]
+name = "floor"
+kind = "static"
+shape = { half_space = [0.1, 1] }
+material = "m"
+[[body]]
+name = "a"
+shape = { ball = 0.1 }
+position = [0, 0.15]
+velocity = [1, -1]
+spin = 2
+material = "m"
+"#;
+    agree(plane, 0, 20, HELD, &[]);
+    let space = plane
+        .replace("dimension = 2", "dimension = 3")
+        .replace("half_space = [0.1, 1]", "half_space = [0.1, 0.05, 1]")
+        .replace("position = [0, 0.15]", "position = [0, 0, 0.15]")
+        .replace("velocity = [1, -1]", "velocity = [1, 0.4, -1]")
+        .replace("spin = 2", "spin = [2, -1, 3]");
+    agree(&space, 0, 20, HELD, &[]);
+}
+
+#[test]
+fn a_box_lands_on_a_corner() {
+    let text = r#"
+dimension = 2
+[materials.m]
+friction = 0.3
+restitution = 0.4
+[[body]]
+name = "floor"
+kind = "static"
+shape = { half_space = [0, 1] }
+material = "m"
+[[body]]
+name = "a"
+shape = { box = [0.4, 0.2] }
+position = [0, 0.3]
+angle = 0.5
+velocity = [0.5, -1]
+spin = 1
+material = "m"
+"#;
+    for law in ["auto", "reflections", "gauss-seidel", "stronge", "newton"] {
+        println!("{law}");
+        agree(&format!("impact = \"{law}\"\n{text}"), 0, 25, HELD, &[]);
+    }
+}
+
+#[test]
+fn an_arm_strikes_the_ground() {
+    let text = r#"
+dimension = 2
+[materials.m]
+friction = 0.3
+restitution = 0.5
+[[body]]
+name = "floor"
+kind = "static"
+shape = { half_space = [0, 1] }
+material = "m"
+[[body]]
+name = "a"
+shape = { box = [0.4, 0.1] }
+position = [0.2, 0.35]
+mass = 1
+[[body]]
+name = "b"
+shape = { box = [0.4, 0.1] }
+position = [0.6, 0.35]
+mass = 1
+material = "m"
+[[joint]]
+kind = "hinge"
+between = ["a", "world"]
+anchor = [0, 0.35]
+[[joint]]
+kind = "hinge"
+between = ["b", "a"]
+anchor = [0.4, 0.35]
+"#;
+    agree(text, 30, 20, HELD, &[]);
+}

@@ -53,7 +53,7 @@ pub(crate) fn linearise<G: Geometry>(
     let count = stage.bodies.len();
 
     // Impulses of the law.
-    let law: LawJacobian = law::jacobian::<G>(strike);
+    let law: LawJacobian = law::jacobian::<G>(strike, stage.model.options.friction_cone);
     switches.impacts += law.switches;
     let impulses = program.fresh(n);
     let speeds = approach(program, &points, &strike.before, running, n, contact_of, tangent_of);

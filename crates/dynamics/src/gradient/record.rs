@@ -122,6 +122,8 @@ pub(crate) struct Strike<G: Geometry> {
     pub impulses: Vec<f64>,
     /// The law.
     pub law: ImpactLaw,
+    /// Collisions one at a time, in order, each with the restitution it used; empty for laws that take all contacts at once.
+    pub sequence: Vec<(usize, f64)>,
     /// Speed scale handed to the law [sqrt(J)].
     pub speed: f64,
     /// Rows that the joints lock.
