@@ -292,21 +292,24 @@ fn solved<G: Geometry>(island: &Island<G>, ctx: &Context<G>, phase: Phase) -> (S
                 let touch = model.tolerances.touch * pairs[contact.pair].size;
                 let start = contact.contact.gap;
                 let leaving = solve.leaving[position];
-                // An overlap that does not deepen is left where it is: its rows are those of the start pose.
-                let left = phase == Phase::Move && start < 0.0 && {
+                // An overlap that does not deepen is left where it is: its rows are those of the start pose. Within touching it counts as closed,
+                // which is what any opening of it makes it.
+                let deep = start < -touch;
+                let left = phase == Phase::Move && deep && {
                     let then = contact.at(model, next).gap;
                     then < 0.0 && then >= start - model.tolerances.position * pairs[contact.pair].size
                 };
                 let friction = if solve.jammed { 0.0 } else { pairs[contact.pair].friction };
                 let source =
-                    RowSource::Contact { key: contact.key, bodies: contact.bodies, friction, deep: start < -touch, leaving };
+                    RowSource::Contact { key: contact.key, bodies: contact.bodies, friction, deep, leaving };
                 (source, phase == Phase::Move && !uncorrected && !left && !leaving)
             }
             Source::Limit { joint, index, gap } => {
                 let [a, b] = joints[joint].bodies;
                 let then = if phase == Phase::Move { model.joints[joints[joint].index].inequality(index, &next[a], &next[b]).0 } else { 0.0 };
-                let left = gap < 0.0 && then < 0.0 && then >= gap - model.tolerances.position;
-                let source = RowSource::Limit { joint, index, deep: gap < -model.tolerances.touch };
+                let deep = gap < -model.tolerances.touch;
+                let left = deep && then < 0.0 && then >= gap - model.tolerances.position;
+                let source = RowSource::Limit { joint, index, deep };
                 (source, phase == Phase::Move && !uncorrected && !left)
             }
             Source::Motor { joint, .. } => (RowSource::Motor { joint }, false),
