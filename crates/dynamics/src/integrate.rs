@@ -4,7 +4,7 @@ use crate::contacts::{Key, NO_GROUP, Near, placed};
 use crate::error::StepError;
 use crate::impact::rest_speed_at;
 use crate::island::{Context, Island};
-use crate::options::TimeOfImpact;
+use crate::options::{Integrator, TimeOfImpact};
 use crate::predict::{kick, largest_turn};
 use crate::solve::{self, Held};
 use crate::{assembly, contacts};
@@ -60,7 +60,9 @@ pub(crate) fn integrate<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, r
     let shortest = ctx.model.step * 0.5f64.powi(tolerances.max_halvings as i32 * 3);
     // A substep that had to be shortened sets the pace of those that follow it; each may be twice as long.
     let mut t = remaining.min(island.pace);
-    while largest_turn(island, ctx, &island.twists, t) > tolerances.turn && t > shortest {
+    // Mean rows are exact however far a body turns; there only the mean turn counts, below.
+    let turns = ctx.model.options.integrator != Integrator::EnergyMomentum;
+    while turns && largest_turn(island, ctx, &island.twists, t) > tolerances.turn && t > shortest {
         t *= 0.5;
     }
     let mut event = false;
@@ -333,8 +335,8 @@ fn constrained<G: Geometry>(island: &Island<G>, body: usize) -> bool {
 /// shorter moves do not reach it.
 fn event_time<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, crossing: &Crossing<G>, longest: f64) -> Option<f64> {
     let pair = island.pairs[crossing.pair];
-    let free = pair.bodies.iter().all(|&b| !constrained(island, b));
     let integrator = ctx.model.options.integrator;
+    let free = integrator != Integrator::EnergyMomentum && pair.bodies.iter().all(|&b| !constrained(island, b));
     // On the parabola the root is exact; through solves it is as good as they are.
     let reach = pair.bodies.iter().fold(pair.size, |m, &b| m.max(island.poses[b].position.max_abs()));
     let precision = if free { 2.0 * f64::EPSILON * reach } else { ctx.model.tolerances.position * pair.size };

@@ -97,10 +97,10 @@ pub(crate) fn accelerate<G: Geometry>(island: &mut Island<G>) {
     }
 }
 
-/// Part of the step over which the impulses of room 5 act: half of it for `verlet`, all of it for `euler`.
+/// Part of the step over which the impulses of room 5 act: half of it for `verlet` and `energy-momentum`, all of it for `euler`.
 pub(crate) fn kick_share(integrator: Integrator) -> f64 {
     match integrator {
-        Integrator::Verlet => 0.5,
+        Integrator::Verlet | Integrator::EnergyMomentum => 0.5,
         Integrator::Euler => 1.0,
     }
 }

@@ -43,6 +43,7 @@ pub(crate) fn advance<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>) -> 
 fn substep<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, elapsed: f64, remaining: f64) -> Result<f64, StepError> {
     let time = ctx.time + elapsed;
     let options = &ctx.model.options;
+    island.midpoint.time = time;
     loads(island, ctx, Instant::Start, time);
     accelerate(island); //                                                                 loads at q and v         (2.2)
     held_accelerations(island);

@@ -10,6 +10,7 @@ mod distance;
 mod group;
 mod joint;
 mod kind;
+mod mean;
 mod perpendicular;
 mod point;
 mod rotation;
@@ -22,6 +23,7 @@ mod tests;
 
 pub use joint::{Joint, MAX_ROWS};
 pub use kind::JointKind;
+pub use mean::Span;
 pub use row::Row;
 pub use soft::{SoftRow, SpringState};
 pub use spec::{JointSpec, Motor};

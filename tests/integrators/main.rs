@@ -1,0 +1,3 @@
+//! The three integrators side by side: released chains, free mechanisms, tops, contacts.
+
+mod chain;
