@@ -14,6 +14,7 @@ const MASS: f64 = 0.1;
 pub fn chain<G: Stage>(n: usize, step: f64, integrator: Integrator) -> World<G> {
     let mut scene = Scene::<G>::new(step);
     scene.model.options.integrator = integrator;
+    if let Ok(turn) = std::env::var("TURN") { scene.model.tolerances.turn = turn.parse().unwrap(); }
     let inertia = MASS * LENGTH * LENGTH / 12.0;
     let moments = [inertia; 3];
     let mut last = None;

@@ -1,3 +1,4 @@
 //! The three integrators side by side: released chains, free mechanisms, tops, contacts.
 
 mod chain;
+mod top;

@@ -70,6 +70,13 @@ pub(crate) fn finish<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, move
     book(island, &before, &after, kick_share(ctx.model.options.integrator) * t);
     island.twists = before;
     island.half = after;
+    if ctx.model.options.forward() {
+        // Only the move takes the torque forward; the velocity goes on with the exact one, theory (13.2).
+        for body in (0..island.bodies.len()).filter(|&body| island.bodies[body].dynamic) {
+            let slowed = predict::forward_gyroscopic(island, body, t);
+            island.half[body].ang += slowed;
+        }
+    }
 
     crate::integrate::commit(island, ctx, moved);
     assembly::assemble(island, ctx);

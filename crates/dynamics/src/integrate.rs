@@ -344,7 +344,7 @@ fn event_time<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, crossing: &
     let mut gap = |t: f64| -> f64 {
         let poses = if free {
             // Without rows the path is the parabola itself: no solve is needed.
-            pair.bodies.map(|b| island.poses[b].advanced(kick(island, b, integrator, t), t))
+            pair.bodies.map(|b| island.poses[b].advanced(kick(island, b, &ctx.model.options, t), t))
         } else {
             let _ = solve::hold(island, ctx, t);
             pair.bodies.map(|b| island.next[b])

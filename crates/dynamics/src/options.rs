@@ -100,3 +100,10 @@ pub struct Options {
     /// Treatment of impacts within the step.
     pub time_of_impact: TimeOfImpact,
 }
+
+impl Options {
+    /// Whether the move of `verlet` takes the gyroscopic torque after the kick of the loads.
+    pub(crate) fn forward(&self) -> bool {
+        self.integrator == Integrator::Verlet && self.gyroscopic == Gyroscopic::Forward
+    }
+}

@@ -262,7 +262,7 @@ pub(crate) fn hold_rows<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, t
     }
     let mut scratch = std::mem::take(&mut island.scratch);
     scratch.clear();
-    scratch.extend((0..island.bodies.len()).map(|body| kick(island, body, options.integrator, t)));
+    scratch.extend((0..island.bodies.len()).map(|body| kick(island, body, options, t)));
     let mut held = Held { converged: false, outcome: Outcome::failed(0, carom_solve::status::Method::Trivial) };
     for _ in 0..CORRECTION_CAP {
         let Island { assembly, solve, solver, half, report, .. } = island;
