@@ -120,7 +120,7 @@ impl<G: Geometry> Midpoint<G> {
                 worst = correct_targets(island, ctx, t);
                 island.report.corrections += 1;
             }
-            let (off, fastest) = self.imbalance(island);
+            let (off, fastest) = self.imbalance(island, t);
             if !(balances && worst.is_finite() && off.is_finite()) {
                 break;
             }
@@ -148,13 +148,15 @@ impl<G: Geometry> Midpoint<G> {
     }
 
     /// How far the mean twists are from what the impulses make of them, and the fastest of them [m/s], both in the metric of the masses.
-    fn imbalance(&self, island: &Island<G>) -> (f64, f64) {
+    fn imbalance(&self, island: &Island<G>, t: f64) -> (f64, f64) {
         let (mut off, mut fastest) = (0.0f64, 0.0f64);
         for (index, body) in island.bodies.iter().enumerate().filter(|(_, body)| body.dynamic) {
             let (mean, balanced) = (self.mean[index], self.balanced[index]);
             let speed = |twist: &Twist<G>| (2.0 * body.kinetic(twist) / body.mass).sqrt();
             off = off.max(speed(&balanced.plus(-1.0, mean)));
-            fastest = fastest.max(speed(&mean)).max(speed(&island.twists[index]));
+            // A body at rest is judged by what its loads would make of it in the move.
+            let loaded = 0.5 * t * speed(&island.free[index]);
+            fastest = fastest.max(speed(&mean)).max(speed(&island.twists[index])).max(loaded);
         }
         (off, fastest)
     }
