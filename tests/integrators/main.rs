@@ -2,3 +2,5 @@
 
 mod chain;
 mod top;
+mod contact;
+mod free;

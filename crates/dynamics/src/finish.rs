@@ -6,6 +6,7 @@ use crate::energy_momentum;
 use crate::impact::rest_speed;
 use crate::integrate::Moved;
 use crate::island::{Context, Island};
+use crate::ledger::Flow;
 use crate::options::Integrator;
 use crate::predict::{self, Instant, kick_share};
 use crate::solve::{self, Phase};
@@ -42,20 +43,25 @@ pub(crate) fn book<G: Geometry>(island: &mut Island<G>, before: &[Twist<G>], aft
             let row = solve.first[position] + k;
             let (relative, fed) = work(&assembly.lines[group.first + k], solve.impulses[row]);
             flow.work_in += fed;
-            match group.source {
-                Source::Contact(_) if k == 0 => flow.contact_loss -= relative,
-                Source::Contact(_) | Source::Friction { .. } => flow.friction_loss -= relative,
-                Source::Limit { .. } => flow.contact_loss -= relative,
-                Source::Motor { .. } => flow.work_in += relative,
-                // What a soft spring stores is seen in the elastic energy; its numerical damping is part of the drift.
-                Source::Spring { .. } => {}
-            }
+            enter(flow, group.source, k, relative);
         }
     }
     for (line, &impulse) in assembly.equalities.iter().zip(&solve.reaction) {
         let (relative, fed) = work(line, impulse);
         flow.joint_work += relative;
         flow.work_in += fed;
+    }
+}
+
+/// Enters the work of the k-th row of a group between bodies that no law moves.
+pub(crate) fn enter(flow: &mut Flow, source: Source, k: usize, work: f64) {
+    match source {
+        Source::Contact(_) if k == 0 => flow.contact_loss -= work,
+        Source::Contact(_) | Source::Friction { .. } => flow.friction_loss -= work,
+        Source::Limit { .. } => flow.contact_loss -= work,
+        Source::Motor { .. } => flow.work_in += work,
+        // What a soft spring stores is seen in the elastic energy; its numerical damping is part of the drift.
+        Source::Spring { .. } => {}
     }
 }
 

@@ -62,10 +62,21 @@ pub(crate) struct Midpoint<G: Geometry> {
     change: Vec<Twist<G>>,
     /// Bodies that turn by the exponential map: those that no mean row holds, in the plane.
     unheld: Vec<bool>,
-    /// Half impulses of limits, motors and friction rows in the move, by source.
-    kept: Vec<(Source, f64)>,
-    /// Half impulses of the rows of room 7 that the move has already given.
-    given: Vec<f64>,
+    /// What the rows of contacts, limits, motors and friction have given in the move.
+    given: Vec<Given<G>>,
+}
+
+/// One row of room 5 and half its impulse over the move.
+#[derive(Clone, Copy, Debug)]
+struct Given<G: Geometry> {
+    /// Where the row comes from.
+    source: Source,
+    /// Which row of its group.
+    row: usize,
+    /// The row at the start pose.
+    line: Line<G>,
+    /// Half its impulse.
+    impulse: f64,
 }
 
 impl<G: Geometry> Midpoint<G> {
@@ -85,7 +96,6 @@ impl<G: Geometry> Midpoint<G> {
             factor: JointFactor::default(),
             change: Vec::new(),
             unheld: Vec::new(),
-            kept: Vec::new(),
             given: Vec::new(),
         }
     }
