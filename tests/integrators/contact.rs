@@ -25,7 +25,7 @@ fn go<G: Stage>(count: u64) {
         let mut drift = 0.0f64;
         let start = std::time::Instant::now();
         let mut sub = 0;
-        let mut before = 0.0f64;
+        let (mut before, mut lost) = (0.0f64, 0.0f64);
         if count == 1 { println!("{:?}", random_scene::<G>(number, &[]).1); }
         for _ in 0..(1.0 / world.model().step) as usize {
             match world.step() { Err(e) => { println!("{number}: {e}"); errors += 1; break; } Ok(r) => { if r.unconverged { unconv += 1; } sub += r.substeps; } }
@@ -33,8 +33,8 @@ fn go<G: Stage>(count: u64) {
             drift = drift.max(ledger.drift.abs() / ledger.exchanged);
             let f = ledger.flow;
             let gain = -(f.losses() - f.joint_work) / ledger.exchanged;
-            if count == 1 && (gain - before).abs() > 1e-4 { println!("{:.4} gain {gain:.3e} {f:?} {:?}", world.state().time, world.report()); }
-            before = gain;
+            if count == 1 && (f.losses() - f.joint_work - lost) < -1e-6 * ledger.exchanged { println!("{:.4} gain {gain:.3e} {f:?} {:?}", world.state().time, world.report()); }
+            before = gain; lost = f.losses() - f.joint_work;
             if gain > gained { (gained, when) = (gain, number); }
         }
         let el = start.elapsed().as_secs_f64();

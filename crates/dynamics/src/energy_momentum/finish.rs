@@ -90,6 +90,8 @@ impl<G: Geometry> Midpoint<G> {
     /// The rows of room 5 take back the second half of their impulses, and those that hold at q' find their own, theory (13.17): a slow landing
     /// stays down, a motor ends at its rate.
     fn land(&mut self, island: &mut Island<G>, ctx: &Context<G>) {
+        // Joints hold before and after every change below, so that their impulses do no work in it.
+        obey_joints(island);
         let Midpoint { given, balanced: mirrored, change: free, .. } = self;
         mirrored.clear();
         mirrored.extend_from_slice(&island.twists);
@@ -100,6 +102,7 @@ impl<G: Geometry> Midpoint<G> {
             given.line.push(-given.impulse, free);
         }
         let Island { assembly, solve, solver, twists, report, bodies, flow, .. } = island;
+        assembly.hold_joints(&solve.joint_target, &mut solve.reaction, free);
         for given in given.iter() {
             let mean = |speed: &dyn Fn(&[Twist<G>]) -> f64| 0.5 * (speed(mirrored) + speed(free));
             flow.work_in += given.impulse * mean(&|twists| given.line.driven_speed(bodies, twists));
