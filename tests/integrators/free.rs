@@ -9,14 +9,22 @@ use carom_tests::{Scene, Stage, holds};
 fn mechanism<G: Stage>(step: f64, integrator: Integrator) -> World<G> {
     let mut scene = Scene::<G>::weightless(step);
     scene.model.options.integrator = integrator;
-    let hub = scene.particle(2.0, G::inertia_from_moments(&[0.2, 0.35, 0.5][..G::ANG]), Pose { position: G::at(0.3, -0.2), rotation: G::turned(0.4) });
+    let hub = scene.particle(
+        2.0,
+        G::inertia_from_moments(&[0.2, 0.35, 0.5][..G::ANG]),
+        Pose { position: G::at(0.3, -0.2), rotation: G::turned(0.4) },
+    );
     let mut bodies = vec![hub];
     for (index, kind) in JointKind::ALL.into_iter().filter(|k| k.exists_in::<G>()).enumerate() {
         let angle = 0.7 * index as f64;
         let out = G::deep(angle.cos(), 0.4 * (2.0 * angle).sin(), angle.sin());
         let moments = [0.02, 0.05 + 0.003 * index as f64, 0.04];
         let place = scene.state.poses[hub].position + out;
-        let body = scene.particle(0.5 + 0.1 * index as f64, G::inertia_from_moments(&moments[..G::ANG]), Pose { position: place, rotation: G::turned(angle) });
+        let body = scene.particle(
+            0.5 + 0.1 * index as f64,
+            G::inertia_from_moments(&moments[..G::ANG]),
+            Pose { position: place, rotation: G::turned(angle) },
+        );
         let anchor = scene.state.poses[hub].position + out * 0.5;
         scene.joint(kind, [Some(body), Some(hub)], |spec| {
             let has = |key: &str| kind.keys::<G>().contains(&key);

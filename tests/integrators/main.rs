@@ -1,6 +1,6 @@
-//! The three integrators side by side: released chains, free mechanisms, tops, contacts.
+//! The integrators side by side: released chains, free mechanisms, tops, contacts.
 
 mod chain;
-mod top;
 mod contact;
 mod free;
+mod top;

@@ -69,9 +69,11 @@ fn free_tops() {
 /// The top does turn over: its rate about the intermediate axis changes sign as often as the reference's.
 #[test]
 fn a_flip_is_seen() {
-    for name in ["intermediate_axis_flip_0", "intermediate_axis_flip_1"] {
+    let names = ["intermediate_axis_flip_0", "intermediate_axis_flip_1"];
+    // Euler's own error tips the top over at other times; its flips are those of finer steps.
+    for (name, integrator) in names.into_iter().flat_map(|name| [Integrator::Verlet, Integrator::EnergyMomentum].map(|i| (name, i))) {
         let case = &cases("free_top").into_iter().find(|c| c["name"] == name).expect("the case");
-        let mut world = free_top(case, 0.001, Integrator::Verlet);
+        let mut world = free_top(case, 0.001, integrator);
         let (mut flips, mut side) = (0, 1.0);
         for _ in 0..8000 {
             world.step().expect("a free top");
@@ -83,7 +85,7 @@ fn a_flip_is_seen() {
             }
         }
         let last = case["expected"]["states"].as_array().expect("states").last().expect("a state");
-        println!("{name}: {flips} flips in 8 s");
+        println!("{name} {integrator:?}: {flips} flips in 8 s");
         assert!(flips >= 1);
         assert!(vector(&last["omega_body"]).y * side > 0.0);
     }
