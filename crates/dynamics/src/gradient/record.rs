@@ -300,13 +300,13 @@ fn solved<G: Geometry>(island: &Island<G>, ctx: &Context<G>, phase: Phase) -> (S
                     then < 0.0 && then >= start - model.tolerances.position * pairs[contact.pair].size
                 };
                 let friction = if solve.jammed { 0.0 } else { pairs[contact.pair].friction };
-                let source =
-                    RowSource::Contact { key: contact.key, bodies: contact.bodies, friction, deep, leaving };
+                let source = RowSource::Contact { key: contact.key, bodies: contact.bodies, friction, deep, leaving };
                 (source, phase == Phase::Move && !uncorrected && !left && !leaving)
             }
             Source::Limit { joint, index, gap } => {
                 let [a, b] = joints[joint].bodies;
-                let then = if phase == Phase::Move { model.joints[joints[joint].index].inequality(index, &next[a], &next[b]).0 } else { 0.0 };
+                let then =
+                    if phase == Phase::Move { model.joints[joints[joint].index].inequality(index, &next[a], &next[b]).0 } else { 0.0 };
                 let deep = gap < -model.tolerances.touch;
                 let left = deep && then < 0.0 && then >= gap - model.tolerances.position;
                 let source = RowSource::Limit { joint, index, deep };
