@@ -63,6 +63,7 @@ const FILES: &[(&str, &str)] = &[
     ("stack_ten", include_str!("../../../scenes/stack_ten.toml")),
     ("strandbeest", include_str!("../../../scenes/strandbeest.toml")),
     ("superball", include_str!("../../../scenes/superball.toml")),
+    ("ten_legs", include_str!("../../../scenes/ten_legs.toml")),
     ("terrain_3d", include_str!("../../../scenes/terrain_3d.toml")),
     ("tilting_table", include_str!("../../../scenes/tilting_table.toml")),
     ("tree", include_str!("../../../scenes/tree.toml")),
