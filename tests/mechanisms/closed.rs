@@ -52,7 +52,7 @@ stay_closed! {
     chain_1000: 0.1,
     chain_10000: 0.02,
     clock: 5.0,
-    closed_chain: 0.4,
+    closed_chain: 4.0,
     crane: 3.0,
     four_bar: 10.0,
     hub_200: 0.1,
