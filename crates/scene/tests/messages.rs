@@ -117,6 +117,13 @@ fn cases() -> Vec<(&'static str, String)> {
             "fault in a repeat",
             "dimension = 2\n[[repeat]]\ncount = 5\noffset = [1, 1]\nbody = { name = \"b\", shape = { ball = 0 } }\n".into(),
         ),
+        (
+            "across in a row",
+            "dimension = 2\n[[repeat]]\ncount = 5\noffset = [1, 1]\nbody = { shape = { ball = 1 } }\n\
+             joint = { kind = \"weld\", between = [\"self\", \"across\"] }\n"
+                .into(),
+        ),
+        ("turned grid", "dimension = 2\n[[repeat]]\ncount = [5, 5]\noffset = [1, 1]\nturn = 0.1\nbody = { shape = { ball = 1 } }\n".into()),
         ("several faults", plane("mas = 1\nvelocty = [0, 0]\n[[joint]]\nkind = \"hing\"\nbetween = [\"cue\"]\n")),
     ]
 }

@@ -138,7 +138,7 @@ pub const BODY: Table = Table {
     heading: "[[body]]",
     about: "A rigid body. Its position is its centre of mass: shapes are shifted so that their common centroid lies there.",
     keys: &[
-        key("name", Kind::Name, "", "`body0`, `body1`, ...", "Unique; `world`, `self` and `next` are taken."),
+        key("name", Kind::Name, "", "`body0`, `body1`, ...", "Unique; `world`, `self`, `next` and `across` are taken."),
         key(
             "kind",
             Kind::Choice(BODY_KINDS),
@@ -350,6 +350,13 @@ pub const REPEAT: Table = Table {
         key("count", Kind::Special(Special::Count), "", "required", "How many: a number, or one per axis of a grid; rows of a triangle."),
         key("offset", Kind::Special(Special::Offset), "m", "required", "From one to the next: a vector, or one vector per index."),
         key(
+            "turn",
+            Kind::Number(Bound::Any),
+            "rad",
+            "0",
+            "Copy k is turned by k times this about the origin (in space about the z axis), then moved; with one index only.",
+        ),
+        key(
             "pattern",
             Kind::Choice(PATTERNS),
             "",
@@ -368,7 +375,7 @@ pub const REPEAT: Table = Table {
             Kind::Special(Special::Joint),
             "",
             "none",
-            "A joint per copy; `between` may say `self` and `next` (along the last index), anchors move with the copy.",
+            "A joint per copy, or a list of them; `between` may say `self`, `next` (along the last index) and `across` (along the first of several), anchors move with the copy.",
         ),
     ],
 };
