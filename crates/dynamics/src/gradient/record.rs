@@ -13,6 +13,9 @@ use carom_math::{Pose, Twist, Vector};
 /// one-sided.
 const WEAK: f64 = 1e-7;
 
+/// A friction impulse within this fraction of its bound slides.
+pub(crate) const AT_THE_BOUND: f64 = 1e-9;
+
 /// What decided the length of a substep.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Length<G: Geometry> {
@@ -260,6 +263,62 @@ impl<G: Geometry> Substep<G> {
         let (solved, weak) = solved(island, ctx, Phase::Finish);
         self.finish = solved;
         weak
+    }
+}
+
+impl<G: Geometry> Pushed<G> {
+    /// Whether friction is at its bound.
+    pub fn slides(&self) -> bool {
+        match self.source {
+            RowSource::Contact { friction, .. } => {
+                let size = self.impulses[1].hypot(self.impulses[2]);
+                friction > 0.0 && size >= friction * self.impulses[0] * (1.0 - AT_THE_BOUND)
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether another group comes from the same place and answers in the same way.
+    fn same(&self, other: &Self) -> bool {
+        let place = match (self.source, other.source) {
+            (RowSource::Contact { key: a, deep: i, .. }, RowSource::Contact { key: b, deep: j, .. }) => a == b && i == j,
+            (RowSource::Limit { joint: a, index: i, deep: p }, RowSource::Limit { joint: b, index: j, deep: q }) => (a, i, p) == (b, j, q),
+            (RowSource::Motor { joint: a }, RowSource::Motor { joint: b })
+            | (RowSource::Friction { joint: a }, RowSource::Friction { joint: b })
+            | (RowSource::Spring { joint: a }, RowSource::Spring { joint: b }) => a == b,
+            _ => false,
+        };
+        place && self.slides() == other.slides() && self.held == other.held
+    }
+}
+
+impl<G: Geometry> Substep<G> {
+    /// Whether another substep took the same decisions: what struck, what held, what slid, what ended the move.
+    fn same(&self, other: &Self) -> bool {
+        let rule = match (self.rule, other.rule) {
+            (Length::Event(a, _), Length::Event(b, _)) => a == b,
+            (Length::OfRemaining(a), Length::OfRemaining(b)) | (Length::OfPace(a), Length::OfPace(b)) => a == b,
+            (Length::Frozen, Length::Frozen) => true,
+            _ => false,
+        };
+        let solved = |a: &Solved<G>, b: &Solved<G>| {
+            a.uncorrected == b.uncorrected && a.pushed.len() == b.pushed.len() && a.pushed.iter().zip(&b.pushed).all(|(a, b)| a.same(b))
+        };
+        let strikes = self.strikes.len() == other.strikes.len()
+            && self.strikes.iter().zip(&other.strikes).all(|(a, b)| {
+                let order = |s: &Strike<G>| s.sequence.iter().map(|c| c.0).collect::<Vec<_>>();
+                a.contacts == b.contacts && a.elastic == b.elastic && order(a) == order(b)
+            });
+        rule && strikes && solved(&self.hold, &other.hold) && solved(&self.finish, &other.finish) && self.projected == other.projected
+    }
+}
+
+impl<G: Geometry> IslandRecord<G> {
+    /// Whether another island went the same way.
+    pub fn same_decisions(&self, other: &Self) -> bool {
+        self.bodies == other.bodies
+            && self.substeps.len() == other.substeps.len()
+            && self.substeps.iter().zip(&other.substeps).all(|(a, b)| a.same(b))
     }
 }
 

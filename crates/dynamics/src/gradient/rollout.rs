@@ -199,6 +199,11 @@ impl<G: Geometry> Rollout<G> {
         &self.world
     }
 
+    /// Whether another rollout with a full tape took the same decisions in every step.
+    pub fn same_decisions(&self, other: &Self) -> bool {
+        self.records.len() == other.records.len() && self.records.iter().zip(&other.records).all(|(a, b)| a.same_decisions(b))
+    }
+
     /// Bytes that the tape holds.
     pub fn tape_bytes(&self) -> usize {
         self.records.iter().map(StepRecord::bytes).sum()

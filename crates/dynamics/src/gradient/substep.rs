@@ -8,7 +8,7 @@ use super::loads::{column, loads};
 use super::motion::{ImplicitRate, MassBlocks, changed, displaced, moved, response, turned};
 use super::parameters::Parameters;
 use super::program::{Block, Program};
-use super::record::{Length, Pace, Pushed, RowSource, Solved, Substep};
+use super::record::{AT_THE_BOUND, Length, Pace, Pushed, RowSource, Solved, Substep};
 use super::slots::cross;
 use super::system::{Residual, System, TimeColumn, nothing};
 use crate::constraints::{JointFunction, JointParameter, Motor};
@@ -18,9 +18,6 @@ use crate::options::Integrator;
 use crate::predict::kick_share;
 use carom_geometry::Geometry;
 use carom_math::{Pose, Twist, Vector, Wrench};
-
-/// A friction impulse within this fraction of its bound slides.
-const AT_THE_BOUND: f64 = 1e-9;
 
 /// An impulse within this fraction of its bound, or a slip slower than this fraction of the velocities, is near the switch.
 const NEAR_THE_BOUND: f64 = 1e-6;
