@@ -16,6 +16,9 @@ const WEAK: f64 = 1e-7;
 /// A friction impulse within this fraction of its bound slides.
 pub(crate) const AT_THE_BOUND: f64 = 1e-9;
 
+/// Gaps below this fraction of the size are closed to rounding.
+const CLOSED: f64 = 1e-11;
+
 /// What decided the length of a substep.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Length<G: Geometry> {
@@ -91,6 +94,8 @@ pub(crate) struct Pushed<G: Geometry> {
     pub impulses: [f64; 3],
     /// Held at the end of the move; otherwise by the rows of the start pose only.
     pub held: bool,
+    /// Whether the row was open (1), closed (0) or overlapping (-1) at the start, beyond rounding.
+    pub opening: i8,
 }
 
 /// One of the two solves of a substep.
@@ -288,7 +293,7 @@ impl<G: Geometry> Pushed<G> {
             | (RowSource::Spring { joint: a }, RowSource::Spring { joint: b }) => a == b,
             _ => false,
         };
-        place && self.slides() == other.slides() && self.held == other.held
+        place && self.slides() == other.slides() && self.held == other.held && self.opening == other.opening
     }
 }
 
@@ -345,11 +350,12 @@ fn solved<G: Geometry>(island: &Island<G>, ctx: &Context<G>, phase: Phase) -> (S
         if one_sided && impulses[0] <= 0.0 {
             continue;
         }
+        let (mut start, mut size) = (0.0, 1.0);
         let (source, held) = match group.source {
             Source::Contact(c) => {
                 let contact = &near[c];
                 let touch = model.tolerances.touch * pairs[contact.pair].size;
-                let start = contact.contact.gap;
+                (start, size) = (contact.contact.gap, pairs[contact.pair].size);
                 let leaving = solve.leaving[position];
                 // An overlap that does not deepen is left where it is: its rows are those of the start pose. Within touching it counts as closed,
                 // which is what any opening of it makes it.
@@ -366,6 +372,7 @@ fn solved<G: Geometry>(island: &Island<G>, ctx: &Context<G>, phase: Phase) -> (S
                 let [a, b] = joints[joint].bodies;
                 let then =
                     if phase == Phase::Move { model.joints[joints[joint].index].inequality(index, &next[a], &next[b]).0 } else { 0.0 };
+                start = gap;
                 let deep = gap < -model.tolerances.touch;
                 let left = deep && then < 0.0 && then >= gap - model.tolerances.position;
                 let source = RowSource::Limit { joint, index, deep };
@@ -375,7 +382,8 @@ fn solved<G: Geometry>(island: &Island<G>, ctx: &Context<G>, phase: Phase) -> (S
             Source::Friction { joint } => (RowSource::Friction { joint }, false),
             Source::Spring { joint, .. } => (RowSource::Spring { joint }, false),
         };
-        out.pushed.push(Pushed { source, impulses, held });
+        let opening = if start.abs() <= CLOSED * size { 0 } else { start.signum() as i8 };
+        out.pushed.push(Pushed { source, impulses, held, opening });
     }
     (out, weak)
 }
