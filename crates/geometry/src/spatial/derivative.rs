@@ -54,8 +54,8 @@ impl<'a> Pair<'a> {
         }
         let (a, b) = (place(self.a, &self.facets[0], origin)?, place(self.b, &self.facets[1], origin)?);
         let kind = self.feature.kind;
-        let closed = !matches!(kind, Kind::Round { .. }) && matches!((&a, &b), (Side::Core(_), Side::Core(_)));
-        let nearest = if closed || closed_form(kind, &a, &b).is_some() { None } else { Some(whole(&a, &b, None).raw) };
+        let closed = matches!((&a, &b), (Side::Core(_), Side::Core(_))) || closed_form(kind, &a, &b).is_some();
+        let nearest = if closed { None } else { Some(whole(&a, &b, None).raw) };
         Some(Placed { kind, shapes: (self.a.0, self.b.0), a, b, nearest })
     }
     /// The derivative along a motion.

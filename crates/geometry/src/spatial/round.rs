@@ -302,8 +302,8 @@ pub(super) fn evaluate(kind: Kind, a: &Solid, b: &Solid) -> Raw {
 /// The contact of a pair of features that have a closed form here.
 pub(super) fn closed_form<E: Elements>(kind: Kind, a: &Side<E, E::T>, b: &Side<E, E::T>) -> Option<Raw<E::T>> {
     match (kind, a, b) {
-        (Kind::Round { a: ca, b: cb }, ..) => on_flat(ca, a, cb, b).or_else(|| on_flat(cb, b, ca, a).map(Raw::swapped)),
         (_, Side::Core(x), Side::Core(y)) => Some(super::feature::evaluate(kind, x, y)),
+        (Kind::Round { a: ca, b: cb }, ..) => on_flat(ca, a, cb, b).or_else(|| on_flat(cb, b, ca, a).map(Raw::swapped)),
         _ => None,
     }
 }

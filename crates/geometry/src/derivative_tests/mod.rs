@@ -1,8 +1,12 @@
 //! Derivatives of contacts against central differences, for the features that random pairs of shapes really make.
 
 use crate::{Contact, ContactAdjoint, ContactMotion, ContactTangent, Geometry};
-use carom_math::{Planar, Pose, Space, Spatial, Twist, Vector, Wrench};
+use carom_math::{Planar, Pose, Spatial, Twist, Vector, Wrench};
+use shapes::{planar_shapes, spatial_shapes};
 use std::collections::BTreeMap;
+
+mod cost;
+mod shapes;
 
 /// Steps of the central differences, relative to sizes of one metre and one radian.
 const STEPS: [f64; 5] = [1e-3, 3e-4, 1e-4, 3e-5, 1e-5];
@@ -288,7 +292,7 @@ fn contacts_in_space_have_exact_derivatives() {
     use crate::spatial::derivative::Pair;
     let shapes = spatial_shapes();
     let seen =
-        sweep::<Spatial>(&shapes, |f, a, x, b, y| Pair::new(f, a, x, b, y).exact().unwrap(), rounds(2500, 60_000), rounds(20, 1000), 2);
+        sweep::<Spatial>(&shapes, |f, a, x, b, y| Pair::new(f, a, x, b, y).exact().unwrap(), rounds(2000, 20_000), rounds(15, 200), 2);
     println!("{seen:#?}");
     for class in ["PointPoint", "PointEdge", "EdgePoint", "PointFace", "FacePoint", "EdgeEdge", "EdgeFace", "FaceEdge"] {
         let count: usize = seen.iter().filter(|(name, _)| name.starts_with(class)).map(|(_, n)| n).sum();
@@ -300,48 +304,6 @@ fn contacts_in_space_have_exact_derivatives() {
         let count: usize = seen.iter().filter(|(name, _)| name.contains("Round") && name.contains(curve)).map(|(_, n)| n).sum();
         assert!(count > 5, "only {count} contacts of {curve}");
     }
-}
-
-fn planar_shapes() -> Vec<crate::planar::Shape> {
-    use crate::planar::Shape;
-    use nalgebra::Vector2;
-    let points = [(-0.5, -0.3), (0.4, -0.4), (0.7, 0.1), (0.2, 0.5), (-0.4, 0.3)].map(|(x, y)| Vector2::new(x, y));
-    vec![
-        Shape::ball(0.4).unwrap(),
-        Shape::cuboid(0.9, 0.6).unwrap(),
-        Shape::capsule(0.7, 0.2).unwrap(),
-        Shape::convex(&points).unwrap(),
-        Shape::half_space(Vector2::new(0.3, 1.0)).unwrap(),
-        Shape::segment(Vector2::new(-0.4, 0.1), Vector2::new(0.6, -0.2)).unwrap(),
-        Shape::heightfield(&[0.4, 0.0, 0.1, -0.1, 0.5], 0.6).unwrap(),
-    ]
-}
-
-fn spatial_shapes() -> Vec<crate::spatial::Shape> {
-    use crate::spatial::Shape;
-    use nalgebra::Vector3;
-    let mut random = Random(11);
-    let points: Vec<Vector3<f64>> = (0..12).map(|_| random.vector::<Vector3<f64>>(1.0).unit() * 0.6).collect();
-    let prism: Vec<Vector3<f64>> = (0..10)
-        .map(|i| {
-            let (s, c) = (std::f64::consts::TAU * f64::from(i / 2) / 5.0).sin_cos();
-            Vector3::new(0.5 * c, 0.4 * s, if i % 2 == 0 { -0.3 } else { 0.3 })
-        })
-        .collect();
-    let heights = (0..16).map(|_| random.next() * 0.2).collect();
-    vec![
-        Shape::ball(0.4).unwrap(),
-        Shape::cuboid(Vector3::new(0.5, 0.3, 0.4)).unwrap(),
-        Shape::capsule(0.4, 0.2).unwrap(),
-        Shape::convex(&points).unwrap(),
-        Shape::convex(&prism).unwrap(),
-        Shape::half_space(Vector3::new(0.3, 0.2, 1.0)).unwrap(),
-        Shape::segment(Vector3::new(-0.4, 0.1, 0.3), Vector3::new(0.6, -0.2, 0.1)).unwrap(),
-        Shape::cylinder(0.5, 0.3).unwrap(),
-        Shape::cylinder(0.2, 0.5).unwrap(),
-        Shape::cone(0.4, 0.35).unwrap(),
-        Shape::heightfield(heights, 4, 4, [0.8, 0.9]).unwrap(),
-    ]
 }
 
 #[test]
@@ -431,68 +393,4 @@ fn sizes_come_back_as_they_went() {
     }
     assert!(Spatial::with_shape_parameters(hull, &sizes).is_err());
     assert!(Spatial::shape_parameters(hull).len() == 36);
-}
-
-/// Mean time of a call [ns].
-fn time<T>(mut call: impl FnMut() -> T) -> f64 {
-    const CALLS: u32 = 200_000;
-    let start = std::time::Instant::now();
-    for _ in 0..CALLS {
-        call();
-    }
-    start.elapsed().as_secs_f64() * 1e9 / f64::from(CALLS)
-}
-
-fn print_cost<G: Geometry>(a: &G::Shape, pose_a: &Pose<G>, b: &G::Shape, pose_b: &Pose<G>, reach: f64) {
-    use std::hint::black_box;
-    let mut found = Vec::new();
-    G::contacts(a, pose_a, b, pose_b, reach, &mut found);
-    let Some(contact) = found.first() else { return };
-    let (f, bar) = (contact.feature, numbers(contact));
-    let motion = ContactMotion::of_poses(unit(0), unit(1));
-    let (mut sizes_a, mut sizes_b) = (G::shape_parameters(a), G::shape_parameters(b));
-    let evaluate = time(|| black_box(G::evaluate(black_box(f), a, black_box(pose_a), b, pose_b)));
-    let tangent = time(|| black_box(G::evaluate_tangent(black_box(f), a, black_box(pose_a), b, pose_b, &motion)));
-    let jacobian = time(|| black_box(G::evaluate_jacobian(black_box(f), a, black_box(pose_a), b, pose_b)));
-    let adjoint = time(|| {
-        let mut out = ContactAdjoint { shape_a: Some(&mut sizes_a), shape_b: Some(&mut sizes_b), ..ContactAdjoint::of_poses() };
-        G::evaluate_adjoint(black_box(f), a, black_box(pose_a), b, pose_b, &bar, &mut out);
-        black_box(&out.pose_a);
-    });
-    let pair = format!("{} on {}", G::shape_key(a), G::shape_key(b));
-    println!(
-        "{pair:24} {:44} evaluate {evaluate:6.0}  tangent {tangent:6.0}  jacobian {jacobian:6.0}  adjoint with sizes {adjoint:6.0} ns",
-        class::<G>(&f)
-    );
-}
-
-#[test]
-#[ignore = "prints times"]
-fn cost_of_derivatives() {
-    use nalgebra::{Vector2, Vector3};
-    {
-        use crate::planar::Shape;
-        let (ball, box_, ground) =
-            (Shape::ball(0.5).unwrap(), Shape::cuboid(1.0, 1.0).unwrap(), Shape::half_space(Vector2::new(0.0, 1.0)).unwrap());
-        let at = |x: f64, y: f64| Pose::<Planar> { position: Vector2::new(x, y), rotation: Planar::exp(Vector::from_slice(&[0.01])) };
-        print_cost::<Planar>(&ball, &at(0.0, 1.0), &ball, &at(0.0, 0.0), 0.1);
-        print_cost::<Planar>(&box_, &at(0.0, 0.5), &ground, &Pose::identity(), 0.1);
-        print_cost::<Planar>(&box_, &at(0.3, 1.0), &box_, &at(0.0, 0.0), 0.1);
-    }
-    use crate::spatial::Shape;
-    let cube = Shape::cuboid(Vector3::repeat(0.5)).unwrap();
-    let at = |x: f64, z: f64, turn: f64| Pose::<Spatial> {
-        position: Vector3::new(x, 0.1, z),
-        rotation: Spatial::exp(Vector3::new(turn, 0.02, 0.3)),
-    };
-    let shapes = spatial_shapes();
-    print_cost::<Spatial>(&shapes[0], &at(0.0, 0.8, 0.0), &shapes[0], &at(0.0, 0.0, 0.0), 0.1);
-    print_cost::<Spatial>(&cube, &at(0.0, 0.5, 0.0), &Shape::half_space(Vector3::z()).unwrap(), &Pose::identity(), 0.1);
-    print_cost::<Spatial>(&cube, &at(0.3, 1.0, 0.01), &cube, &at(0.0, 0.0, 0.0), 0.1);
-    print_cost::<Spatial>(&cube, &at(0.3, 1.4, 0.8), &cube, &at(0.0, 0.0, -0.8), 0.2);
-    print_cost::<Spatial>(&shapes[2], &at(0.0, 0.4, 1.2), &shapes[2], &at(0.0, 0.0, -1.2), 0.1);
-    print_cost::<Spatial>(&shapes[3], &at(0.0, 0.6, 0.0), &Shape::half_space(Vector3::z()).unwrap(), &Pose::identity(), 0.1);
-    print_cost::<Spatial>(&shapes[7], &at(0.0, 0.3, 1.57), &Shape::half_space(Vector3::z()).unwrap(), &Pose::identity(), 0.1);
-    print_cost::<Spatial>(&shapes[7], &at(0.2, 0.7, 1.3), &cube, &at(0.0, -0.2, 0.0), 0.3);
-    print_cost::<Spatial>(&shapes[9], &at(0.0, 0.65, 1.4), &shapes[9], &at(0.0, 0.0, -1.0), 0.3);
 }
