@@ -356,7 +356,8 @@ pub(crate) fn correct_targets<G: Geometry>(island: &mut Island<G>, ctx: &Context
                 let tolerance = (model.tolerances.position * size).max(ROUNDING * f64::EPSILON * (reach + size));
                 let start = contact.contact.gap;
                 let deeper = then.gap < start - tolerance;
-                if start < 0.0 && then.gap < 0.0 && !deeper {
+                // Overlap beyond touching is left alone unless it deepens. Within touching the sign of the gap is rounding and must not decide.
+                if start < -model.tolerances.touch * size && then.gap < 0.0 && !deeper {
                     continue;
                 }
                 let miss = then.gap - start.min(0.0);
@@ -385,7 +386,7 @@ pub(crate) fn correct_targets<G: Geometry>(island: &mut Island<G>, ctx: &Context
                 let [a, b] = joints[joint].bodies;
                 let (then, _) = model.joints[joints[joint].index].inequality(index, &next[a], &next[b]);
                 let tolerance = model.tolerances.position.max(ROUNDING * f64::EPSILON * (1.0 + next[a].position.max_abs()));
-                if gap < 0.0 && then < 0.0 && then >= gap - tolerance {
+                if gap < -model.tolerances.touch && then < 0.0 && then >= gap - tolerance {
                     continue;
                 }
                 let miss = then - gap.min(0.0);
