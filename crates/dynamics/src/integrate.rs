@@ -2,9 +2,10 @@
 
 use crate::contacts::{Key, NO_GROUP, Near, placed};
 use crate::error::StepError;
+use crate::gradient::record::{Length, Pace};
 use crate::impact::rest_speed_at;
 use crate::island::{Context, Island};
-use crate::options::TimeOfImpact;
+use crate::options::{Integrator, TimeOfImpact};
 use crate::predict::{kick, largest_turn};
 use crate::solve::{self, Held};
 use crate::{assembly, contacts};
@@ -39,6 +40,15 @@ pub(crate) struct Moved {
     pub held: Held,
 }
 
+/// What decided the length of a move, for its derivative.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Decided<G: Geometry> {
+    /// The length.
+    pub length: Length<G>,
+    /// The pace of the following substeps.
+    pub pace: Pace,
+}
+
 /// A contact without a row that would be crossed.
 #[derive(Clone, Copy, Debug)]
 struct Crossing<G: Geometry> {
@@ -55,15 +65,23 @@ struct Crossing<G: Geometry> {
 }
 
 /// Rooms 3 to 6: finds the longest move of at most `remaining` that no fast crossing interrupts.
-pub(crate) fn integrate<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, remaining: f64) -> Result<Moved, StepError> {
+pub(crate) fn integrate<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, remaining: f64) -> Result<(Moved, Decided<G>), StepError> {
     let tolerances = &ctx.model.tolerances;
     let shortest = ctx.model.step * 0.5f64.powi(tolerances.max_halvings as i32 * 3);
     // A substep that had to be shortened sets the pace of those that follow it; each may be twice as long.
     let mut t = remaining.min(island.pace);
-    while largest_turn(island, ctx, &island.twists, t) > tolerances.turn && t > shortest {
+    let (paced, base) = (island.pace < remaining, t);
+    let part = |t: f64| if paced { Length::OfPace(t / base) } else { Length::OfRemaining(t / base) };
+    let pace_of = |t: f64| if paced { Pace::OfPace(2.0 * t / base) } else { Pace::OfRemaining(2.0 * t / base) };
+    let mut decided = Decided { length: part(t), pace: Pace::Doubled };
+    // Mean rows are exact however far a body turns; there only the mean turn counts, below.
+    let turns = ctx.model.options.integrator != Integrator::EnergyMomentum;
+    while turns && largest_turn(island, ctx, &island.twists, t) > tolerances.turn && t > shortest {
         t *= 0.5;
+        decided.length = part(t);
     }
     let mut event = false;
+    let mut struck: Option<Crossing<G>> = None;
     island.solve.jammed = false;
     let mut held = solve::hold(island, ctx, t);
     for _ in 0..TRIAL_CAP {
@@ -74,6 +92,9 @@ pub(crate) fn integrate<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, r
             t *= 0.5;
             event = false;
             island.pace = t;
+            // A part of an event's time is a number of its own.
+            let whole = matches!(decided.length, Length::OfPace(_) | Length::OfRemaining(_));
+            decided = if whole { Decided { length: part(t), pace: pace_of(t) } } else { Decided { length: Length::Frozen, ..decided } };
             held = solve::hold(island, ctx, t);
             continue;
         }
@@ -82,6 +103,7 @@ pub(crate) fn integrate<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, r
             island.report.unconverged = true;
             t = remaining.min(ctx.model.step * 0.5f64.powi(tolerances.max_halvings as i32));
             island.pace = t;
+            decided.length = Length::Frozen;
             held = solve::hold_rows(island, ctx, t, true);
             break;
         }
@@ -93,6 +115,7 @@ pub(crate) fn integrate<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, r
                     break;
                 }
                 t *= 0.5;
+                decided.length = part(t);
                 held = solve::hold(island, ctx, t);
             }
             TimeOfImpact::Event => {
@@ -100,6 +123,9 @@ pub(crate) fn integrate<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, r
                 let Some(mut crossing) = first_crossing(island, ctx, limit) else { break };
                 if add_rows(island, ctx, &mut crossing, false) {
                     assembly::assemble(island, ctx);
+                    if event {
+                        decided.length = Length::Frozen;
+                    }
                     event = false;
                     held = solve::hold(island, ctx, t);
                     continue;
@@ -108,16 +134,23 @@ pub(crate) fn integrate<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, r
                     Some(time) if time < t * (1.0 - CROSSING_BAND) || !event => {
                         t = time;
                         event = true;
+                        decided.length = Length::Frozen;
+                        struck = Some(crossing);
                     }
                     _ => {
                         // A graze that shorter moves do not even reach: rows hold it, and the move keeps its length. Where they cannot, the
                         // move ends at the graze; what is left of it then is the projection's.
+                        if event {
+                            decided.length = Length::Frozen;
+                        }
                         event = false;
+                        struck = None;
                         if add_rows(island, ctx, &mut crossing, true) {
                             assembly::assemble(island, ctx);
                         } else if crossing.time > LEAST_PROGRESS * t {
                             t = crossing.time;
                             event = true;
+                            decided.length = Length::Frozen;
                         } else {
                             break;
                         }
@@ -128,7 +161,29 @@ pub(crate) fn integrate<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, r
         }
     }
     island.pace *= 2.0;
-    Ok(Moved { time: t, event, held })
+    if let (true, true, Some(crossing)) = (ctx.record, event, struck)
+        && let Some((key, bodies)) = touching_features(island, ctx, &crossing)
+    {
+        decided.length = Length::Event(key, bodies);
+    }
+    Ok((Moved { time: t, event, held }, decided))
+}
+
+/// The features that meet at the end of a move cut at a crossing, and their local bodies.
+fn touching_features<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, crossing: &Crossing<G>) -> Option<(Key<G>, [usize; 2])> {
+    let pair = island.pairs[crossing.pair];
+    let bodies = pair.bodies.map(|b| island.bodies[b].index);
+    let key = |feature| Key { bodies, colliders: crossing.colliders, feature };
+    if let Some(feature) = crossing.feature {
+        return Some((key(feature), pair.bodies));
+    }
+    let mut found = std::mem::take(&mut island.manifold);
+    found.clear();
+    let reach = ctx.model.tolerances.margin * pair.size;
+    manifold(ctx, bodies, crossing.colliders, pair.bodies.map(|b| island.next[b]), reach, &mut found);
+    let nearest = found.iter().min_by(|a, b| a.gap.total_cmp(&b.gap)).map(|c| (key(c.feature), pair.bodies));
+    island.manifold = found;
+    nearest
 }
 
 /// The shapes of a pair of colliders with their motion along the move.
@@ -333,8 +388,8 @@ fn constrained<G: Geometry>(island: &Island<G>, body: usize) -> bool {
 /// shorter moves do not reach it.
 fn event_time<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, crossing: &Crossing<G>, longest: f64) -> Option<f64> {
     let pair = island.pairs[crossing.pair];
-    let free = pair.bodies.iter().all(|&b| !constrained(island, b));
     let integrator = ctx.model.options.integrator;
+    let free = integrator != Integrator::EnergyMomentum && pair.bodies.iter().all(|&b| !constrained(island, b));
     // On the parabola the root is exact; through solves it is as good as they are.
     let reach = pair.bodies.iter().fold(pair.size, |m, &b| m.max(island.poses[b].position.max_abs()));
     let precision = if free { 2.0 * f64::EPSILON * reach } else { ctx.model.tolerances.position * pair.size };
@@ -342,7 +397,7 @@ fn event_time<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, crossing: &
     let mut gap = |t: f64| -> f64 {
         let poses = if free {
             // Without rows the path is the parabola itself: no solve is needed.
-            pair.bodies.map(|b| island.poses[b].advanced(kick(island, b, integrator, t), t))
+            pair.bodies.map(|b| island.poses[b].advanced(kick(island, b, &ctx.model.options, t), t))
         } else {
             let _ = solve::hold(island, ctx, t);
             pair.bodies.map(|b| island.next[b])

@@ -2,7 +2,9 @@
 
 use crate::assembly::Assembly;
 use crate::contacts::{Memory, Near, Report};
+use crate::energy_momentum::Midpoint;
 use crate::error::StepError;
+use crate::gradient::record::IslandRecord;
 use crate::ledger::Flow;
 use crate::model::{Body, BodyKind, Model};
 use crate::options::ImpactLaw;
@@ -177,12 +179,16 @@ pub(crate) struct Island<G: Geometry> {
     pub flow: Flow,
     /// Room 2's scratch.
     pub impact: crate::impact::ImpactScratch,
+    /// The move under `energy-momentum`.
+    pub midpoint: Midpoint<G>,
     /// Longest move tried next [s]; shorter than the step after one that did not converge.
     pub pace: f64,
     /// How the step went.
     pub report: IslandReport,
     /// Why it failed, if it did.
     pub failure: Option<StepError>,
+    /// What its derivative needs, where it is recorded.
+    pub record: Option<IslandRecord<G>>,
 }
 
 /// Loads on a body at one instant, by what they are booked as.
@@ -270,6 +276,8 @@ pub(crate) struct Context<'a, G: Geometry> {
     pub controls: &'a [f64],
     /// Time at the start of the step [s].
     pub time: f64,
+    /// Whether islands note what their derivative needs.
+    pub record: bool,
 }
 
 impl<G: Geometry> Island<G> {
@@ -298,9 +306,11 @@ impl<G: Geometry> Island<G> {
             manifold: Vec::new(),
             flow: Flow::default(),
             impact: Default::default(),
+            midpoint: Midpoint::empty(),
             report: IslandReport::default(),
             pace: f64::INFINITY,
             failure: None,
+            record: None,
         }
     }
     /// Forgets bodies, pairs and joints but keeps the scratch.
@@ -317,6 +327,7 @@ impl<G: Geometry> Island<G> {
         self.flow = Flow::default();
         self.report = IslandReport::default();
         self.failure = None;
+        self.record = None;
         self.pace = f64::INFINITY;
     }
     /// Kinetic energy [J] of velocities at the current pose.

@@ -6,8 +6,10 @@
 mod assembly;
 pub mod constraints;
 mod contacts;
+mod energy_momentum;
 pub mod error;
 mod finish;
+pub mod gradient;
 mod impact;
 mod integrate;
 mod island;

@@ -2,6 +2,7 @@
 
 use crate::error::{Cause, Room, StepError};
 use crate::finish::finish;
+use crate::gradient::record::IslandRecord;
 use crate::impact::impact;
 use crate::integrate::{first_not_finite, grow_travelled, integrate};
 use crate::island::{Context, Island};
@@ -23,6 +24,7 @@ pub(crate) fn advance<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>) -> 
     let step = ctx.model.step;
     let mut remaining = step;
     island.solver.prefer_interior_point(ctx.model.options.solver == SolverChoice::InteriorPoint);
+    island.record = ctx.record.then(|| IslandRecord::begin(island));
     island.refresh_inertia();
     grow_travelled(island, ctx);
     contacts::detect(island, ctx.model); //                                                1. gaps, normals, arms   (2.1)
@@ -42,7 +44,9 @@ pub(crate) fn advance<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>) -> 
 /// One substep of at most `remaining`; returns its length.
 fn substep<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, elapsed: f64, remaining: f64) -> Result<f64, StepError> {
     let time = ctx.time + elapsed;
+    note(island, |record, island| record.open(island, time));
     let options = &ctx.model.options;
+    island.midpoint.time = time;
     loads(island, ctx, Instant::Start, time);
     accelerate(island); //                                                                 loads at q and v         (2.2)
     held_accelerations(island);
@@ -52,7 +56,7 @@ fn substep<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, elapsed: f64, 
         loads(island, ctx, Instant::Start, time);
         accelerate(island);
     }
-    let moved = integrate(island, ctx, remaining)?; //                                      3-6. predict, rows, solve, move  (2.3)-(2.22)
+    let (moved, decided) = integrate(island, ctx, remaining)?; //                                      3-6. predict, rows, solve, move  (2.3)-(2.22)
     if let Some(body) = first_not_finite(island, &island.half) {
         return Err(not_finite(ctx, Room::Solve, body));
     }
@@ -68,12 +72,37 @@ fn substep<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, elapsed: f64, 
         island.report.events += 1;
         island.report.events_capped |= island.report.events >= ctx.model.tolerances.max_events;
     }
+    note(island, |record, island| {
+        let weak = record.last().map_or(0, |s| s.note_move(island, ctx, moved.time, decided.length, decided.pace));
+        record.weak += weak;
+    });
     finish(island, ctx, &moved, time); //                                                   7. second kick           (2.23)
     if let Some(body) = first_not_finite(island, &island.twists) {
         return Err(not_finite(ctx, Room::Finish, body));
     }
+    note(island, |record, island| {
+        let weak = record.last().map_or(0, |s| s.note_finish(island, ctx));
+        record.weak += weak;
+    });
+    let projected = island.report.projected;
+    island.report.projected = false;
     project(island, ctx); //                                                                   positions             (2.27)
+    let now = island.report.projected;
+    note(island, |record, _| {
+        if let Some(substep) = record.last() {
+            substep.projected = now;
+        }
+    });
+    island.report.projected |= projected;
     Ok(moved.time)
+}
+
+/// Lets the record of an island, if there is one, take something down.
+pub(crate) fn note<G: Geometry>(island: &mut Island<G>, take: impl FnOnce(&mut IslandRecord<G>, &Island<G>)) {
+    if let Some(mut record) = island.record.take() {
+        take(&mut record, island);
+        island.record = Some(record);
+    }
 }
 
 fn not_finite<G: Geometry>(ctx: &Context<G>, room: Room, body: usize) -> StepError {

@@ -2,6 +2,7 @@
 
 use crate::contacts::{Memory, Report, placed};
 use crate::error::{Cause, ModelError, Room, StepError};
+use crate::gradient::StepRecord;
 use crate::island::{Context, Island, IslandReport};
 use crate::islands::{PairTable, Partition, pair_size};
 use crate::ledger::{Flow, Ledger};
@@ -59,6 +60,8 @@ pub struct World<G: Geometry> {
     last: StepReport,
     /// Controls at rest.
     idle: Vec<f64>,
+    /// Whether steps are recorded for their derivative.
+    recording: bool,
 }
 
 impl<G: Geometry> World<G> {
@@ -81,6 +84,7 @@ impl<G: Geometry> World<G> {
             largest: 0.0,
             last: StepReport::default(),
             idle: vec![0.0; model.control_count()],
+            recording: false,
             start: state.clone(),
             state,
             model,
@@ -140,6 +144,39 @@ impl<G: Geometry> World<G> {
         self.largest = kinetic + elastic;
     }
 
+    /// The same world once more: model, state, memory of contacts and books.
+    pub fn copy(&self) -> Self {
+        World {
+            table: PairTable::new(&self.model),
+            extents: self.extents.clone(),
+            boxes: Vec::new(),
+            broadphase: Broadphase::new(),
+            pairs: Vec::new(),
+            wider: Vec::new(),
+            partition: Partition::default(),
+            islands: Vec::new(),
+            memory: self.memory.clone(),
+            reports: self.reports.clone(),
+            flow: self.flow,
+            start_energy: self.start_energy,
+            largest: self.largest,
+            last: self.last,
+            idle: self.idle.clone(),
+            recording: false,
+            start: self.start.clone(),
+            state: self.state.clone(),
+            model: self.model.clone(),
+        }
+    }
+
+    /// This world with another model and state, its memory of contacts and its books kept; the bodies must be the same ones.
+    pub fn altered(&self, model: Model<G>, state: State<G>) -> Result<Self, ModelError> {
+        let mut world = World::new(model, state)?;
+        world.resume(self.memory.clone(), self.books());
+        world.start = self.start.clone();
+        Ok(world)
+    }
+
     /// One step with every control at zero.
     pub fn step(&mut self) -> Result<StepReport, StepError> {
         let none = std::mem::take(&mut self.idle);
@@ -159,6 +196,18 @@ impl<G: Geometry> World<G> {
         let used = self.advance_islands(controls)?;
         self.commit(used);
         Ok(self.last)
+    }
+
+    /// One step that also records what its derivative needs.
+    pub fn step_recorded(&mut self, controls: &[f64]) -> Result<(StepReport, StepRecord<G>), StepError> {
+        let (poses, twists) = (self.state.poses.clone(), self.state.twists.clone());
+        self.islands.iter_mut().for_each(|island| island.record = None);
+        self.recording = true;
+        let outcome = self.step_with(controls);
+        self.recording = false;
+        let report = outcome?;
+        let islands = self.islands.iter_mut().filter_map(|island| island.record.take()).collect();
+        Ok((report, StepRecord { islands, controls: controls.to_vec(), poses, twists }))
     }
 
     /// Boxes swept by the whole step at the present velocities, grown by the margin and by what the loads can add.
@@ -198,7 +247,7 @@ impl<G: Geometry> World<G> {
         let mut used = 0;
         for round in 0..=SWEEP_CAP {
             used = self.partition.build(&self.model, &self.state, &self.table, &self.extents, &self.pairs, &self.memory, &mut self.islands);
-            let ctx = Context { model: &self.model, controls, time: self.state.time };
+            let ctx = Context { model: &self.model, controls, time: self.state.time, record: self.recording };
             let islands = &mut self.islands[..used];
             let run = |island: &mut Island<G>| island.failure = advance(island, &ctx).err();
             if used > 1 && self.model.bodies.len() >= PARALLEL_BODIES {

@@ -75,7 +75,7 @@ pub struct Slot {
     rows: usize,
     columns: usize,
     /// The caller's block is the transpose of the stored one.
-    transposed: bool,
+    pub(crate) transposed: bool,
 }
 
 impl Pattern {

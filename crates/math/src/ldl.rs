@@ -18,7 +18,7 @@ pub const RANK_TOLERANCE: f64 = 1e-12;
 pub const DROP_REDUNDANT: f64 = 1.0;
 
 /// Rounds of iterative refinement after which rounding of the residual, not the factor, bounds the answer.
-const REFINEMENT_CAP: usize = 5;
+pub(crate) const REFINEMENT_CAP: usize = 5;
 
 /// What to do with a pivot that vanishes, theory (9.10).
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -110,11 +110,11 @@ pub struct Refined {
     pub residual: f64,
 }
 
-/// Scratch of [`Factor::refine`].
+/// Scratch of [`Factor::refine`] and of its like in [`crate::lu`].
 #[derive(Clone, Debug, Default)]
 pub struct RefineWork {
-    residual: Vec<f64>,
-    best: Vec<f64>,
+    pub(crate) residual: Vec<f64>,
+    pub(crate) best: Vec<f64>,
 }
 
 impl Factor {

@@ -162,9 +162,15 @@ pub trait Space: Copy + Clone + Debug + Default + PartialEq + Eq + PartialOrd + 
     /// Implicit end-of-step rate, theory (2.24): y with I y + s y x I y = momentum, by Newton from `guess`; `None` if it does not
     /// converge. In the plane y = I^-1 momentum.
     fn implicit_rate(inertia: Self::Inertia, half_step: f64, momentum: Self::Ang, guess: Self::Ang) -> Option<Self::Ang>;
+    /// Mean rate over a step, theory (13.7): y with k I y + s y x (I y + push) = momentum + push, by Newton from `guess`; `None` if it
+    /// does not converge. In the plane y = I^-1 (momentum + push)/k.
+    fn mean_rate(inertia: Self::Inertia, half_step: f64, drag: f64, momentum: Self::Ang, push: Self::Ang, guess: Self::Ang)
+    -> Option<Self::Ang>;
 
     /// Tangents orthonormal to a unit normal; the first `TANGENTS` entries count. In the plane (-n_y, n_x).
     fn tangents(normal: Self::Lin) -> [Self::Lin; 2];
+    /// How the tangents change with the normal: the derivative of `tangents` along a change square to it.
+    fn tangents_derivative(normal: Self::Lin, change: Self::Lin) -> [Self::Lin; 2];
 
     /// Writes an orientation: angle, or w, x, y, z.
     fn write_rotation(rotation: Self::Rot, out: &mut [f64]);
@@ -280,14 +286,31 @@ impl Space for Planar {
     fn implicit_rate(inertia: Self::Inertia, _: f64, momentum: Self::Ang, _: Self::Ang) -> Option<Self::Ang> {
         Self::inertia_invert(inertia).map(|inverse| Vector1::new(inverse.x * momentum.x))
     }
+    fn mean_rate(inertia: Self::Inertia, _: f64, drag: f64, momentum: Self::Ang, push: Self::Ang, _: Self::Ang) -> Option<Self::Ang> {
+        Self::inertia_invert(inertia).map(|inverse| Vector1::new(inverse.x * (momentum.x + push.x) / drag))
+    }
     fn tangents(n: Self::Lin) -> [Self::Lin; 2] {
         [Vector2::new(-n.y, n.x), Vector2::zeros()]
+    }
+    fn tangents_derivative(_: Self::Lin, change: Self::Lin) -> [Self::Lin; 2] {
+        Self::tangents(change)
     }
     fn write_rotation(rotation: Turn, out: &mut [f64]) {
         out[0] = rotation.angle;
     }
     fn read_rotation(values: &[f64]) -> Option<Turn> {
         values[0].is_finite().then(|| Turn::by(values[0]))
+    }
+}
+
+/// The axis least aligned with n: continuous except where two components tie, a null set.
+fn least_aligned(n: Vector3<f64>) -> Vector3<f64> {
+    if n.x.abs() <= n.y.abs() && n.x.abs() <= n.z.abs() {
+        Vector3::x()
+    } else if n.y.abs() <= n.z.abs() {
+        Vector3::y()
+    } else {
+        Vector3::z()
     }
 }
 
@@ -396,17 +419,28 @@ impl Space for Spatial {
     fn implicit_rate(inertia: Self::Inertia, half_step: f64, momentum: Self::Ang, guess: Self::Ang) -> Option<Self::Ang> {
         rotation::implicit_rate(inertia, half_step, momentum, guess)
     }
+    fn mean_rate(
+        inertia: Self::Inertia,
+        half_step: f64,
+        drag: f64,
+        momentum: Self::Ang,
+        push: Self::Ang,
+        guess: Self::Ang,
+    ) -> Option<Self::Ang> {
+        rotation::mean_rate(inertia, half_step, drag, momentum, push, guess)
+    }
     fn tangents(n: Self::Lin) -> [Self::Lin; 2] {
-        // The axis least aligned with n: continuous except where two components tie, a null set.
-        let least = if n.x.abs() <= n.y.abs() && n.x.abs() <= n.z.abs() {
-            Vector3::x()
-        } else if n.y.abs() <= n.z.abs() {
-            Vector3::y()
-        } else {
-            Vector3::z()
-        };
+        let least = least_aligned(n);
         let t1 = (least - n * n.dot(least)).normalize();
         [t1, n.cross(&t1)]
+    }
+    fn tangents_derivative(n: Self::Lin, change: Self::Lin) -> [Self::Lin; 2] {
+        let least = least_aligned(n);
+        let across = least - n * n.dot(least);
+        let t1 = across.normalize();
+        let moved = -(change * n.dot(least) + n * change.dot(least));
+        let d1 = (moved - t1 * t1.dot(moved)) / across.norm();
+        [d1, change.cross(&t1) + n.cross(&d1)]
     }
     fn write_rotation(r: Self::Rot, out: &mut [f64]) {
         out[..4].copy_from_slice(&[r.w, r.i, r.j, r.k]);

@@ -63,7 +63,12 @@ fn cases() -> Vec<(&'static str, String)> {
         ("order without gauss-seidel", "dimension = 2\nimpact = { law = \"stronge\", order = \"cyclic\" }\n".into()),
         ("seed without random", "dimension = 2\nimpact = { law = \"gauss-seidel\", seed = 1 }\n".into()),
         ("solver of tomorrow", "dimension = 2\nsolver = \"articulated\"\n".into()),
-        ("integrator of tomorrow", "dimension = 2\nintegrator = \"energy-momentum\"\n".into()),
+        ("unknown integrator", "dimension = 2\nintegrator = \"energy\"\n".into()),
+        ("forward without verlet", "dimension = 3\nintegrator = \"euler\"\ngyroscopic = \"forward\"\n".into()),
+        (
+            "rebound of a mean velocity",
+            "dimension = 2\nintegrator = \"energy-momentum\"\nimpact = \"newton\"\ntime_of_impact = \"halving\"\n".into(),
+        ),
         ("odd pyramid", "dimension = 3\nfriction_cone = 5\n".into()),
         ("tolerances out of order", "dimension = 2\n[tolerances]\nslop = 0.1\n".into()),
         ("unknown tolerance", "dimension = 2\n[tolerances]\nslopp = 0.1\n".into()),

@@ -16,18 +16,18 @@ const LINEAR_RATIO: f64 = 2.3;
 
 /// A graph with rows per node and numbers to fill it with.
 #[derive(Clone, Debug)]
-struct Rig {
-    sizes: Vec<usize>,
-    edges: Vec<(usize, usize)>,
-    numbers: Vec<f64>,
+pub(super) struct Rig {
+    pub(super) sizes: Vec<usize>,
+    pub(super) edges: Vec<(usize, usize)>,
+    pub(super) numbers: Vec<f64>,
 }
 
 impl Rig {
-    fn pattern(&self) -> Arc<Pattern> {
+    pub(super) fn pattern(&self) -> Arc<Pattern> {
         Arc::new(Pattern::new(&self.sizes, &self.edges).expect("edges name existing nodes"))
     }
     /// Random symmetric blocks, made positive definite by a dominant diagonal.
-    fn matrix(&self) -> BlockSparse {
+    pub(super) fn matrix(&self) -> BlockSparse {
         let pattern = self.pattern();
         let mut matrix = BlockSparse::new(Arc::clone(&pattern));
         let mut numbers = self.numbers.iter().copied().cycle();
@@ -49,12 +49,12 @@ impl Rig {
         }
         matrix
     }
-    fn right_side(&self, rows: usize) -> Vec<f64> {
+    pub(super) fn right_side(&self, rows: usize) -> Vec<f64> {
         self.numbers.iter().rev().copied().cycle().take(rows).collect()
     }
 }
 
-fn rigs(most_nodes: usize, largest: usize) -> impl Strategy<Value = Rig> {
+pub(super) fn rigs(most_nodes: usize, largest: usize) -> impl Strategy<Value = Rig> {
     (1..=most_nodes).prop_flat_map(move |nodes| {
         let sizes = prop::collection::vec(0..=largest, nodes);
         let edges = prop::collection::vec((0..nodes, 0..nodes), 0..3 * nodes);
@@ -64,17 +64,17 @@ fn rigs(most_nodes: usize, largest: usize) -> impl Strategy<Value = Rig> {
 }
 
 /// Fixed numbers in (-1/2, 1/2) without a period that could hide an index error.
-fn spread(count: usize) -> Vec<f64> {
+pub(super) fn spread(count: usize) -> Vec<f64> {
     const IRRATIONAL: f64 = 0.754_877_666_246_693;
     (1..=count).map(|k| (k as f64 * IRRATIONAL).fract() - 0.5).collect()
 }
 
-fn chain(nodes: usize, size: usize) -> Rig {
+pub(super) fn chain(nodes: usize, size: usize) -> Rig {
     Rig { sizes: vec![size; nodes], edges: (1..nodes).map(|node| (node - 1, node)).collect(), numbers: spread(997) }
 }
 
 /// Joints of a tree of bodies: body k + 1 hangs by joint k on body `parents[k] <= k`; joints couple where they share a body.
-fn joints_of_tree(parents: &[usize]) -> Vec<(usize, usize)> {
+pub(super) fn joints_of_tree(parents: &[usize]) -> Vec<(usize, usize)> {
     let mut edges = Vec::new();
     for a in 0..parents.len() {
         for b in 0..a {
@@ -86,7 +86,7 @@ fn joints_of_tree(parents: &[usize]) -> Vec<(usize, usize)> {
     edges
 }
 
-fn analysed(pattern: &Arc<Pattern>, order: Order) -> Arc<Symbolic> {
+pub(super) fn analysed(pattern: &Arc<Pattern>, order: Order) -> Arc<Symbolic> {
     Arc::new(Symbolic::analyse(pattern, order).expect("a valid order"))
 }
 
@@ -96,7 +96,7 @@ fn factored(matrix: &BlockSparse, order: Order) -> Factor {
     factor
 }
 
-fn worst(a: &[f64], b: &[f64]) -> f64 {
+pub(super) fn worst(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).fold(0.0, |worst, (x, y)| worst.max((x - y).abs()))
 }
 

@@ -31,11 +31,13 @@ pub const ORDERS: &[&str] = &["lexicographic", "cyclic", "random", "worst"];
 /// Solvers that exist.
 pub const SOLVERS: &[&str] = &["auto", "interior-point"];
 /// Integrators that exist.
-pub const INTEGRATORS: &[&str] = &["verlet", "euler"];
+pub const INTEGRATORS: &[&str] = &["verlet", "euler", "energy-momentum"];
+/// Places of the gyroscopic torque of `verlet`.
+pub const GYROSCOPIC: &[&str] = &["exact", "forward"];
 /// Treatments of impacts within the step.
 pub const TIMES_OF_IMPACT: &[&str] = &["event", "halving", "off"];
 /// Choices that are planned and refused by name: (key, choice).
-pub const NOT_YET: &[(&str, &str)] = &[("solver", "articulated"), ("integrator", "energy-momentum")];
+pub const NOT_YET: &[(&str, &str)] = &[("solver", "articulated")];
 /// Kinds of bodies.
 pub const BODY_KINDS: &[&str] = &["dynamic", "static", "kinematic"];
 /// Degrees of freedom that can be held.
@@ -65,7 +67,14 @@ pub const SCENE: Table = Table {
             "\"cone\"",
             "Round, or a pyramid with this many directions; in the plane friction is exact either way.",
         ),
-        key("integrator", Kind::Choice(INTEGRATORS), "", "\"verlet\"", "How a step moves the bodies."),
+        key("integrator", Kind::Choice(INTEGRATORS), "", "\"verlet\"", "How a step moves the bodies; [docs/integrators.md](integrators.md) says when to use which."),
+        key(
+            "gyroscopic",
+            Kind::Choice(GYROSCOPIC),
+            "",
+            "\"exact\"",
+            "Where `verlet` takes the gyroscopic torque of the move in space: before or after the torques of the loads.",
+        ),
         key("time_of_impact", Kind::Choice(TIMES_OF_IMPACT), "", "\"event\"", "What is done about bodies that would meet within the step."),
         key("tolerances", Kind::Special(Special::Tolerances), "", "see below", "Named tolerances."),
         key("materials", Kind::Special(Special::Materials), "", "none", "Named materials."),

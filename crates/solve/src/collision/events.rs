@@ -4,11 +4,15 @@
 //! a step or two and loses nothing of the method's order.
 
 use super::dormand_prince::{State, Step};
+use super::scalar::Scalar;
 use super::sliding::{COS, LOG, NORMAL, SIN, Sliding, WORK};
 use super::spatial::Path;
 
 /// A correction shorter than this fraction of its step is applied to first order: what it neglects is its square.
 const CORRECTION: f64 = 1e-7;
+
+/// The same where derivatives are carried: what is neglected of them is the correction itself, not its square.
+const CARRIED_CORRECTION: f64 = 1e-13;
 
 /// Steps retaken towards an event; one or two are usual.
 const RETAKE_CAP: usize = 20;
@@ -17,9 +21,14 @@ const RETAKE_CAP: usize = 20;
 /// it again.
 const TURNING: f64 = 1e-13;
 
-impl Path {
+/// The correction that is short enough.
+fn short_enough<T: Scalar>() -> f64 {
+    if T::CARRIES { CARRIED_CORRECTION } else { CORRECTION }
+}
+
+impl<T: Scalar> Path<T> {
     /// Shortens a step to the zero of a linear function of the unknowns.
-    pub fn cut_at(&mut self, step: Step, function: impl Fn(&State) -> f64) -> Step {
+    pub fn cut_at(&mut self, step: Step<T>, function: impl Fn(&State<T>) -> T) -> Step<T> {
         let sliding = self.sliding;
         let mut length = step.length * step.zero_of(&function);
         let mut cut = step;
@@ -29,15 +38,15 @@ impl Path {
             let value = function(&cut.end);
             let mut ahead = cut.end;
             for (a, rate) in ahead.iter_mut().zip(cut.end_rates()) {
-                *a += step.length * rate;
+                *a += *rate * step.length;
             }
             let missing = -value / (function(&ahead) - value) * step.length;
-            if missing.abs() <= CORRECTION * step.length {
+            if missing.value().abs() <= short_enough::<T>() * step.length {
                 cut.nudge(missing);
                 break;
             }
             // At a grazing zero the slope is no guide, and the point located is as good as any.
-            let next = length + missing;
+            let next = length + missing.value();
             if !(0.0..=step.length).contains(&next) {
                 break;
             }
@@ -48,12 +57,15 @@ impl Path {
 
     /// Shortens a step so that k = du_n/dp keeps its sign in it, (6.13). Then u_n is monotone in the step, and its sign at the end tells
     /// all that happened inside.
-    pub fn cut_at_turning(&mut self, step: Step) -> Step {
+    pub fn cut_at_turning(&mut self, step: Step<T>) -> Step<T> {
         let Sliding { b, d, .. } = self.sliding;
-        let slope = move |y: &State| b[0] * y[SIN] - b[1] * y[COS];
-        let mobility = move |y: &State| d - (b[0] * y[COS] + b[1] * y[SIN]);
-        let floor = TURNING * d;
-        let changes = |start: f64, end: f64| start.abs() > floor && end.abs() > floor && start.signum() != end.signum();
+        let slope = move |y: &State<T>| b[0] * y[SIN] - b[1] * y[COS];
+        let mobility = move |y: &State<T>| d - (b[0] * y[COS] + b[1] * y[SIN]);
+        let floor = TURNING * d.value();
+        let changes = |start: T, end: T| {
+            let (start, end) = (start.value(), end.value());
+            start.abs() > floor && end.abs() > floor && start.signum() != end.signum()
+        };
         let mut step = step;
         if changes(slope(&step.start), slope(&step.end)) {
             step = self.cut_at(step, slope);
@@ -65,7 +77,7 @@ impl Path {
     }
 
     /// Ends the collision inside a restitution step at whose end more than what is owed has been given back.
-    pub fn end_within(&mut self, step: Step) {
+    pub fn end_within(&mut self, step: Step<T>) {
         let sliding = self.sliding;
         let owed = self.progress.owed();
         let mut length = step.length * step.zero_of(|y| y[WORK] - owed);
@@ -77,16 +89,16 @@ impl Path {
             // The work is quadratic where u_n is small: (6.6) rather than Newton.
             let (_, _, k) = sliding.coefficients(y[COS], y[SIN]);
             let (u, missing) = (y[NORMAL], owed - y[WORK]);
-            let impulse = 2.0 * missing / (u + (u * u + 2.0 * k * missing).max(0.0).sqrt());
+            let impulse = missing * 2.0 / (u + (u * u + k * 2.0 * missing).at_least(0.0).sqrt());
             let change = impulse * (-y[LOG]).exp();
-            if !change.is_finite() {
+            if !change.value().is_finite() {
                 break;
             }
-            if change.abs() <= CORRECTION * length {
+            if change.value().abs() <= short_enough::<T>() * length {
                 end.nudge(change);
                 break;
             }
-            length = (length + change).clamp(0.0, step.length);
+            length = (length + change.value()).clamp(0.0, step.length);
         }
         end.end[WORK] = owed;
         self.keep(&end.end);

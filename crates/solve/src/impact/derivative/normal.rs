@@ -1,0 +1,477 @@
+//! The normal phase: locked contacts, the elastic sequence, the inelastic answer and their blend, theory (16.9)-(16.13).
+
+use super::elastic::{Elastic, Subset};
+use super::reduction::Reduction;
+use super::{ImpactChange, ImpactInput, Switches};
+use crate::contact_derivative::WEAK;
+use crate::dense::dot;
+use crate::impact::blend::LEAST_NORM_SHIFT;
+use crate::impact::cone::ConeSolver;
+use crate::impact::driver::{AnyOperator, Driver};
+use crate::impact::{Contacts, Gram, GramView, ImpactMap, Law, Order, Record, Restitution, Settings, Status};
+
+/// Applications after which the elastic law is not followed any further when only its slope in e at e = 0 is wanted.
+const SLOPE_CAP: usize = 10_000;
+
+/// Part of a row's own inverse mass that must be independent of the active rows for it to be a contact of its own; below it the row
+/// repeats them, and whether it pushes makes no difference.
+const REPEATED: f64 = 1e-9;
+
+/// Everything the derivative of the normal impulses needs.
+#[derive(Debug, Default)]
+pub(super) struct NormalPhase {
+    reduction: Reduction,
+    gram: Gram,
+    elastic: Elastic,
+    /// Elastic impulses (r); empty when the law was capped.
+    elastic_impulses: Vec<f64>,
+    /// Inelastic impulses (r) and the contacts that push in them.
+    inelastic: Vec<f64>,
+    support: Vec<usize>,
+    mix: Mix,
+    subset: Subset,
+    solver: ConeSolver,
+    driver: Driver<AnyOperator>,
+    scratch: Scratch,
+}
+
+/// The blend of elastic and inelastic impulses.
+#[derive(Clone, Debug, Default)]
+struct Mix {
+    /// Coefficient, sum of weights and whether restitutions differ, per group.
+    coefficients: Vec<f64>,
+    sums: Vec<f64>,
+    mixed: Vec<bool>,
+    /// Weights (r), and the two shifted solutions they come from with their supports.
+    weights: Vec<f64>,
+    shifted: [Vec<f64>; 2],
+    supports: [Vec<usize>; 2],
+    /// Restitutions of the contacts that are left.
+    restitution: Vec<f64>,
+}
+
+/// Shifts and weights of (5.13): 2 w(δ) - w(2δ).
+const EXTRAPOLATION: [(f64, f64); 2] = [(LEAST_NORM_SHIFT, 2.0), (2.0 * LEAST_NORM_SHIFT, -1.0)];
+
+#[derive(Clone, Debug, Default)]
+struct Scratch {
+    normalised: Vec<f64>,
+    everyone: Vec<usize>,
+    set: Vec<usize>,
+    near: Vec<bool>,
+    matrix_dot: Vec<f64>,
+    approach_dot: Vec<f64>,
+    elastic_dot: Vec<f64>,
+    inelastic_dot: Vec<f64>,
+    rest: Vec<f64>,
+    x: Vec<f64>,
+}
+
+impl NormalPhase {
+    /// Repeats the forward solve with its decisions; false when a system cannot be factored.
+    pub fn prepare(
+        &mut self,
+        input: &ImpactInput,
+        settings: &Settings,
+        record: &Record,
+        capped: bool,
+        impulses: &[f64],
+        switches: &mut Switches,
+    ) -> bool {
+        let (m, n) = (input.contacts, input.rows());
+        let impulses = &impulses[..m];
+        // Among the locked contacts those that push decide; where they do not span, the independent ones stand in.
+        let set = &mut self.scratch.set;
+        set.clear();
+        set.extend(record.implicit().iter().copied().filter(|&i| impulses[i] > 0.0));
+        let locked: Vec<usize> = if set.len() == record.independent().len() { set.clone() } else { record.independent().to_vec() };
+        if !self.reduction.prepare(input.matrix, n, &input.approach[..m], record.implicit(), &locked, impulses) {
+            return false;
+        }
+        let r = self.reduction.rest.len();
+        self.gram.load(&GramView::Dense(&self.reduction.matrix), r);
+        let scratch = &mut self.scratch;
+        scratch.normalised.clear();
+        scratch.normalised.extend((0..r).map(|i| self.reduction.approach[i] * self.gram.inverse_scale(i)));
+        let unit = scratch.normalised.iter().fold(0.0f64, |s, g| s.max(g.abs()));
+        scratch.near.clear();
+        scratch.near.resize(r, false);
+        scratch.everyone.clear();
+        scratch.everyone.extend((0..r).filter(|&i| self.gram.takes_part(i)));
+        self.mix.restitution.clear();
+        self.mix.restitution.extend(self.reduction.rest.iter().map(|&i| input.restitution[i]));
+        switches.restitution = self.mix.restitution.iter().filter(|e| **e <= 0.0 || **e >= 1.0).count();
+        if !self.follow(settings, record, capped, unit) || !self.stop(unit) {
+            return false;
+        }
+        switches.sequence = self.scratch.near.iter().filter(|near| **near).count();
+        switches.support = self.weak_support(unit);
+        self.weigh();
+        true
+    }
+
+    /// The elastic sequence: that of the record, or for the slope at e = 0 that of the law.
+    fn follow(&mut self, settings: &Settings, record: &Record, capped: bool, unit: f64) -> bool {
+        let r = self.reduction.rest.len();
+        self.elastic.begin(&self.reduction.approach);
+        self.elastic_impulses.clear();
+        if capped {
+            return true;
+        }
+        let inelastic = self.mix.restitution.iter().all(|&e| e <= 0.0);
+        let mut place = vec![usize::MAX; self.reduction.rest.last().map_or(0, |last| last + 1)];
+        self.reduction.rest.iter().enumerate().for_each(|(k, &i)| place[i] = k);
+        let mut own = Record::new();
+        let sequence = if inelastic && record.is_empty() {
+            self.driver.operator.set(settings.law);
+            let contacts = Contacts {
+                gram: &self.gram,
+                approach: &self.scratch.normalised,
+                restitution: Restitution::Uniform(1.0),
+                threshold: settings.tolerance * unit,
+                max_iterations: settings.max_iterations.min(SLOPE_CAP),
+            };
+            if self.driver.resolve(&contacts, &mut self.scratch.x, &mut own).status == Status::Capped {
+                return true;
+            }
+            &own
+        } else {
+            record
+        };
+        let renumber = !std::ptr::eq(sequence, &own);
+        self.elastic_impulses.resize(r, 0.0);
+        for k in 0..sequence.len() {
+            let set = &mut self.scratch.set;
+            set.clear();
+            set.extend(sequence.application(k).0.iter().map(|&i| if renumber { place.get(i).copied().unwrap_or(usize::MAX) } else { i }));
+            if set.iter().any(|&i| i >= r) {
+                return false; // not the record of this impact
+            }
+            let before: Vec<f64> = self.elastic.speeds().to_vec();
+            let Some(impulses) = self.elastic.apply(&self.reduction.matrix, set, &mut self.elastic_impulses) else { return false };
+            let pushes: Vec<f64> = impulses.to_vec();
+            self.mark(settings.law, &before, &pushes, unit);
+        }
+        // Contacts that the last application left at rest may close again.
+        for i in 0..r {
+            let speed = self.elastic.speeds()[i] * self.gram.inverse_scale(i);
+            self.scratch.near[i] |= speed.abs() < WEAK * unit;
+        }
+        true
+    }
+
+    /// Marks contacts near a change of the active set just applied, theory (16.16).
+    fn mark(&mut self, law: Law, before: &[f64], pushes: &[f64], unit: f64) {
+        let (r, small) = (before.len(), WEAK * unit);
+        let set = &self.scratch.set;
+        let speed = |i: usize| before[i] * self.gram.inverse_scale(i);
+        for (&i, l) in set.iter().zip(pushes) {
+            self.scratch.near[i] |= l.abs() < small * self.gram.inverse_scale(i);
+        }
+        for i in 0..r {
+            if set.contains(&i) {
+                continue;
+            }
+            // A contact beside the set: at the border of closing, left out of least squares by a hair, or as fast as the fastest.
+            let after = self.elastic.speeds()[i] * self.gram.inverse_scale(i);
+            let near = match law {
+                _ if speed(i).abs() < small => true,
+                Law::Reflections => speed(i) < 0.0 && (speed(i) + after).abs() < small && !self.repeats(i),
+                Law::GaussSeidel { order: Order::Worst, .. } => set.iter().any(|&j| (speed(i) - speed(j)).abs() < small),
+                Law::GaussSeidel { .. } => false,
+            };
+            self.scratch.near[i] |= near;
+        }
+    }
+
+    /// Whether row i only repeats the rows of the present set.
+    fn repeats(&self, i: usize) -> bool {
+        repeats(&self.reduction.matrix, self.reduction.rest.len(), i, &self.scratch.set)
+    }
+
+    /// The inelastic answer (16.11) on its support.
+    fn stop(&mut self, unit: f64) -> bool {
+        let r = self.reduction.rest.len();
+        let scratch = &mut self.scratch;
+        scratch.x.clear();
+        scratch.x.resize(r, 0.0);
+        self.solver.begin(r);
+        self.solver.solve(&self.gram, &scratch.everyone, &scratch.normalised, 0.0, &mut scratch.x);
+        self.support.clear();
+        self.support.extend((0..r).filter(|&i| scratch.x[i] > f64::EPSILON * unit));
+        self.inelastic.clear();
+        self.inelastic.resize(r, 0.0);
+        self.solve_support(self.reduction.approach.clone().iter().map(|u| -u).collect())
+    }
+
+    /// Solves K_PP x = right_P on the support into `inelastic`.
+    fn solve_support(&mut self, right: Vec<f64>) -> bool {
+        let r = self.reduction.rest.len();
+        if self.support.is_empty() {
+            return true;
+        }
+        if !self.subset.factor(&self.reduction.matrix, r, &self.support, 0.0) {
+            return false;
+        }
+        let mut x: Vec<f64> = self.support.iter().map(|&i| right[i]).collect();
+        self.subset.solve(&mut x);
+        self.support.iter().zip(&x).for_each(|(&i, x)| self.inelastic[i] = *x);
+        true
+    }
+
+    /// Contacts that may enter or leave the inelastic answer.
+    fn weak_support(&self, unit: f64) -> usize {
+        let r = self.reduction.rest.len();
+        let small = WEAK * unit;
+        (0..r)
+            .filter(|&i| {
+                let scale = self.gram.inverse_scale(i);
+                if scale <= 0.0 {
+                    return false;
+                }
+                if self.support.contains(&i) {
+                    return self.inelastic[i] < small * scale;
+                }
+                let after = dot(&self.reduction.matrix[i * r..(i + 1) * r], &self.inelastic) + self.reduction.approach[i];
+                after * scale < small && !repeats(&self.reduction.matrix, r, i, &self.support)
+            })
+            .count()
+    }
+
+    /// Weights and coefficients of the blend, theory (5.12)-(5.13).
+    fn weigh(&mut self) {
+        let r = self.reduction.rest.len();
+        let scratch = &mut self.scratch;
+        let mix = &mut self.mix;
+        mix.weights.clear();
+        mix.weights.resize(r, 0.0);
+        for (k, (shift, factor)) in EXTRAPOLATION.into_iter().enumerate() {
+            mix.shifted[k].clear();
+            mix.shifted[k].resize(r, 0.0);
+            self.solver.solve(&self.gram, &scratch.everyone, &scratch.normalised, shift, &mut mix.shifted[k]);
+            mix.supports[k].clear();
+            for i in 0..r {
+                mix.weights[i] += factor * mix.shifted[k][i];
+                if mix.shifted[k][i] > 0.0 {
+                    mix.supports[k].push(i);
+                }
+            }
+        }
+        let groups = self.gram.groups();
+        for list in [&mut mix.coefficients, &mut mix.sums] {
+            list.clear();
+            list.resize(groups, 0.0);
+        }
+        mix.mixed.clear();
+        mix.mixed.resize(groups, false);
+        let mut first = vec![f64::NAN; groups];
+        for i in 0..r {
+            mix.weights[i] = mix.weights[i].max(0.0);
+            let group = self.gram.group(i);
+            mix.sums[group] += mix.weights[i];
+            mix.coefficients[group] += mix.weights[i] * mix.restitution[i];
+            if first[group].is_nan() {
+                first[group] = mix.restitution[i];
+            }
+            mix.mixed[group] |= mix.restitution[i] != first[group];
+        }
+        for group in 0..groups {
+            let c = if mix.sums[group] > 0.0 { (mix.coefficients[group] / mix.sums[group]).clamp(0.0, 1.0) } else { 0.0 };
+            mix.coefficients[group] = if mix.mixed[group] || mix.sums[group] <= 0.0 { c } else { first[group] };
+        }
+    }
+
+    /// Share of the elastic answer at a contact that is left; none where the law was capped.
+    fn share(&self, i: usize) -> f64 {
+        if self.elastic_impulses.is_empty() { 0.0 } else { self.mix.coefficients[self.gram.group(i)] }
+    }
+
+    /// Change of the impulses of all m contacts; matrices of the change are n x n.
+    pub fn tangent(&mut self, change: &ImpactChange, n: usize, impulses_dot: &mut [f64]) {
+        let r = self.reduction.rest.len();
+        let mut scratch = std::mem::take(&mut self.scratch);
+        self.reduction.tangent(&change.matrix, n, &change.approach, &mut scratch.matrix_dot, &mut scratch.approach_dot);
+        let (matrix_dot, approach_dot) = (&scratch.matrix_dot, &scratch.approach_dot);
+        let elastic_dot = &mut scratch.elastic_dot;
+        elastic_dot.clear();
+        elastic_dot.resize(r, 0.0);
+        if !self.elastic_impulses.is_empty() {
+            self.elastic.tangent(&self.reduction.matrix, matrix_dot, approach_dot, elastic_dot);
+        }
+        let inelastic_dot = &mut scratch.inelastic_dot;
+        inelastic_dot.clear();
+        inelastic_dot.resize(r, 0.0);
+        if !self.support.is_empty() {
+            self.subset.factor(&self.reduction.matrix, r, &self.support, 0.0);
+            let right = |i: usize| -(approach_dot[i] + dot(&matrix_dot[i * r..(i + 1) * r], &self.inelastic));
+            let mut x: Vec<f64> = self.support.iter().map(|&i| right(i)).collect();
+            self.subset.solve(&mut x);
+            self.support.iter().zip(&x).for_each(|(&i, x)| inelastic_dot[i] = *x);
+        }
+        let coefficient_dot = self.coefficient_tangent(&scratch.matrix_dot, &scratch.approach_dot, &change.restitution, &mut scratch.x);
+        scratch.rest.clear();
+        for i in 0..r {
+            let c = self.share(i);
+            let mut dl = (1.0 - c) * scratch.inelastic_dot[i] + c * scratch.elastic_dot[i];
+            if !self.elastic_impulses.is_empty() {
+                dl += (self.elastic_impulses[i] - self.inelastic[i]) * coefficient_dot[self.gram.group(i)];
+            }
+            scratch.rest.push(dl);
+        }
+        self.reduction.hold_tangent(&change.matrix, n, &change.approach, &scratch.rest, impulses_dot);
+        self.scratch = scratch;
+    }
+
+    /// Change of the coefficient of every group, theory (16.12).
+    fn coefficient_tangent(&mut self, matrix_dot: &[f64], approach_dot: &[f64], restitution_dot: &[f64], x: &mut Vec<f64>) -> Vec<f64> {
+        let r = self.reduction.rest.len();
+        let mut weights_dot = vec![0.0; r];
+        if self.mix.mixed.iter().any(|mixed| *mixed) {
+            let (matrix, approach) = (&self.reduction.matrix, &self.reduction.approach);
+            let scale = |i: usize| self.gram.inverse_scale(i);
+            let scale_dot: Vec<f64> = (0..r).map(|i| -scale(i).powi(3) * matrix_dot[i * (r + 1)] / 2.0).collect();
+            for (k, (shift, factor)) in EXTRAPOLATION.into_iter().enumerate() {
+                let (set, w) = (&self.mix.supports[k], &self.mix.shifted[k]);
+                if set.is_empty() || !factor_normalised(&mut self.subset, &self.gram, set, shift) {
+                    continue;
+                }
+                x.clear();
+                x.extend(set.iter().map(|&i| {
+                    let mut right = scale(i) * approach_dot[i] + scale_dot[i] * approach[i];
+                    for &j in set {
+                        right += (scale(i) * scale(j) * matrix_dot[i * r + j]
+                            + matrix[i * r + j] * (scale_dot[i] * scale(j) + scale(i) * scale_dot[j]))
+                            * w[j];
+                    }
+                    -right
+                }));
+                self.subset.solve(x);
+                set.iter().zip(x.iter()).for_each(|(&i, x)| weights_dot[i] += factor * x);
+            }
+        }
+        let mut coefficient_dot = vec![0.0; self.gram.groups()];
+        for i in 0..r {
+            let group = self.gram.group(i);
+            if self.mix.sums[group] > 0.0 && self.mix.weights[i] > 0.0 {
+                let mut part = self.mix.weights[i] * restitution_dot[self.reduction.rest[i]];
+                if self.mix.mixed[group] {
+                    part += (self.mix.restitution[i] - self.mix.coefficients[group]) * weights_dot[i];
+                }
+                coefficient_dot[group] += part / self.mix.sums[group];
+            }
+        }
+        coefficient_dot
+    }
+
+    /// Adds the cotangents of the impact for that of the m normal impulses.
+    pub fn adjoint(&mut self, impulses_bar: &[f64], n: usize, bar: &mut ImpactChange) {
+        let r = self.reduction.rest.len();
+        let mut scratch = std::mem::take(&mut self.scratch);
+        self.reduction.hold_adjoint(impulses_bar, n, &mut bar.matrix, &mut bar.approach, &mut scratch.rest);
+        let (matrix_bar, approach_bar) = (&mut scratch.matrix_dot, &mut scratch.approach_dot);
+        matrix_bar.clear();
+        matrix_bar.resize(r * r, 0.0);
+        approach_bar.clear();
+        approach_bar.resize(r, 0.0);
+        let (elastic_bar, inelastic_bar) = (&mut scratch.elastic_dot, &mut scratch.inelastic_dot);
+        elastic_bar.clear();
+        inelastic_bar.clear();
+        let mut coefficient_bar = vec![0.0; self.gram.groups()];
+        for i in 0..r {
+            let c = self.share(i);
+            elastic_bar.push(c * scratch.rest[i]);
+            inelastic_bar.push((1.0 - c) * scratch.rest[i]);
+            if !self.elastic_impulses.is_empty() {
+                coefficient_bar[self.gram.group(i)] += (self.elastic_impulses[i] - self.inelastic[i]) * scratch.rest[i];
+            }
+        }
+        if !self.elastic_impulses.is_empty() {
+            self.elastic.adjoint(&self.reduction.matrix, elastic_bar, matrix_bar, approach_bar);
+            self.coefficient_adjoint(&coefficient_bar, matrix_bar, approach_bar, &mut bar.restitution);
+        }
+        if !self.support.is_empty() {
+            self.subset.factor(&self.reduction.matrix, r, &self.support, 0.0);
+            let mut y: Vec<f64> = self.support.iter().map(|&i| -inelastic_bar[i]).collect();
+            self.subset.solve_transpose(&mut y);
+            for (&i, &y) in self.support.iter().zip(&y) {
+                approach_bar[i] += y;
+                crate::dense::add_scaled(&mut matrix_bar[i * r..(i + 1) * r], y, &self.inelastic);
+            }
+        }
+        self.reduction.adjoint(matrix_bar, approach_bar, n, &mut bar.matrix, &mut bar.approach);
+        self.scratch = scratch;
+    }
+
+    /// The transpose of [`NormalPhase::coefficient_tangent`], added to the cotangents.
+    fn coefficient_adjoint(
+        &mut self,
+        coefficient_bar: &[f64],
+        matrix_bar: &mut [f64],
+        approach_bar: &mut [f64],
+        restitution_bar: &mut [f64],
+    ) {
+        let r = self.reduction.rest.len();
+        let mut weights_bar = vec![0.0; r];
+        for i in 0..r {
+            let group = self.gram.group(i);
+            if self.mix.sums[group] > 0.0 && self.mix.weights[i] > 0.0 {
+                let part = coefficient_bar[group] / self.mix.sums[group];
+                restitution_bar[self.reduction.rest[i]] += self.mix.weights[i] * part;
+                if self.mix.mixed[group] {
+                    weights_bar[i] = (self.mix.restitution[i] - self.mix.coefficients[group]) * part;
+                }
+            }
+        }
+        if !self.mix.mixed.iter().any(|mixed| *mixed) {
+            return;
+        }
+        let (matrix, approach) = (&self.reduction.matrix, &self.reduction.approach);
+        let scale = |i: usize| self.gram.inverse_scale(i);
+        let mut scale_bar = vec![0.0; r];
+        for (k, (shift, factor)) in EXTRAPOLATION.into_iter().enumerate() {
+            let (set, w) = (&self.mix.supports[k], &self.mix.shifted[k]);
+            if set.is_empty() || !factor_normalised(&mut self.subset, &self.gram, set, shift) {
+                continue;
+            }
+            let mut y: Vec<f64> = set.iter().map(|&i| -factor * weights_bar[i]).collect();
+            self.subset.solve_transpose(&mut y);
+            for (&i, &y) in set.iter().zip(&y) {
+                approach_bar[i] += scale(i) * y;
+                scale_bar[i] += approach[i] * y;
+                for &j in set {
+                    let entry_bar = y * w[j];
+                    matrix_bar[i * r + j] += scale(i) * scale(j) * entry_bar;
+                    scale_bar[i] += matrix[i * r + j] * scale(j) * entry_bar;
+                    scale_bar[j] += matrix[i * r + j] * scale(i) * entry_bar;
+                }
+            }
+        }
+        for i in 0..r {
+            matrix_bar[i * (r + 1)] -= scale(i).powi(3) * scale_bar[i] / 2.0;
+        }
+    }
+}
+
+/// Factors the normalised matrix of a set with a shifted diagonal.
+fn factor_normalised(subset: &mut Subset, gram: &Gram, set: &[usize], shift: f64) -> bool {
+    let r = gram.len();
+    let mut dense = vec![0.0; r * r];
+    for &i in set {
+        let (columns, values) = gram.row(i);
+        columns.iter().zip(values).for_each(|(&j, a)| dense[i * r + j] = *a);
+    }
+    subset.factor(&dense, r, set, shift)
+}
+
+/// Whether row i of an r x r matrix only repeats the rows of a set: nothing of its own inverse mass is left beside theirs.
+fn repeats(matrix: &[f64], r: usize, i: usize, set: &[usize]) -> bool {
+    let mut subset = Subset::default();
+    if set.is_empty() || !subset.factor(matrix, r, set, 0.0) {
+        return false;
+    }
+    let mut x: Vec<f64> = set.iter().map(|&j| matrix[j * r + i]).collect();
+    subset.solve(&mut x);
+    let own = matrix[i * (r + 1)];
+    let left = own - set.iter().zip(&x).map(|(&j, x)| matrix[i * r + j] * x).sum::<f64>();
+    left <= REPEATED * own
+}
