@@ -116,7 +116,7 @@ pub fn mean_rate(inertia: Matrix3<f64>, s: f64, k: f64, momentum: Vector3<f64>, 
     for _ in 0..IMPLICIT_RATE_CAP {
         let carried = inertia * y + push;
         let residual = inertia * y * k + y.cross(&carried) * s - wanted;
-        if residual.norm() <= f64::EPSILON * scale {
+        if residual.norm() <= 4.0 * f64::EPSILON * scale {
             return Some(y);
         }
         let jacobian = inertia * k + (cross_matrix(y) * inertia - cross_matrix(carried)) * s;

@@ -5,6 +5,7 @@ use carom_math::{Planar, Pose, Space, Spatial, Twist, Vector};
 use nalgebra::{DMatrix, Vector1, Vector2};
 
 mod description;
+mod mean;
 mod motion;
 
 /// Splitmix64: equal numbers on every run.
