@@ -194,7 +194,9 @@ impl Summary {
             let note = match name {
                 "drift" if l.drift != 0.0 && l.drift_fraction == 0.0 => ", the rounding of the lines above".to_string(),
                 "drift" => format!(", {} of the {} J exchanged", measure(l.drift_fraction), measure(l.exchanged)),
-                "kinetic" => l.projected_kinetic.map_or_else(String::new, |x| format!(", {} of it in velocities that the joints allow", measure(x))),
+                "kinetic" => {
+                    l.projected_kinetic.map_or_else(String::new, |x| format!(", {} of it in velocities that the joints allow", measure(x)))
+                }
                 _ => String::new(),
             };
             vec![format!("  {name}"), measure(value) + &note]

@@ -38,7 +38,8 @@ impl<S: Space> Span<'_, S> {
 
 /// (r + s)/2 of two rows.
 fn average<S: Space>(r: Row<S>, s: Row<S>) -> Row<S> {
-    let half = |x: carom_math::Wrench<S>, y: carom_math::Wrench<S>| carom_math::Wrench { lin: (x.lin + y.lin) * 0.5, ang: (x.ang + y.ang) * 0.5 };
+    let half =
+        |x: carom_math::Wrench<S>, y: carom_math::Wrench<S>| carom_math::Wrench { lin: (x.lin + y.lin) * 0.5, ang: (x.ang + y.ang) * 0.5 };
     Row { a: half(r.a, s.a), b: half(r.b, s.b) }
 }
 

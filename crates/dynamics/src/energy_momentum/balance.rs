@@ -24,7 +24,14 @@ pub(super) fn path<G: Geometry>(mean: Twist<G>, t: f64) -> Twist<G> {
 }
 
 /// Mean twist from the half impulse on a body, theory (13.6)-(13.7); `None` where the rate does not converge.
-fn mean_twist<G: Geometry>(body: &LocalBody<G>, drags: [f64; 2], twist: Twist<G>, push: &Wrench<G>, t: f64, guess: G::Ang) -> Option<Twist<G>> {
+fn mean_twist<G: Geometry>(
+    body: &LocalBody<G>,
+    drags: [f64; 2],
+    twist: Twist<G>,
+    push: &Wrench<G>,
+    t: f64,
+    guess: G::Ang,
+) -> Option<Twist<G>> {
     let [drag, spin_drag] = drags.map(|rate| 0.5 * t * rate);
     let mut lin = twist.lin + push.lin.scale(body.inv_mass);
     for axis in 0..G::DIM {

@@ -82,8 +82,7 @@ impl<G: Geometry> Midpoint<G> {
         for index in (0..island.bodies.len()).filter(|&index| island.bodies[index].dynamic) {
             let (start, mean) = (island.twists[index], self.mean[index]);
             let turn = G::exp(path(mean, t).ang * t);
-            island.twists[index] =
-                Twist { lin: mean.lin * 2.0 - start.lin, ang: G::rotate_rate(turn, mean.ang * 2.0 - start.ang) };
+            island.twists[index] = Twist { lin: mean.lin * 2.0 - start.lin, ang: G::rotate_rate(turn, mean.ang * 2.0 - start.ang) };
         }
     }
 
