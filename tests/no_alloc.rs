@@ -2,7 +2,7 @@
 #![allow(unsafe_code)]
 
 use carom_dynamics::constraints::{JointFunction, MAX_COLUMNS, MAX_POSE_COLUMNS, MAX_ROWS};
-use carom_dynamics::options::ImpactLaw;
+use carom_dynamics::options::{ImpactLaw, Integrator};
 use carom_dynamics::{JointKind, Motor, World};
 use carom_math::block_matrix::BlockMatrix;
 use carom_math::block_sparse::Pattern;
@@ -144,6 +144,13 @@ fn bouncing_by<G: Stage>(law: ImpactLaw) -> World<G> {
     World::new(model, state).expect("a scene")
 }
 
+/// A scene under the midpoint rule.
+fn by_midpoint<G: Stage>(world: World<G>) -> World<G> {
+    let (mut model, state) = (world.model().clone(), world.state().clone());
+    model.options.integrator = Integrator::EnergyMomentum;
+    World::new(model, state).expect("a scene")
+}
+
 fn all<G: Stage>() -> bool {
     let mut good = per_step::<G>("stack of ten", stack(), 60, 200);
     good &= per_step::<G>("chain of twenty", chain(), 200, 200);
@@ -152,6 +159,10 @@ fn all<G: Stage>() -> bool {
     good &= per_step::<G>("box bouncing flat", flat_bounces(), 400, 400);
     good &= per_step::<G>("position motor", motor(), 200, 200);
     good &= per_step::<G>("stiff spring", stiff_spring(), 200, 200);
+    good &= per_step::<G>("stack of ten, energy-momentum", by_midpoint(stack()), 60, 200);
+    good &= per_step::<G>("chain of twenty, energy-momentum", by_midpoint(chain()), 200, 200);
+    good &= per_step::<G>("bouncing ball, energy-momentum", by_midpoint(bouncing()), 400, 400);
+    good &= per_step::<G>("position motor, energy-momentum", by_midpoint(motor()), 200, 200);
     for law in [ImpactLaw::Reflections, ImpactLaw::GaussSeidel(Default::default()), ImpactLaw::Stronge, ImpactLaw::Newton] {
         good &= per_step::<G>(&format!("box bouncing flat, {law:?}"), bouncing_by(law), 400, 400);
     }

@@ -3,6 +3,7 @@
 use crate::print::{columns, count, measure, plural, rough};
 use crate::simulate::{Stop, Tally};
 use carom::dynamics::World;
+use carom::dynamics::options::Integrator;
 use carom::geometry::Geometry;
 use serde::Serialize;
 use std::time::Duration;
@@ -57,6 +58,9 @@ struct Contacts {
 #[derive(Debug, Serialize)]
 struct LedgerLines {
     kinetic: f64,
+    /// Of the velocities that the joints allow; only under `energy-momentum`, whose own break them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    projected_kinetic: Option<f64>,
     potential: f64,
     elastic: f64,
     work_in: f64,
@@ -124,6 +128,7 @@ impl Summary {
             flags: flags.into_iter().filter(|(set, _)| *set).map(|(_, words)| words).collect(),
             ledger: LedgerLines {
                 kinetic: ledger.kinetic,
+                projected_kinetic: (model.options.integrator == Integrator::EnergyMomentum).then(|| world.projected_kinetic()),
                 potential: ledger.potential,
                 elastic: ledger.elastic,
                 work_in: flow.work_in,
@@ -189,6 +194,9 @@ impl Summary {
             let note = match name {
                 "drift" if l.drift != 0.0 && l.drift_fraction == 0.0 => ", the rounding of the lines above".to_string(),
                 "drift" => format!(", {} of the {} J exchanged", measure(l.drift_fraction), measure(l.exchanged)),
+                "kinetic" => {
+                    l.projected_kinetic.map_or_else(String::new, |x| format!(", {} of it in velocities that the joints allow", measure(x)))
+                }
                 _ => String::new(),
             };
             vec![format!("  {name}"), measure(value) + &note]

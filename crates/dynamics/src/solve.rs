@@ -20,7 +20,7 @@ use carom_solve::status::{Outcome, Status};
 const CORRECTION_CAP: usize = 40;
 
 /// How much larger a miss may be where the solve itself was inaccurate: 1e-9 of the size instead of 1e-12.
-const INACCURATE_SLACK: f64 = 1e3;
+pub(crate) const INACCURATE_SLACK: f64 = 1e3;
 
 /// Position errors below this many units in the last place of the largest coordinate are rounding.
 const ROUNDING: f64 = 8.0;

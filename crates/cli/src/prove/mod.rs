@@ -74,6 +74,8 @@ const PROMISES: &[Promise] = &[
     Promise { name: "chain", claim: "released chains keep their energy at large steps", test: mechanism::chain },
     Promise { name: "strandbeest", claim: "a Strandbeest walks with all its loops closed", test: mechanism::strandbeest },
     Promise { name: "pendulum", claim: "a double pendulum keeps its energy", test: motion::pendulum },
+    Promise { name: "chain", claim: "a released chain keeps its energy exactly under energy-momentum", test: motion::chain },
+    Promise { name: "adrift", claim: "a mechanism adrift in space keeps energy, momentum and angular momentum", test: motion::adrift },
     Promise { name: "top", claim: "a torque-free top flips like Dzhanibekov's, on time", test: motion::top },
     Promise { name: "hash", claim: "the same scene gives the same bits twice", test: motion::hash },
     Promise { name: "resume", claim: "a run stopped and resumed ends in the same bits", test: motion::resume },

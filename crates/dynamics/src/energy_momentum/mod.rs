@@ -14,7 +14,7 @@ use crate::constraints::Row;
 use crate::island::{Context, Island, LocalBody};
 use crate::joint_factor::JointFactor;
 use crate::line::Line;
-use crate::solve::{Held, correct_targets, resolve, select_move};
+use crate::solve::{Held, INACCURATE_SLACK, correct_targets, resolve, select_move};
 use carom_geometry::Geometry;
 use carom_math::{Twist, Wrench};
 use carom_solve::status::{Method, Outcome};
@@ -134,8 +134,14 @@ impl<G: Geometry> Midpoint<G> {
             if !(balances && worst.is_finite() && off.is_finite()) {
                 break;
             }
-            let balanced = off <= BALANCE_TOLERANCE * fastest || (off <= BALANCE_STALL * fastest && off > FALLING * last.0);
-            let joined = worst <= PRECISE || (worst <= 1.0 && worst > FALLING * last.1);
+            // A problem that was not solved exactly moves the velocities about by what it misses.
+            let solved = held.outcome.is_solved();
+            let balanced = off <= BALANCE_TOLERANCE * fastest || (off <= BALANCE_STALL * fastest && (off > FALLING * last.0 || !solved));
+            let joined = match (joints_only, solved) {
+                (true, _) => worst <= PRECISE || (worst <= 1.0 && worst > FALLING * last.1),
+                (false, true) => worst <= 1.0,
+                (false, false) => worst <= INACCURATE_SLACK,
+            };
             if round > 0 && balanced && joined {
                 held.converged = true;
                 break;

@@ -67,7 +67,13 @@ pub const SCENE: Table = Table {
             "\"cone\"",
             "Round, or a pyramid with this many directions; in the plane friction is exact either way.",
         ),
-        key("integrator", Kind::Choice(INTEGRATORS), "", "\"verlet\"", "How a step moves the bodies; [docs/integrators.md](integrators.md) says when to use which."),
+        key(
+            "integrator",
+            Kind::Choice(INTEGRATORS),
+            "",
+            "\"verlet\"",
+            "How a step moves the bodies; [docs/integrators.md](integrators.md) says when to use which.",
+        ),
         key(
             "gyroscopic",
             Kind::Choice(GYROSCOPIC),
