@@ -1,7 +1,7 @@
 //! Nothing allocates after warm-up: a global allocator counts, steady scenes step, the count stays.
 #![allow(unsafe_code)]
 
-use carom_dynamics::options::ImpactLaw;
+use carom_dynamics::options::{ImpactLaw, SolverChoice};
 use carom_dynamics::{JointKind, Motor, World};
 use carom_math::{Planar, Spatial};
 use carom_tests::scene::pose;
@@ -86,6 +86,24 @@ fn chain<G: Stage>() -> World<G> {
     scene.world()
 }
 
+/// A chain of balls that slides on the ground, solved by insertion into the factor of its joints.
+fn inserted<G: Stage>() -> World<G> {
+    let mut scene = Scene::<G>::new(0.005);
+    scene.model.options.solver = SolverChoice::Articulated;
+    scene.ground(0.1, 0.0);
+    let mut last = None;
+    for link in 0..12 {
+        let x = 0.2 * f64::from(link);
+        let body = scene.body(G::ball(0.05), 0.1, pose(x, 0.05, 0.0), 0.1, 0.0);
+        scene.moving(body, G::at(5.0, 0.0), G::rate(0.0));
+        if let Some(last) = last {
+            scene.joint(JointKind::Weld, [Some(body), Some(last)], |spec| spec.anchor = Some(G::at(x - 0.1, 0.05)));
+        }
+        last = Some(body);
+    }
+    scene.world()
+}
+
 fn sliding<G: Stage>() -> World<G> {
     let mut scene = Scene::<G>::new(0.005);
     scene.ground(0.1, 0.0);
@@ -141,6 +159,7 @@ fn bouncing_by<G: Stage>(law: ImpactLaw) -> World<G> {
 fn all<G: Stage>() -> bool {
     let mut good = per_step::<G>("stack of ten", stack(), 60, 200);
     good &= per_step::<G>("chain of twenty", chain(), 200, 200);
+    good &= per_step::<G>("chain sliding on the ground", inserted(), 60, 100);
     good &= per_step::<G>("sliding box", sliding(), 60, 100);
     good &= per_step::<G>("bouncing ball", bouncing(), 400, 400);
     good &= per_step::<G>("box bouncing flat", flat_bounces(), 400, 400);

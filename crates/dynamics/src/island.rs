@@ -177,6 +177,8 @@ pub(crate) struct Island<G: Geometry> {
     pub flow: Flow,
     /// Room 2's scratch.
     pub impact: crate::impact::ImpactScratch,
+    /// Rows and inertias are those of the present poses: the last step ended there and no row depends on anything else.
+    pub current: bool,
     /// Longest move tried next [s]; shorter than the step after one that did not converge.
     pub pace: f64,
     /// How the step went.
@@ -218,6 +220,10 @@ pub struct IslandReport {
     pub solves: usize,
     /// Iterations inside them.
     pub iterations: usize,
+    /// Of them, those solved by sweeps along the joints.
+    pub swept: usize,
+    /// Joint rows that depend on others and were dropped, the most at any pose; `World::redundant_joints` names them.
+    pub redundant: usize,
     /// Rounds of the joint and contact correction.
     pub corrections: usize,
     /// Largest complementarity residual [m/s].
@@ -249,6 +255,8 @@ impl IslandReport {
         self.impact_iterations += other.impact_iterations;
         self.solves += other.solves;
         self.iterations += other.iterations;
+        self.swept += other.swept;
+        self.redundant += other.redundant;
         self.corrections += other.corrections;
         self.residual = self.residual.max(other.residual);
         self.joint_error = self.joint_error.max(other.joint_error);
@@ -299,9 +307,23 @@ impl<G: Geometry> Island<G> {
             flow: Flow::default(),
             impact: Default::default(),
             report: IslandReport::default(),
+            current: false,
             pace: f64::INFINITY,
             failure: None,
         }
+    }
+    /// Starts the next step where the last one ended, without being built anew; the result is the same bit for bit.
+    pub fn resume(&mut self, model: &Model<G>) {
+        for (body, pose) in self.bodies.iter_mut().zip(&self.poses) {
+            body.travelled = Aabb::of_point(pose.position);
+        }
+        self.reports.clear();
+        self.flow = Flow::default();
+        self.report = IslandReport::default();
+        self.failure = None;
+        self.pace = f64::INFINITY;
+        // Which limits and contacts have rows depends on velocities and on what was active.
+        self.current = self.near.is_empty() && self.joints.iter().all(|j| model.joints[j.index].inequality_count() == 0);
     }
     /// Forgets bodies, pairs and joints but keeps the scratch.
     pub fn clear(&mut self) {
@@ -318,6 +340,7 @@ impl<G: Geometry> Island<G> {
         self.report = IslandReport::default();
         self.failure = None;
         self.pace = f64::INFINITY;
+        self.current = false;
     }
     /// Kinetic energy [J] of velocities at the current pose.
     pub fn kinetic(&self, twists: &[Twist<G>]) -> f64 {

@@ -3,6 +3,7 @@
 use crate::contacts::Memory;
 use crate::impact::root;
 use crate::island::{Island, LocalBody, LocalJoint, LocalPair};
+use crate::joint_graph::JointGraphs;
 use crate::model::{BodyKind, Model};
 use crate::state::State;
 use carom_geometry::{Aabb, Geometry};
@@ -85,6 +86,7 @@ pub(crate) struct Partition {
     local: Vec<usize>,
     stamp: Vec<usize>,
     pairs_of: Vec<Vec<usize>>,
+    graphs: JointGraphs,
 }
 
 impl Partition {
@@ -200,6 +202,10 @@ impl Partition {
                 let island = &mut islands[self.island_of[force.body]];
                 island.forces.push((index, self.local[force.body], own_control));
             }
+        }
+        for island in &mut islands[..islands_used] {
+            let graph = self.graphs.of(&island.joints, &island.bodies, !model.options.whole_bodies);
+            island.assembly.factor.prepare(graph, &island.joints, &island.bodies);
         }
         islands_used
     }

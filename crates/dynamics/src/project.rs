@@ -151,6 +151,7 @@ fn displacement<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, with_cont
     scratch.clear();
     scratch.resize(bodies.len(), Twist::zero());
     assembly.hold_joints(&solve.joint_target, &mut solve.reaction, scratch);
+    assembly.reduce();
     let (n, all) = (solve.lines.len(), assembly.lines.len());
     solve.matrix.clear();
     solve.matrix.resize(n * n, 0.0);

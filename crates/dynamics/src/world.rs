@@ -51,6 +51,10 @@ pub struct World<G: Geometry> {
     wider: Vec<(usize, usize)>,
     partition: Partition,
     islands: Vec<Island<G>>,
+    /// Pairs the islands were built from, how many there are, and whether they ended where the state is now.
+    built: Vec<(usize, usize)>,
+    used: usize,
+    current: bool,
     memory: Vec<Memory<G>>,
     reports: Vec<Report<G>>,
     flow: Flow,
@@ -74,6 +78,9 @@ impl<G: Geometry> World<G> {
             wider: Vec::new(),
             partition: Partition::default(),
             islands: Vec::new(),
+            built: Vec::new(),
+            used: 0,
+            current: false,
             memory: Vec::new(),
             reports: Vec::new(),
             flow: Flow::default(),
@@ -105,6 +112,7 @@ impl<G: Geometry> World<G> {
     pub fn set_state(&mut self, state: State<G>) -> Result<(), ModelError> {
         self.model.check(&state)?;
         self.state = state;
+        self.current = false;
         self.memory.clear();
         self.reports.clear();
         Ok(())
@@ -120,6 +128,7 @@ impl<G: Geometry> World<G> {
     /// Takes over memory and books.
     pub(crate) fn resume(&mut self, memory: Vec<Memory<G>>, (flow, start_energy, largest): (Flow, f64, f64)) {
         self.memory = memory;
+        self.current = false;
         (self.flow, self.start_energy, self.largest) = (flow, start_energy, largest);
     }
     /// How near two bodies must be for their contacts to be kept [m].
@@ -129,6 +138,7 @@ impl<G: Geometry> World<G> {
     /// Back to the start, with empty books.
     pub fn reset(&mut self) {
         self.state = self.start.clone();
+        self.current = false;
         self.memory.clear();
         self.reports.clear();
         self.open_books();
@@ -197,7 +207,16 @@ impl<G: Geometry> World<G> {
     fn advance_islands(&mut self, controls: &[f64]) -> Result<usize, StepError> {
         let mut used = 0;
         for round in 0..=SWEEP_CAP {
-            used = self.partition.build(&self.model, &self.state, &self.table, &self.extents, &self.pairs, &self.memory, &mut self.islands);
+            // The same pairs make the same islands. Kinematic bodies move on the world's clock and must be placed anew.
+            if std::mem::take(&mut self.current) && self.built == self.pairs {
+                used = self.used;
+                self.islands[..used].iter_mut().for_each(|island| island.resume(&self.model));
+            } else {
+                used =
+                    self.partition.build(&self.model, &self.state, &self.table, &self.extents, &self.pairs, &self.memory, &mut self.islands);
+                self.built.clone_from(&self.pairs);
+                self.used = used;
+            }
             let ctx = Context { model: &self.model, controls, time: self.state.time };
             let islands = &mut self.islands[..used];
             let run = |island: &mut Island<G>| island.failure = advance(island, &ctx).err();
@@ -257,6 +276,7 @@ impl<G: Geometry> World<G> {
         self.memory.sort_unstable_by_key(|a| a.key);
         self.reports.sort_unstable_by_key(|a| a.key);
         self.state.time += h;
+        self.current = !self.model.bodies.iter().any(|body| body.kind == BodyKind::Kinematic);
         let (kinetic, _, elastic) = self.energies();
         self.largest = self.largest.max(kinetic + elastic);
     }
@@ -330,6 +350,12 @@ impl<G: Geometry> World<G> {
                 }
             })
             .collect()
+    }
+
+    /// Joints that hold nothing at the present state which others do not hold already, by index, rising. Their redundant rows carry no impulse;
+    /// `model().joints[i].name` names them.
+    pub fn redundant_joints(&self) -> Vec<usize> {
+        crate::redundancy::redundant_joints(&self.model, &self.state)
     }
 
     /// Largest joint error [m or rad] at the present state.

@@ -144,6 +144,11 @@ impl Factor {
         1.0 / self.inverse[self.symbolic.pattern.start(node) + row]
     }
 
+    /// |D|^(-1/2) at a scalar row: with it L^-1 b becomes G^-1 b, A = G G', where the pivots are positive.
+    pub fn inverse_root(&self, node: usize, row: usize) -> f64 {
+        self.inverse[self.symbolic.pattern.start(node) + row].abs().sqrt()
+    }
+
     /// Factors a matrix over the analysed pattern; after an error the factor stands for the identity.
     pub fn factor(&mut self, matrix: &BlockSparse, pivots: Pivots) -> Result<(), LdlError> {
         let outcome = self.try_factor(matrix, pivots);

@@ -62,7 +62,7 @@ fn cases() -> Vec<(&'static str, String)> {
         ("unknown law", "dimension = 2\nimpact = \"reflection\"\n".into()),
         ("order without gauss-seidel", "dimension = 2\nimpact = { law = \"stronge\", order = \"cyclic\" }\n".into()),
         ("seed without random", "dimension = 2\nimpact = { law = \"gauss-seidel\", seed = 1 }\n".into()),
-        ("solver of tomorrow", "dimension = 2\nsolver = \"articulated\"\n".into()),
+        ("unknown solver", "dimension = 2\nsolver = \"articulate\"\n".into()),
         ("integrator of tomorrow", "dimension = 2\nintegrator = \"energy-momentum\"\n".into()),
         ("odd pyramid", "dimension = 3\nfriction_cone = 5\n".into()),
         ("tolerances out of order", "dimension = 2\n[tolerances]\nslop = 0.1\n".into()),

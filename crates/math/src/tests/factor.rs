@@ -540,3 +540,42 @@ fn what_does_not_fit_is_refused() {
     let empty = BlockSparse::new(Arc::new(Pattern::new(&[], &[]).expect("nothing is a graph")));
     factored(&empty, Order::MinimumDegree).solve(&mut []);
 }
+
+#[test]
+fn short_paths_of_chains_and_trees_grow_with_the_logarithm() {
+    // A chain of 1000: cyclic reduction, depth about log2, at most two blocks in a column.
+    let edges: Vec<_> = (1..1000).map(|k| (k - 1, k)).collect();
+    let pattern = Arc::new(Pattern::new(&[2; 1000], &edges).unwrap());
+    let symbolic = analysed(&pattern, Order::ShortPaths(&[]));
+    assert!(symbolic.depth() <= 20, "{}", symbolic.depth());
+    assert!(symbolic.fill() < 1000);
+    assert_eq!(analysed(&pattern, Order::MinimumDegree).depth(), 1000);
+    // The joints of a binary tree: cliques of three.
+    let mut edges = Vec::new();
+    for body in 0..500 {
+        let joints = [body, 2 * body + 1, 2 * body + 2];
+        edges.extend([(joints[0], joints[1]), (joints[0], joints[2]), (joints[1], joints[2])]);
+    }
+    let pattern = Arc::new(Pattern::new(&[3; 1001], &edges).unwrap());
+    let symbolic = analysed(&pattern, Order::ShortPaths(&[]));
+    assert!(symbolic.depth() <= 40 && symbolic.fill() < 1500, "{} {}", symbolic.depth(), symbolic.fill());
+    let mut order = symbolic.order().to_vec();
+    order.sort_unstable();
+    assert_eq!(order, (0..1001).collect::<Vec<_>>());
+}
+
+#[test]
+fn late_nodes_lose_ties_only() {
+    // Two nodes that are one another's twin: the redundant one is the late one, whichever it is.
+    for late in [0, 1] {
+        let pattern = Arc::new(Pattern::new(&[1, 1], &[(0, 1)]).unwrap());
+        let mut matrix = BlockSparse::new(Arc::clone(&pattern));
+        for (a, b) in [(0, 0), (0, 1), (1, 1)] {
+            matrix.add_block(a, b, &[1.0]).unwrap();
+        }
+        let mut factor = Factor::new(Arc::new(Symbolic::analyse(&pattern, Order::MinimumDegreeLate(&[late])).unwrap()));
+        factor.factor(&matrix, Pivots::Regularise { relative: DROP_REDUNDANT }).unwrap();
+        assert_eq!(factor.redundant().iter().map(|r| r.node).collect::<Vec<_>>(), [late]);
+    }
+    assert!(Symbolic::analyse(&Arc::new(Pattern::new(&[1], &[]).unwrap()), Order::ShortPaths(&[1])).is_err());
+}

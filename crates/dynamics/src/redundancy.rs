@@ -1,0 +1,43 @@
+//! Joints that hold nothing the others do not hold already, theory (9.10).
+
+use crate::constraints::Row;
+use crate::island::{LocalBody, LocalJoint};
+use crate::joint_factor::JointFactor;
+use crate::joint_graph::JointGraphs;
+use crate::line::Line;
+use crate::model::{BodyKind, Model};
+use crate::state::State;
+use carom_geometry::Geometry;
+use carom_math::Pose;
+
+/// Joints of the model, rising, of which at least one row depends on rows of other joints at the poses of a state.
+pub(crate) fn redundant_joints<G: Geometry>(model: &Model<G>, state: &State<G>) -> Vec<usize> {
+    let mut bodies = vec![LocalBody::world()];
+    let mut poses = vec![Pose::identity()];
+    for (index, body) in model.bodies.iter().enumerate() {
+        let mut local = LocalBody::of(index, body, true);
+        local.turn_to(&state.poses[index]);
+        bodies.push(local);
+        poses.push(state.poses[index]);
+    }
+    let (mut joints, mut lines, mut rows) = (Vec::new(), Vec::new(), Vec::new());
+    for (index, joint) in model.joints.iter().enumerate() {
+        if !joint.bodies.iter().flatten().any(|&b| model.bodies[b].kind == BodyKind::Dynamic) {
+            continue;
+        }
+        let pair = joint.bodies.map(|body| body.map_or(0, |b| b + 1));
+        joints.push(LocalJoint { index, bodies: pair, first_row: lines.len(), rows: joint.row_count(), control: None });
+        rows.clear();
+        rows.resize(joint.row_count(), Row::zero());
+        joint.rows(&poses[pair[0]], &poses[pair[1]], &mut rows);
+        lines.extend(rows.iter().map(|row| Line::new(pair, *row, &bodies)));
+    }
+    let mut factor = JointFactor::default();
+    let graph = JointGraphs::default().of(&joints, &bodies, !model.options.whole_bodies);
+    factor.prepare(graph, &joints, &bodies);
+    factor.refactor(&joints, &lines, &bodies, false);
+    let mut found: Vec<usize> = factor.redundant_joints().map(|joint| joints[joint].index).collect();
+    found.sort_unstable();
+    found.dedup();
+    found
+}
