@@ -440,9 +440,9 @@ pub(crate) fn commit<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, move
         }
     }
     contacts::remember(&island.near, &mut island.memory);
+    island.curvature.learn(&island.joints, moved.time, &island.solve.joint_target);
     let Island { poses, next, .. } = island;
     std::mem::swap(poses, next);
-    let _ = moved;
     island.refresh_inertia();
     grow_travelled(island, ctx);
     contacts::detect(island, ctx.model);

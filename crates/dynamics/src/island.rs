@@ -2,6 +2,7 @@
 
 use crate::assembly::Assembly;
 use crate::contacts::{Memory, Near, Report};
+use crate::curvature::Curvature;
 use crate::error::StepError;
 use crate::ledger::Flow;
 use crate::model::{Body, BodyKind, Model};
@@ -126,6 +127,10 @@ pub(crate) struct LocalJoint {
     pub first_row: usize,
     /// How many equality rows it has.
     pub rows: usize,
+    /// First of them among the rows of all joints of the model.
+    pub model_row: usize,
+    /// The length its errors are measured against [m].
+    pub size: f64,
     /// Its place among the controls, if it has one.
     pub control: Option<usize>,
 }
@@ -165,6 +170,8 @@ pub(crate) struct Island<G: Geometry> {
     pub memory: Vec<Memory<G>>,
     /// Contacts of this step and their summed impulses; sorted by key.
     pub reports: Vec<Report<G>>,
+    /// How joints bent the last moves.
+    pub curvature: Curvature,
     /// Rows and factors at the current pose.
     pub assembly: Assembly<G>,
     /// The selected problem and its solution.
@@ -300,6 +307,7 @@ impl<G: Geometry> Island<G> {
             near: Vec::new(),
             memory: Vec::new(),
             reports: Vec::new(),
+            curvature: Curvature::default(),
             assembly: Assembly::empty(),
             solve: Solve::default(),
             solver: ContactSolver::new(),

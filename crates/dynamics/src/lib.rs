@@ -7,6 +7,7 @@ mod articulated;
 mod assembly;
 pub mod constraints;
 mod contacts;
+mod curvature;
 pub mod error;
 mod finish;
 mod impact;

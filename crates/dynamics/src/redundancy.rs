@@ -26,7 +26,8 @@ pub(crate) fn redundant_joints<G: Geometry>(model: &Model<G>, state: &State<G>) 
             continue;
         }
         let pair = joint.bodies.map(|body| body.map_or(0, |b| b + 1));
-        joints.push(LocalJoint { index, bodies: pair, first_row: lines.len(), rows: joint.row_count(), control: None });
+        let (first_row, rows_of) = (lines.len(), joint.row_count());
+        joints.push(LocalJoint { index, bodies: pair, first_row, rows: rows_of, model_row: first_row, size: 1.0, control: None });
         rows.clear();
         rows.resize(joint.row_count(), Row::zero());
         joint.rows(&poses[pair[0]], &poses[pair[1]], &mut rows);

@@ -56,6 +56,8 @@ pub(crate) struct Solve {
     pub leaving: Vec<bool>,
     /// Friction had no solution in this substep (a jam): contacts are taken as frictionless until it ends.
     pub jammed: bool,
+    /// Joints were seen to hold at the end of the last move.
+    pub closed: bool,
     /// Softness of soft rows: (row, inverse stiffness).
     pub softness: Vec<(usize, f64)>,
     scratch: Vec<f64>,
@@ -296,6 +298,9 @@ pub(crate) fn hold_rows<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, t
     if options.impact == ImpactLaw::Newton && options.time_of_impact != TimeOfImpact::Event {
         restitution_targets(island, ctx);
     }
+    if !uncorrected {
+        island.curvature.guess(&island.joints, t, &mut island.solve.joint_target);
+    }
     let mut scratch = std::mem::take(&mut island.scratch);
     scratch.clear();
     scratch.extend((0..island.bodies.len()).map(|body| kick(island, body, options.integrator, t)));
@@ -321,6 +326,7 @@ pub(crate) fn hold_rows<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, t
         }
     }
     island.scratch = scratch;
+    island.solve.closed = held.converged && !uncorrected && t > 0.0;
     held
 }
 
@@ -355,7 +361,7 @@ fn correct_targets<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, t: f64
         solve.error.resize(joint.rows, 0.0);
         spec.error(&next[a], &next[b], &mut solve.error);
         let reach = next[a].position.max_abs().max(next[b].position.max_abs());
-        let size = joint_size(model, joint);
+        let size = joint.size;
         let tolerance = (model.tolerances.position * size).max(ROUNDING * f64::EPSILON * (reach + size));
         for (row, &error) in solve.error.iter().enumerate() {
             worst = worst.max(error.abs() / tolerance);
@@ -427,17 +433,4 @@ fn correct_targets<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, t: f64
         report.joint_error = report.joint_error.max(joint_error);
     }
     worst
-}
-
-/// The length that joint errors are measured against [m]: the larger extent of the joined bodies, 1 where they have no shapes.
-pub(crate) fn joint_size<G: Geometry>(model: &crate::model::Model<G>, joint: &crate::island::LocalJoint) -> f64 {
-    let spec = &model.joints[joint.index];
-    let mut size: f64 = 0.0;
-    for body in spec.bodies.iter().flatten() {
-        let extent = model.bodies[*body].extent();
-        if extent.is_finite() {
-            size = size.max(extent);
-        }
-    }
-    if size > 0.0 { size } else { 1.0 }
 }

@@ -1,10 +1,12 @@
 //! A model in motion: state, step, contacts, ledger.
 
 use crate::contacts::{Memory, Report, placed};
+use crate::curvature::Curvature;
 use crate::error::{Cause, ModelError, Room, StepError};
 use crate::island::{Context, Island, IslandReport};
 use crate::islands::{PairTable, Partition, pair_size};
 use crate::ledger::{Flow, Ledger};
+use crate::constraints::JointKind;
 use crate::model::{BodyKind, Model};
 use crate::state::State;
 use crate::step::advance;
@@ -56,6 +58,7 @@ pub struct World<G: Geometry> {
     used: usize,
     current: bool,
     memory: Vec<Memory<G>>,
+    curvature: Curvature,
     reports: Vec<Report<G>>,
     flow: Flow,
     start_energy: f64,
@@ -82,6 +85,7 @@ impl<G: Geometry> World<G> {
             used: 0,
             current: false,
             memory: Vec::new(),
+            curvature: Curvature::default(),
             reports: Vec::new(),
             flow: Flow::default(),
             start_energy: 0.0,
@@ -92,6 +96,7 @@ impl<G: Geometry> World<G> {
             state,
             model,
         };
+        world.curvature.reset(world.model.joints.len(), world.model.joints.iter().map(|j| j.row_count()).sum());
         world.open_books();
         Ok(world)
     }
@@ -114,6 +119,7 @@ impl<G: Geometry> World<G> {
         self.state = state;
         self.current = false;
         self.memory.clear();
+        self.curvature.forget();
         self.reports.clear();
         Ok(())
     }
@@ -124,6 +130,14 @@ impl<G: Geometry> World<G> {
     /// Flows, energy at the start and largest energy seen.
     pub(crate) fn books(&self) -> (Flow, f64, f64) {
         (self.flow, self.start_energy, self.largest)
+    }
+    /// What is remembered of joints.
+    pub(crate) fn curvature(&mut self) -> &mut Curvature {
+        &mut self.curvature
+    }
+    /// The same, to read.
+    pub(crate) fn curvature_values(&self) -> Vec<f64> {
+        self.curvature.values()
     }
     /// Takes over memory and books.
     pub(crate) fn resume(&mut self, memory: Vec<Memory<G>>, (flow, start_energy, largest): (Flow, f64, f64)) {
@@ -140,6 +154,7 @@ impl<G: Geometry> World<G> {
         self.state = self.start.clone();
         self.current = false;
         self.memory.clear();
+        self.curvature.forget();
         self.reports.clear();
         self.open_books();
     }
@@ -212,8 +227,8 @@ impl<G: Geometry> World<G> {
                 used = self.used;
                 self.islands[..used].iter_mut().for_each(|island| island.resume(&self.model));
             } else {
-                used =
-                    self.partition.build(&self.model, &self.state, &self.table, &self.extents, &self.pairs, &self.memory, &mut self.islands);
+                let World { model, state, table, extents, pairs, memory, curvature, islands, .. } = self;
+                used = self.partition.build(model, state, table, extents, pairs, memory, curvature, islands);
                 self.built.clone_from(&self.pairs);
                 self.used = used;
             }
@@ -264,6 +279,7 @@ impl<G: Geometry> World<G> {
                 }
             }
             self.memory.extend_from_slice(&island.memory);
+            island.curvature.give(&mut self.curvature, &island.joints);
             self.reports.extend_from_slice(&island.reports);
             self.flow.add(&island.flow);
             self.last.merge(&island.report);
@@ -277,13 +293,26 @@ impl<G: Geometry> World<G> {
         self.reports.sort_unstable_by_key(|a| a.key);
         self.state.time += h;
         self.current = !self.model.bodies.iter().any(|body| body.kind == BodyKind::Kinematic);
-        let (kinetic, _, elastic) = self.energies();
-        self.largest = self.largest.max(kinetic + elastic);
+        // The islands' inertias stand at their last poses already.
+        let kinetic: f64 = self.islands[..used].iter().map(|island| island.kinetic(&island.twists)).sum();
+        self.largest = self.largest.max(kinetic + self.elastic());
+    }
+
+    /// Energy of the springs [J].
+    fn elastic(&self) -> f64 {
+        let mut elastic = 0.0;
+        for joint in self.model.joints.iter().filter(|j| j.kind == JointKind::Spring) {
+            let pose = |side: usize| joint.bodies[side].map_or_else(carom_math::Pose::identity, |b| self.state.poses[b]);
+            if let Some(spring) = joint.spring(&pose(0), &pose(1)) {
+                elastic += 0.5 * spring.stiffness * (spring.length - spring.rest).powi(2);
+            }
+        }
+        elastic
     }
 
     /// Kinetic, potential and elastic energy [J].
     pub fn energies(&self) -> (f64, f64, f64) {
-        let (mut kinetic, mut potential, mut elastic) = (0.0, 0.0, 0.0);
+        let (mut kinetic, mut potential) = (0.0, 0.0);
         for (index, body) in self.model.bodies.iter().enumerate() {
             if body.kind == BodyKind::Dynamic {
                 let (pose, twist) = (&self.state.poses[index], &self.state.twists[index]);
@@ -292,13 +321,7 @@ impl<G: Geometry> World<G> {
                 potential -= body.mass * self.model.gravity.dot(pose.position);
             }
         }
-        for joint in &self.model.joints {
-            let pose = |side: usize| joint.bodies[side].map_or_else(carom_math::Pose::identity, |b| self.state.poses[b]);
-            if let Some(spring) = joint.spring(&pose(0), &pose(1)) {
-                elastic += 0.5 * spring.stiffness * (spring.length - spring.rest).powi(2);
-            }
-        }
-        (kinetic, potential, elastic)
+        (kinetic, potential, self.elastic())
     }
 
     /// The balance since reset.
