@@ -160,7 +160,25 @@ fn legs(count: usize, step: f64) -> String {
     text + &joints
 }
 
-/// A chain of capsules at rest on the ground, every other one touching it.
+/// A chain at rest on the ground: its links are welded in pairs, and a ball at the middle of each pair carries it.
+fn resting(links: usize, step: f64, solver: &str) -> String {
+    let mut text = format!(
+        "dimension = 2\nstep = {step}\nsolver = \"{solver}\"\n[[body]]\nname = \"ground\"\nkind = \"static\"\nshape = {{ half_space = [0, 1] }}\n"
+    );
+    for i in 0..links {
+        let ball = format!("\nshape = {{ ball = 0.02, at = [{}, 0] }}", -0.5 * LINK);
+        let shape = if i % 2 == 0 { rod() + &ball } else { rod() };
+        body(&mut text, &format!("l{i}"), &format!("[{}, 0.02]", LINK * (i as f64 + 0.5)), 0.0, &shape);
+    }
+    for i in 1..links {
+        let kind = if i % 2 == 0 { "hinge" } else { "weld" };
+        let anchor = format!("[{}, 0.02]", LINK * i as f64);
+        let _ = write!(text, "[[joint]]\nkind = \"{kind}\"\nbetween = [\"l{i}\", \"l{}\"]\nanchor = {anchor}\n", i - 1);
+    }
+    text
+}
+
+/// A chain of links of which every other one has a ball at its middle: it folds under its weight.
 fn grounded(links: usize, step: f64, solver: &str) -> String {
     let mut text = format!(
         "dimension = 2\nstep = {step}\nsolver = \"{solver}\"\n[[body]]\nname = \"ground\"\nkind = \"static\"\nshape = {{ half_space = [0, 1] }}\n"
@@ -181,7 +199,7 @@ fn measure<G: carom::geometry::Geometry>(mut world: World<G>, line: &Line) -> Re
         world.step()?;
     }
     let mut times = Vec::with_capacity(BLOCKS);
-    let (mut residual, mut joint, mut corrections, mut substeps, mut iterations) = (0.0f64, 0.0f64, 0, 0, 0);
+    let (mut residual, mut joint, mut corrections, mut solves, mut iterations) = (0.0f64, 0.0f64, 0, 0, 0);
     for _ in 0..BLOCKS {
         let start = Instant::now();
         for _ in 0..line.steps {
@@ -189,7 +207,7 @@ fn measure<G: carom::geometry::Geometry>(mut world: World<G>, line: &Line) -> Re
             residual = residual.max(report.residual);
             joint = joint.max(report.joint_error);
             corrections += report.corrections;
-            substeps += report.substeps;
+            solves += report.solves;
             iterations += report.iterations;
         }
         times.push(start.elapsed().as_secs_f64() / line.steps as f64 * 1e6);
@@ -204,7 +222,7 @@ fn measure<G: carom::geometry::Geometry>(mut world: World<G>, line: &Line) -> Re
         times[0],
         times[BLOCKS / 2],
         times[0] / world.model().bodies.len() as f64,
-        substeps as f64 / count,
+        solves as f64 / count,
         corrections as f64 / count,
         iterations as f64 / count,
         residual,
@@ -240,9 +258,16 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     for n in [10, 20, 50, 100, 200, 1000] {
         lines.push(line(format!("grounded {n}"), grounded(n, 1.0 / 240.0, "articulated"), 5, 5));
     }
+    for n in [10, 20, 50, 100, 200] {
+        lines.push(line(format!("resting by interior-point {n}"), resting(n, 1.0 / 240.0, "interior-point"), 5, 5));
+        lines.push(line(format!("resting by auto {n}"), resting(n, 1.0 / 240.0, "auto"), 5, 5));
+    }
+    for n in [10, 20, 50, 100, 200, 500, 1000, 2000] {
+        lines.push(line(format!("resting by articulated {n}"), resting(n, 1.0 / 240.0, "articulated"), 5, 10));
+    }
     println!(
         "{:<34} {:>10} {:>10} {:>8} {:>6} {:>6} {:>8} {:>9} {:>9} {:>7}",
-        "scene", "us min", "us mid", "us/body", "subst", "corr", "iter", "residual", "joint", "drift"
+        "scene", "us min", "us mid", "us/body", "solves", "corr", "iter", "residual", "joint", "drift"
     );
     for line in lines.iter().filter(|l| wanted.is_empty() || wanted.iter().any(|w| l.name.contains(w.as_str()))) {
         match from_toml(&line.text, &line.name)? {

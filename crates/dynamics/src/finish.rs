@@ -30,8 +30,12 @@ pub(crate) fn book<G: Geometry>(island: &mut Island<G>, before: &[Twist<G>], aft
             flow.damping_loss -= duration * loads[index].damping.power(&mean);
         }
     }
+    let kinematic = bodies.iter().any(|body| body.kinematic);
     let work = |line: &crate::line::Line<G>, impulse: f64| {
         let mean = 0.5 * (line.speed(before) + line.speed(after));
+        if !kinematic {
+            return (impulse * mean, 0.0);
+        }
         let driven = 0.5 * (line.driven_speed(bodies, before) + line.driven_speed(bodies, after));
         (impulse * mean, -impulse * driven)
     };

@@ -145,7 +145,10 @@ fn motions<G: Geometry>(island: &Island<G>, ctx: &Context<G>, pair: [usize; 2], 
 
 /// Whether any contact of these colliders has a row in the present solve.
 fn has_row<G: Geometry>(island: &Island<G>, pair: usize, colliders: [usize; 2]) -> bool {
-    island.near.iter().any(|near| {
+    // Detection lists contacts by pair; those added since stand at the end.
+    let detected = &island.near[..island.detected];
+    let own = detected.partition_point(|near| near.pair < pair)..detected.partition_point(|near| near.pair <= pair);
+    detected[own].iter().chain(&island.near[island.detected..]).any(|near| {
         near.pair == pair
             && near.key.colliders == colliders
             && near.group != NO_GROUP

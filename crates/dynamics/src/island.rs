@@ -166,6 +166,8 @@ pub(crate) struct Island<G: Geometry> {
     pub forces: Vec<(usize, usize, Option<usize>)>,
     /// Contacts at the current pose within the margin.
     pub near: Vec<Near<G>>,
+    /// How many of them detection found, by rising pair; those after were added since.
+    pub detected: usize,
     /// What the last substep left: which contacts were active, with which impulses; sorted by key.
     pub memory: Vec<Memory<G>>,
     /// Contacts of this step and their summed impulses; sorted by key.
@@ -305,6 +307,7 @@ impl<G: Geometry> Island<G> {
             joints: Vec::new(),
             forces: Vec::new(),
             near: Vec::new(),
+            detected: 0,
             memory: Vec::new(),
             reports: Vec::new(),
             curvature: Curvature::default(),
@@ -342,6 +345,7 @@ impl<G: Geometry> Island<G> {
         self.joints.clear();
         self.forces.clear();
         self.near.clear();
+        self.detected = 0;
         self.memory.clear();
         self.reports.clear();
         self.flow = Flow::default();

@@ -48,6 +48,9 @@ pub struct World<G: Geometry> {
     table: PairTable,
     extents: Vec<f64>,
     boxes: Vec<Aabb<G>>,
+    /// Bodies with shapes, and their boxes: the others meet nobody.
+    shaped: Vec<usize>,
+    shaped_boxes: Vec<Aabb<G>>,
     broadphase: Broadphase<G>,
     pairs: Vec<(usize, usize)>,
     wider: Vec<(usize, usize)>,
@@ -76,6 +79,8 @@ impl<G: Geometry> World<G> {
             table: PairTable::new(&model),
             extents: model.bodies.iter().map(|b| b.extent()).collect(),
             boxes: Vec::new(),
+            shaped: (0..model.bodies.len()).filter(|&b| !model.bodies[b].colliders.is_empty()).collect(),
+            shaped_boxes: Vec::new(),
             broadphase: Broadphase::new(),
             pairs: Vec::new(),
             wider: Vec::new(),
@@ -210,12 +215,20 @@ impl<G: Geometry> World<G> {
             let slack = if moves { fall + margin } else { margin };
             self.boxes.push(swept.unwrap_or_else(|| Aabb::of_point(pose.position)).grown(slack));
         }
-        Self::find_pairs(&self.model, &self.table, &mut self.broadphase, &self.boxes, &mut self.pairs);
+        let mut pairs = std::mem::take(&mut self.pairs);
+        self.find_pairs(&mut pairs);
+        self.pairs = pairs;
     }
 
-    fn find_pairs(model: &Model<G>, table: &PairTable, broadphase: &mut Broadphase<G>, boxes: &[Aabb<G>], out: &mut Vec<(usize, usize)>) {
-        out.clear();
-        broadphase.pairs(boxes, |i, j| table.collide(model, i, j), out);
+    /// Pairs of bodies whose boxes meet and that may touch, ascending.
+    fn find_pairs(&mut self, out: &mut Vec<(usize, usize)>) {
+        let World { model, table, broadphase, boxes, shaped, shaped_boxes, .. } = self;
+        shaped_boxes.clear();
+        shaped_boxes.extend(shaped.iter().map(|&body| boxes[body]));
+        broadphase.pairs(shaped_boxes, |i, j| table.collide(model, shaped[i], shaped[j]), out);
+        for (i, j) in out.iter_mut() {
+            (*i, *j) = (shaped[*i], shaped[*j]);
+        }
     }
 
     /// Advances every island. A body that left its box gets a larger one; where that brings new pairs the step is taken again.
@@ -253,7 +266,9 @@ impl<G: Geometry> World<G> {
             if !grew || round == SWEEP_CAP {
                 break;
             }
-            Self::find_pairs(&self.model, &self.table, &mut self.broadphase, &self.boxes, &mut self.wider);
+            let mut wider = std::mem::take(&mut self.wider);
+            self.find_pairs(&mut wider);
+            self.wider = wider;
             if self.wider == self.pairs {
                 break;
             }

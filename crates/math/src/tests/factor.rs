@@ -188,7 +188,8 @@ proptest! {
         factor.forward(&mut halves);
         factor.divide(&mut halves);
         factor.backward(&mut halves);
-        prop_assert_eq!(halves, whole);
+        // The whole goes by blocks: the same numbers up to rounding.
+        prop_assert!(halves.iter().zip(&whole).all(|(a, b)| (a - b).abs() <= AGREEMENT));
         // L from its inverse, column by column: unit triangular in the order of elimination, and L D L' is the matrix.
         let mut inverse = DMatrix::<f64>::identity(rows, rows);
         for k in 0..rows {
@@ -251,7 +252,7 @@ proptest! {
         for node in 0..pattern.nodes() {
             let rows = pattern.start(node)..pattern.start(node) + pattern.size(node);
             let wanted = if path.contains(&node) { x[rows.clone()].to_vec() } else { vec![0.0; rows.len()] };
-            prop_assert_eq!(&sparse[rows], &wanted[..]);
+            prop_assert!(sparse[rows].iter().zip(&wanted).all(|(a, b)| (a - b).abs() <= AGREEMENT));
         }
         factor.clear_sparse(&reach, &mut sparse);
         prop_assert!(sparse.iter().all(|&value| value == 0.0));
