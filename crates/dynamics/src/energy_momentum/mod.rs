@@ -180,7 +180,8 @@ impl<G: Geometry> Midpoint<G> {
     /// One round for joints alone, theory (13.14): the mean twists and the impulses move together.
     fn joint_round(&mut self, island: &mut Island<G>, ctx: &Context<G>, t: f64) {
         self.stiffen(island, ctx, t);
-        let _ = self.factor.refactor(&island.joints, &self.lines, &self.stiffened);
+        self.factor.prepare(island.assembly.factor.graph(), &island.joints, &island.bodies);
+        let _ = self.factor.refactor(&island.joints, &self.lines, &self.stiffened, false);
         self.change.clear();
         for (index, body) in island.bodies.iter().enumerate() {
             let mut off = self.balanced[index].plus(-1.0, self.mean[index]);
