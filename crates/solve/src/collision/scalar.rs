@@ -92,13 +92,14 @@ impl<const N: usize> Dual<N> {
     }
 
     /// A function of this number with the given value and derivative.
-    #[inline(always)]
+    // Out of line: eleven products outweigh the call, and inlined into every stage they would swell the code.
+    #[inline(never)]
     fn chain(self, value: f64, derivative: f64) -> Self {
         Dual { value, slope: self.slope.map(|s| derivative * s) }
     }
 
     /// A function of two numbers with the given value and partial derivatives.
-    #[inline(always)]
+    #[inline(never)]
     fn join(self, other: Self, value: f64, first: f64, second: f64) -> Self {
         let mut slope = [0.0; N];
         for i in 0..N {
@@ -116,28 +117,28 @@ impl<const N: usize> Neg for Dual<N> {
 }
 impl<const N: usize> Add for Dual<N> {
     type Output = Self;
-    #[inline(always)]
+    #[inline]
     fn add(self, other: Self) -> Self {
         self.join(other, self.value + other.value, 1.0, 1.0)
     }
 }
 impl<const N: usize> Sub for Dual<N> {
     type Output = Self;
-    #[inline(always)]
+    #[inline]
     fn sub(self, other: Self) -> Self {
         self.join(other, self.value - other.value, 1.0, -1.0)
     }
 }
 impl<const N: usize> Mul for Dual<N> {
     type Output = Self;
-    #[inline(always)]
+    #[inline]
     fn mul(self, other: Self) -> Self {
         self.join(other, self.value * other.value, other.value, self.value)
     }
 }
 impl<const N: usize> Div for Dual<N> {
     type Output = Self;
-    #[inline(always)]
+    #[inline]
     fn div(self, other: Self) -> Self {
         let quotient = self.value / other.value;
         self.join(other, quotient, 1.0 / other.value, -quotient / other.value)
@@ -145,46 +146,46 @@ impl<const N: usize> Div for Dual<N> {
 }
 impl<const N: usize> Add<f64> for Dual<N> {
     type Output = Self;
-    #[inline(always)]
+    #[inline]
     fn add(self, other: f64) -> Self {
         Dual { value: self.value + other, ..self }
     }
 }
 impl<const N: usize> Sub<f64> for Dual<N> {
     type Output = Self;
-    #[inline(always)]
+    #[inline]
     fn sub(self, other: f64) -> Self {
         Dual { value: self.value - other, ..self }
     }
 }
 impl<const N: usize> Mul<f64> for Dual<N> {
     type Output = Self;
-    #[inline(always)]
+    #[inline]
     fn mul(self, other: f64) -> Self {
         self.chain(self.value * other, other)
     }
 }
 impl<const N: usize> Div<f64> for Dual<N> {
     type Output = Self;
-    #[inline(always)]
+    #[inline]
     fn div(self, other: f64) -> Self {
         self.chain(self.value / other, 1.0 / other)
     }
 }
 impl<const N: usize> AddAssign for Dual<N> {
-    #[inline(always)]
+    #[inline]
     fn add_assign(&mut self, other: Self) {
         *self = *self + other;
     }
 }
 impl<const N: usize> SubAssign for Dual<N> {
-    #[inline(always)]
+    #[inline]
     fn sub_assign(&mut self, other: Self) {
         *self = *self - other;
     }
 }
 impl<const N: usize> MulAssign for Dual<N> {
-    #[inline(always)]
+    #[inline]
     fn mul_assign(&mut self, other: Self) {
         *self = *self * other;
     }
@@ -195,7 +196,7 @@ impl<const N: usize> Scalar for Dual<N> {
     fn constant(value: f64) -> Self {
         Dual { value, slope: [0.0; N] }
     }
-    #[inline(always)]
+    #[inline]
     fn value(self) -> f64 {
         self.value
     }
@@ -204,7 +205,7 @@ impl<const N: usize> Scalar for Dual<N> {
         // At zero the slope is infinite; where that occurs the law has its own formula, (16.18).
         self.chain(root, if root > 0.0 { 0.5 / root } else { 0.0 })
     }
-    #[inline(always)]
+    #[inline]
     fn exp(self) -> Self {
         let power = self.value.exp();
         self.chain(power, power)

@@ -249,3 +249,23 @@ fn closed_forms() {
     assert_eq!(apart.derivative().adjoint([1.0, 1.0, 0.0]), CollisionChange::default());
     assert!(Case { velocity: [1.0, -1e-9, 0.0], ..apart }.derivative().switches.grazing);
 }
+
+/// Figures: microseconds of a collision in space and of its derivative.
+#[test]
+#[ignore = "prints figures"]
+fn figures() {
+    let mut random = Random::new(15);
+    let cases: Vec<Case> = (0..200).map(|_| random_case(&mut random, 3).0).collect();
+    let time = |work: &dyn Fn(&Case)| {
+        let start = std::time::Instant::now();
+        cases.iter().for_each(work);
+        start.elapsed().as_secs_f64() * 1e6 / cases.len() as f64
+    };
+    let forward = time(&|case| {
+        std::hint::black_box(case.collide(1e-10).impulse);
+    });
+    let derivative = time(&|case| {
+        std::hint::black_box(case.derivative().impulse);
+    });
+    println!("collision {forward:.1} us, with derivative {derivative:.1} us");
+}

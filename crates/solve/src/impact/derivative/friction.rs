@@ -35,6 +35,16 @@ pub(super) struct FrictionPhase {
 }
 
 impl FrictionPhase {
+    /// The behaviour of every contact as a number, for tests.
+    #[cfg(test)]
+    pub fn kinds(&self) -> impl Iterator<Item = usize> + '_ {
+        self.behaviours.iter().map(|b| match b {
+            Behaviour::Idle => 0,
+            Behaviour::Stick => 1,
+            Behaviour::Slide(_) => 2,
+        })
+    }
+
     /// Reads off who sticks and who slides; the number of contacts in between, or nothing when the system cannot be factored.
     pub fn prepare(&mut self, input: &ImpactInput, normal: &[f64], tangential: &[f64]) -> Option<usize> {
         let (m, n, t) = (input.contacts, input.rows(), input.tangents());
