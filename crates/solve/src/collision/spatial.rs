@@ -140,6 +140,8 @@ pub(super) enum Stretch {
 /// A spatial collision under way, in scaled units.
 pub(super) struct Path<T> {
     pub sliding: Sliding<T>,
+    /// The same in plain numbers, in which steps are tried and events located.
+    pub plain: Sliding<f64>,
     /// M: (1,1), (1,2), (2,2).
     tangential: [T; 3],
     origin: Origin,
@@ -168,6 +170,7 @@ impl<T: Scalar> Path<T> {
         let z = u[2].value();
         Path {
             sliding,
+            plain: sliding.plain(),
             tangential: [k[0][0], k[0][1], k[1][1]],
             origin,
             friction,
@@ -273,7 +276,7 @@ impl<T: Scalar> Path<T> {
 
     /// Integrates the sliding from a direction and a speed until the collision ends or the tangential velocity is zero.
     fn slide(&mut self, cos: T, sin: T, r: T, budget: usize) -> Stretch {
-        let sliding = self.sliding;
+        let (sliding, plain) = (self.sliding, self.plain);
         let zero = T::constant(0.0);
         let mut y: State<T> = [cos, sin, r.ln(), zero, zero, zero, self.progress.normal_speed, zero];
         let mut first = sliding.rates(&y);
@@ -297,7 +300,7 @@ impl<T: Scalar> Path<T> {
                 return stretch;
             }
             self.steps += 1;
-            let mut step = Step::take(|y| sliding.rates(y), &y, &first, h);
+            let mut step = Step::take(|y| plain.rates(y), &y.map(T::value), &first.map(T::value), h);
             let error = self.error(&step);
             // The fourth root stands for the fifth: it is two square roots, and errs on the side of change.
             let factor = (CONTROL_SAFETY * (allowed / error).sqrt().sqrt()).clamp(CONTROL_RANGE[0], CONTROL_RANGE[1]);
@@ -308,14 +311,15 @@ impl<T: Scalar> Path<T> {
             if may_turn_back {
                 step = self.cut_at_turning(step);
             }
-            let phase_ends = (step.end[NORMAL].value() >= 0.0) != self.progress.restituting;
+            let phase_ends = (step.end[NORMAL] >= 0.0) != self.progress.restituting;
             if phase_ends {
                 step = self.cut_at(step, |y| y[NORMAL]);
             }
-            if self.progress.restituting && step.end[WORK].value() >= self.progress.owed().value() {
-                self.end_within(step);
+            if self.progress.restituting && step.end[WORK] >= self.progress.owed().value() {
+                self.end_within(step, &y, &first);
                 return Stretch::Ended;
             }
+            let step = T::retake(step, &sliding, &y, &first, phase_ends);
             y = step.end;
             // Moving the end of a cut step by rounding moves its slope by more.
             first = if T::CARRIES { sliding.rates(&y) } else { *step.end_rates() };
@@ -359,8 +363,8 @@ impl<T: Scalar> Path<T> {
 
     /// Error of a step in units of the magnitudes. A sum, since a maximum would lose a NaN.
     #[inline(always)]
-    fn error(&self, step: &Step<T>) -> f64 {
-        let e = step.error().map(|e| e.value().abs());
+    fn error(&self, step: &Step) -> f64 {
+        let e = step.error().map(f64::abs);
         let [p, u, w] = self.scale;
         e[COS].max(e[SIN]) + e[LOG] + e[ALONG].max(e[ACROSS]).max(e[IMPULSE]) / p + e[NORMAL] / u + e[WORK] / w
     }

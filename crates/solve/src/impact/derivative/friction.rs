@@ -3,7 +3,7 @@
 use super::{ImpactChange, ImpactInput};
 use crate::contact_derivative::system::{ModeSystem, Unknown};
 use crate::contact_derivative::{Across, WEAK, turning};
-use crate::dense::dot;
+use crate::dense::{add_scaled, dot};
 use crate::status::RESIDUAL_WANTED;
 
 /// Slip and room below this fraction of the speeds are what the forward solve leaves of zero.
@@ -135,8 +135,8 @@ impl FrictionPhase {
         for r in m..n {
             let y = self.drive[r - m];
             bar.approach[r] += y;
-            crate::dense::add_scaled(&mut bar.matrix[r * n..(r + 1) * n], y, &self.impulses);
-            crate::dense::add_scaled(normal_bar, y, &matrix[r * n..r * n + m]);
+            add_scaled(&mut bar.matrix[r * n..(r + 1) * n], y, &self.impulses);
+            add_scaled(normal_bar, y, &matrix[r * n..r * n + m]);
         }
     }
 }

@@ -64,7 +64,7 @@ impl Case {
                 }
             }
         }
-        let uniform = seed % 3 == 0;
+        let uniform = seed.is_multiple_of(3);
         let e = random.between(0.1, 0.9);
         Case {
             contacts,
@@ -172,7 +172,8 @@ fn forward(case: &Case, law: Tested, derivative: Option<&mut ImpactDerivative>) 
             let capped = report.status == Status::Capped;
             let mut impulses = work.impulses().to_vec();
             impulses.extend_from_slice(work.friction_impulses());
-            let mut decisions: Vec<usize> = (0..record.len()).flat_map(|k| record.application(k).0.iter().copied().chain([usize::MAX])).collect();
+            let mut decisions: Vec<usize> =
+                (0..record.len()).flat_map(|k| record.application(k).0.iter().copied().chain([usize::MAX])).collect();
             decisions.extend(record.implicit());
             decisions.extend(impulses[..m].iter().map(|l| usize::from(*l > 0.0)));
             let mut own = ImpactDerivative::new();
@@ -294,9 +295,8 @@ fn compare(law: Tested, tangents: usize, count: u64, limit: f64) -> (usize, f64)
                 continue;
             }
             let at = |k: usize, i: usize| ends[k].as_ref().map_or(f64::NAN, |end| end.0[i]);
-            let error = (0..n)
-                .map(|i| ((8.0 * (at(0, i) - at(1, i)) - (at(2, i) - at(3, i))) / (12.0 * step) - dl[i]).abs())
-                .fold(0.0, f64::max);
+            let error =
+                (0..n).map(|i| ((8.0 * (at(0, i) - at(1, i)) - (at(2, i) - at(3, i))) / (12.0 * step) - dl[i]).abs()).fold(0.0, f64::max);
             let error = error / (1.0 + crate::dense::max_abs(&dl));
             best = Some(best.map_or(error, |b: f64| b.min(error)));
         }
