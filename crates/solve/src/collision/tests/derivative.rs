@@ -119,7 +119,7 @@ fn planar_collisions_move_as_their_differences() {
 fn spatial_collisions_move_as_their_differences() {
     let mut random = Random::new(12);
     let (mut compared, mut branches, mut worst, mut again) = (0, std::collections::BTreeSet::new(), 0.0f64, 0);
-    for trial in 0..count(300, 5_000) {
+    for trial in 0..count(120, 5_000) {
         let (case, change) = random_case(&mut random, 3);
         let derivative = case.derivative();
         let value = case.collide(1e-10).impulse;
@@ -137,7 +137,7 @@ fn spatial_collisions_move_as_their_differences() {
         assert!(error < 1e-8, "trial {trial}: {error:e} on {} with {} phases", outcome.branch, outcome.phases);
     }
     println!("{compared} spatial collisions on {branches:?} ({again} with a second compression), worst {worst:e}");
-    assert!(compared > 200 && branches.len() >= 4);
+    assert!(compared > 80 && branches.len() >= 4);
 }
 
 #[test]
@@ -255,7 +255,7 @@ fn closed_forms() {
 #[ignore = "prints figures"]
 fn figures() {
     let mut random = Random::new(15);
-    let cases: Vec<Case> = (0..200).map(|_| random_case(&mut random, 3).0).collect();
+    let cases: Vec<Case> = (0..500).map(|_| random_case(&mut random, 3).0).collect();
     let time = |work: &dyn Fn(&Case)| {
         let start = std::time::Instant::now();
         cases.iter().for_each(work);

@@ -9,6 +9,9 @@ use crate::problem::{Block, Problem};
 /// Steps of the differences; the best of them counts.
 const STEPS: [f64; 5] = [1e-3, 1e-4, 1e-5, 1e-6, 1e-7];
 
+/// How many times as many impacts are compared with CAROM_FULL=1.
+const FULL: u64 = 20;
+
 /// A small deterministic generator of uniform numbers in -1..1.
 struct Random(u64);
 
@@ -260,6 +263,7 @@ fn forward(case: &Case, law: Tested, derivative: Option<&mut ImpactDerivative>) 
 fn compare(law: Tested, tangents: usize, count: u64, limit: f64) -> (usize, f64) {
     let (mut compared, mut worst) = (0, 0.0f64);
     let mut derivative = ImpactDerivative::new();
+    let count = if std::env::var("CAROM_FULL").is_ok_and(|v| v == "1") { FULL * count } else { count };
     for seed in 0..count {
         let case = Case::random(seed, tangents);
         let Some((impulses, decisions, switches)) = forward(&case, law, Some(&mut derivative)) else { continue };
