@@ -35,6 +35,15 @@ const CONTROL_RANGE: [f64; 2] = [0.2, 5.0];
 /// Longest step relative to the rates of turn and decay: beyond it the method nears its limit of stability and the estimate says little.
 const STEP_RATE_MAX: f64 = 1.0;
 
+/// Error of one step of the method for y' = -y, relative, over the sixth power of its length.
+const DECAY_ERROR: f64 = 1.0 / 720.0;
+
+/// The sixth root belongs to it.
+const DECAY_EXPONENT: f64 = 1.0 / 6.0;
+
+/// Longest step for y' = -y, well inside the method's limit of stability (3.3).
+const DECAY_STEP_MAX: f64 = 2.0;
+
 /// M counts as well conditioned for removing the last tangential velocity above this ratio of its eigenvalues.
 const STOPPING_RATIO: f64 = 1e-6;
 
@@ -289,7 +298,12 @@ impl<T: Scalar> Path<T> {
         // Without friction and coupling nothing turns or grows; the normal mobility then sets the length.
         let rate = if rate > 0.0 { rate } else { sliding.d.value() };
         let mut h = FIRST_STEP * allowed.powf(ESTIMATE_EXPONENT) / rate;
+        // What a unit change of the angle has become, at most 1.
+        let mut change = 1.0;
         while self.steps < budget {
+            if T::CARRIES {
+                h = h.min(self.change_step(&y, change, allowed));
+            }
             if y[LOG].value() <= still {
                 self.keep(&y);
                 return Stretch::Stopped;
@@ -319,6 +333,7 @@ impl<T: Scalar> Path<T> {
                 self.end_within(step, &y, &first);
                 return Stretch::Ended;
             }
+            change = f64::min(1.0, change * (self.angle_slope(&y) * step.length).exp());
             let step = T::retake(step, &sliding, &y, &first, phase_ends);
             y = step.end;
             // Moving the end of a cut step by rounding moves its slope by more.
@@ -347,6 +362,19 @@ impl<T: Scalar> Path<T> {
             self.keep(&y);
             Stretch::Stopped
         })
+    }
+
+    /// Rate f' at which a small change of the angle grows.
+    fn angle_slope(&self, y: &State<T>) -> f64 {
+        let (cos, sin) = (y[COS].value(), y[SIN].value());
+        let (f, g, _) = self.plain.coefficients(cos, sin);
+        self.plain.slopes(cos, sin, f, g).0
+    }
+
+    /// Longest step that follows a change of the angle, delta' = f' delta, which on a ray the error of the value does not show.
+    fn change_step(&self, y: &State<T>, change: f64, allowed: f64) -> f64 {
+        let accurate = (allowed / (DECAY_ERROR * change.max(f64::MIN_POSITIVE))).powf(DECAY_EXPONENT);
+        accurate.min(DECAY_STEP_MAX) / self.angle_slope(y).abs().max(f64::MIN_POSITIVE)
     }
 
     /// The restitution that ends where it starts, at e = 0: it has no length, but a slope in e, theory (16.18).
