@@ -274,7 +274,7 @@ pub(crate) fn assemble<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>) {
 }
 
 /// From this many rows on, sweeps along the joints are faster than the matrix of all rows with each other.
-const ARTICULATED_ROWS: usize = 40;
+const ARTICULATED_ROWS: usize = 24;
 
 /// Whether the rows of an island are to be inserted into the factor of its joints.
 fn articulates<G: Geometry>(options: &Options, rows: usize, equalities: usize) -> bool {
