@@ -61,9 +61,17 @@ fn twice_the_links_cost_twice_the_time() {
     let mut good = true;
     for links in [100, 1000, 5000] {
         let steps = 20_000 / links;
-        good &= holds(&format!("chain of {links}: time of twice the links over time"), time(chain(2 * links), steps) / time(chain(links), steps), BOUND);
+        good &= holds(
+            &format!("chain of {links}: time of twice the links over time"),
+            time(chain(2 * links), steps) / time(chain(links), steps),
+            BOUND,
+        );
         let cells = links / 3;
-        good &= holds(&format!("ladder of {cells}: time of twice the cells over time"), time(ladder(2 * cells), steps) / time(ladder(cells), steps), BOUND);
+        good &= holds(
+            &format!("ladder of {cells}: time of twice the cells over time"),
+            time(ladder(2 * cells), steps) / time(ladder(cells), steps),
+            BOUND,
+        );
     }
     assert!(good);
 }

@@ -74,12 +74,10 @@ fn tree(links: usize, step: f64) -> String {
     let mut ends: Vec<(f64, f64)> = Vec::new();
     let mut joints = String::new();
     for i in 0..links {
-        let (from, other, level) = if i == 0 {
-            ((0.0, 0.0), "world".to_string(), 0)
-        } else {
-            (ends[(i - 1) / 2], format!("l{}", (i - 1) / 2), (i + 1).ilog2())
-        };
-        let angle = -std::f64::consts::FRAC_PI_2 + if i == 0 { 0.0 } else { (if i % 2 == 1 { -1.0 } else { 1.0 }) * 0.8 / f64::from(level) };
+        let (from, other, level) =
+            if i == 0 { ((0.0, 0.0), "world".to_string(), 0) } else { (ends[(i - 1) / 2], format!("l{}", (i - 1) / 2), (i + 1).ilog2()) };
+        let angle =
+            -std::f64::consts::FRAC_PI_2 + if i == 0 { 0.0 } else { (if i % 2 == 1 { -1.0 } else { 1.0 }) * 0.8 / f64::from(level) };
         let (sin, cos) = angle.sin_cos();
         ends.push((from.0 + LINK * cos, from.1 + LINK * sin));
         let centre = format!("[{}, {}]", from.0 + 0.5 * LINK * cos, from.1 + 0.5 * LINK * sin);

@@ -187,7 +187,11 @@ impl Summary {
             ("projection", l.projection),
             ("drift", l.drift),
         ];
-        let mut rows: Vec<Vec<String>> = facts.into_iter().chain((!self.redundant_joints.is_empty()).then_some(redundant)).map(|(name, value)| vec![format!("  {name}"), value]).collect();
+        let mut rows: Vec<Vec<String>> = facts
+            .into_iter()
+            .chain((!self.redundant_joints.is_empty()).then_some(redundant))
+            .map(|(name, value)| vec![format!("  {name}"), value])
+            .collect();
         rows.push(vec!["ledger [J]".to_string()]);
         rows.extend(energy.into_iter().map(|(name, value)| {
             let note = match name {

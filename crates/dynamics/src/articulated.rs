@@ -178,7 +178,8 @@ pub(crate) fn sweep<G: Geometry>(assembly: &mut Assembly<G>, solve: &mut Solve) 
             let mut diagonal = [0.0; WIDTH];
             for k in 0..d {
                 if !locked_rows[group.first + k] {
-                    u[k] = free[row + k] + lines[group.first + k].speed(direct) - paths.dot(index, k, through) + softness * impulses[row + k];
+                    u[k] =
+                        free[row + k] + lines[group.first + k].speed(direct) - paths.dot(index, k, through) + softness * impulses[row + k];
                     diagonal[k] = answer[k * WIDTH + k] + softness;
                 }
             }

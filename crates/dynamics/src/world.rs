@@ -1,12 +1,12 @@
 //! A model in motion: state, step, contacts, ledger.
 
+use crate::constraints::JointKind;
 use crate::contacts::{Memory, Report, placed};
 use crate::curvature::Curvature;
 use crate::error::{Cause, ModelError, Room, StepError};
 use crate::island::{Context, Island, IslandReport};
 use crate::islands::{PairTable, Partition, pair_size};
 use crate::ledger::{Flow, Ledger};
-use crate::constraints::JointKind;
 use crate::model::{BodyKind, Model};
 use crate::state::State;
 use crate::step::advance;
