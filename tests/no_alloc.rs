@@ -1,12 +1,18 @@
 //! Nothing allocates after warm-up: a global allocator counts, steady scenes step, the count stays.
 #![allow(unsafe_code)]
 
-use carom_dynamics::options::{ImpactLaw, Integrator};
+use carom_dynamics::constraints::{JointFunction, MAX_COLUMNS, MAX_POSE_COLUMNS, MAX_ROWS};
+use carom_dynamics::options::{ImpactLaw, Integrator, SolverChoice};
 use carom_dynamics::{JointKind, Motor, World};
-use carom_math::{Planar, Spatial};
+use carom_math::block_matrix::BlockMatrix;
+use carom_math::block_sparse::Pattern;
+use carom_math::ldl::{Order, Pivots, Symbolic};
+use carom_math::lu::LuFactor;
+use carom_math::{Planar, Spatial, Twist};
 use carom_tests::scene::pose;
 use carom_tests::{Scene, Stage};
 use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// The system's allocator with a counter.
@@ -86,6 +92,24 @@ fn chain<G: Stage>() -> World<G> {
     scene.world()
 }
 
+/// A chain of balls that slides on the ground, solved by insertion into the factor of its joints.
+fn inserted<G: Stage>() -> World<G> {
+    let mut scene = Scene::<G>::new(0.005);
+    scene.model.options.solver = SolverChoice::Articulated;
+    scene.ground(0.1, 0.0);
+    let mut last = None;
+    for link in 0..12 {
+        let x = 0.2 * f64::from(link);
+        let body = scene.body(G::ball(0.05), 0.1, pose(x, 0.05, 0.0), 0.1, 0.0);
+        scene.moving(body, G::at(5.0, 0.0), G::rate(0.0));
+        if let Some(last) = last {
+            scene.joint(JointKind::Weld, [Some(body), Some(last)], |spec| spec.anchor = Some(G::at(x - 0.1, 0.05)));
+        }
+        last = Some(body);
+    }
+    scene.world()
+}
+
 fn sliding<G: Stage>() -> World<G> {
     let mut scene = Scene::<G>::new(0.005);
     scene.ground(0.1, 0.0);
@@ -148,6 +172,7 @@ fn by_midpoint<G: Stage>(world: World<G>) -> World<G> {
 fn all<G: Stage>() -> bool {
     let mut good = per_step::<G>("stack of ten", stack(), 60, 200);
     good &= per_step::<G>("chain of twenty", chain(), 200, 200);
+    good &= per_step::<G>("chain sliding on the ground", inserted(), 60, 100);
     good &= per_step::<G>("sliding box", sliding(), 60, 100);
     good &= per_step::<G>("bouncing ball", bouncing(), 400, 400);
     good &= per_step::<G>("box bouncing flat", flat_bounces(), 400, 400);
@@ -163,8 +188,50 @@ fn all<G: Stage>() -> bool {
     good
 }
 
+/// Derivatives of joints, from the first.
+fn joint_derivatives<G: Stage>() -> bool {
+    let world = motor::<G>();
+    let (joint, poses) = (&world.model().joints[0], [carom_math::Pose::identity(); 2]);
+    let twists = [Twist::zero(); 2];
+    let mut matrix = [0.0; MAX_POSE_COLUMNS * MAX_COLUMNS];
+    let before = COUNT.load(Ordering::Relaxed);
+    for function in [JointFunction::Equalities, JointFunction::Coordinate] {
+        joint.parameter_derivative(function, &poses[0], &poses[1], &mut matrix);
+        joint.rate_derivative(function, &poses[0], &poses[1], &twists, &mut matrix);
+        joint.wrench_derivative(function, &poses[0], &poses[1], &[1.0; MAX_ROWS], &mut matrix);
+    }
+    let count = COUNT.load(Ordering::Relaxed) - before;
+    println!("{} derivatives of a joint: {count} allocations", G::NAME);
+    count == 0
+}
+
+/// An unsymmetric chain factored again and again, singular ones too.
+fn unsymmetric_factor() -> bool {
+    const NODES: usize = 20;
+    let edges: Vec<_> = (1..NODES).map(|node| (node - 1, node)).collect();
+    let pattern = Arc::new(Pattern::new(&[3; NODES], &edges).expect("a chain"));
+    let mut matrix = BlockMatrix::new(Arc::clone(&pattern));
+    let mut factor = LuFactor::new(Arc::new(Symbolic::analyse(&pattern, Order::MinimumDegree).expect("an order")));
+    let mut x = vec![1.0; pattern.rows()];
+    let before = COUNT.load(Ordering::Relaxed);
+    for regular in [true, false, true] {
+        matrix.clear();
+        for node in 0..NODES {
+            let diagonal = if regular { 2.0 } else { 0.0 };
+            matrix.add_with(node, node, |r, c| if r == c { diagonal } else { 0.0 }).expect("a node");
+        }
+        factor.factor(&matrix, Pivots::Regularise { relative: 1.0 }).expect("finite");
+        factor.solve(&mut x);
+        factor.solve_transpose(&mut x);
+    }
+    let count = COUNT.load(Ordering::Relaxed) - before;
+    println!("unsymmetric factor: {count} allocations");
+    count == 0
+}
+
 fn main() {
-    let planar = all::<Planar>();
-    let spatial = all::<Spatial>();
+    let planar = all::<Planar>() & joint_derivatives::<Planar>();
+    let spatial = all::<Spatial>() & joint_derivatives::<Spatial>();
     assert!(planar && spatial, "a steady step allocates");
+    assert!(unsymmetric_factor(), "a factor allocates");
 }

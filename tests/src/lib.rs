@@ -4,6 +4,7 @@
 //! both and a planar scene has its spatial twin.
 
 pub mod crowd;
+pub mod differences;
 pub mod figures;
 pub mod random;
 pub mod random_scene;

@@ -43,6 +43,8 @@ pub struct Summary {
     worst_joint_error: f64,
     deepest_overlap: f64,
     flags: Vec<&'static str>,
+    /// Joints that hold nothing others do not hold already, at the end of the run.
+    redundant_joints: Vec<String>,
     ledger: LedgerLines,
     hash: String,
     files: Vec<String>,
@@ -126,6 +128,7 @@ impl Summary {
             worst_joint_error: total.joint_error.max(world.joint_error()),
             deepest_overlap: (-tally.deepest).max(0.0),
             flags: flags.into_iter().filter(|(set, _)| *set).map(|(_, words)| words).collect(),
+            redundant_joints: world.redundant_joints().into_iter().map(|joint| model.joints[joint].name.clone()).collect(),
             ledger: LedgerLines {
                 kinetic: ledger.kinetic,
                 projected_kinetic: (model.options.integrator == Integrator::EnergyMomentum).then(|| world.projected_kinetic()),
@@ -174,6 +177,7 @@ impl Summary {
             ("deepest overlap", format!("{} m", measure(self.deepest_overlap))),
             ("flags", if self.flags.is_empty() { "none".to_string() } else { self.flags.join("; ") }),
         ];
+        let redundant = ("redundant joints", self.redundant_joints.join(", "));
         let l = &self.ledger;
         let energy = [
             ("kinetic", l.kinetic),
@@ -188,7 +192,11 @@ impl Summary {
             ("projection", l.projection),
             ("drift", l.drift),
         ];
-        let mut rows: Vec<Vec<String>> = facts.into_iter().map(|(name, value)| vec![format!("  {name}"), value]).collect();
+        let mut rows: Vec<Vec<String>> = facts
+            .into_iter()
+            .chain((!self.redundant_joints.is_empty()).then_some(redundant))
+            .map(|(name, value)| vec![format!("  {name}"), value])
+            .collect();
         rows.push(vec!["ledger [J]".to_string()]);
         rows.extend(energy.into_iter().map(|(name, value)| {
             let note = match name {

@@ -104,6 +104,12 @@ pub struct StepError {
     /// Why.
     pub cause: Cause,
 }
+impl StepError {
+    /// An array of the caller has the wrong length.
+    pub(crate) fn wrong_length(what: &'static str, found: usize, wanted: usize, time: f64) -> Self {
+        StepError { room: Room::Predict, time, cause: Cause::WrongLength { what, found, wanted } }
+    }
+}
 
 impl fmt::Display for StepError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -3,8 +3,10 @@
 use crate::contacts::{NO_GROUP, Near, account};
 use crate::energy_momentum;
 use crate::error::{Cause, Room, StepError};
+use crate::gradient::record::Strike;
 use crate::island::{Context, Island};
 use crate::options::{FrictionCone, ImpactLaw, Integrator, Order};
+use crate::step::note;
 use carom_geometry::Geometry;
 use carom_math::Vector;
 use carom_solve::collision::collide_contact;
@@ -12,7 +14,7 @@ use carom_solve::impact::{self, ContactSpace, Friction, GramView, Law, Restituti
 use carom_solve::problem::{Block, Cone, Problem};
 
 /// Tolerance handed to the collision at one point, relative.
-const COLLISION_TOLERANCE: f64 = 1e-10;
+pub(crate) const COLLISION_TOLERANCE: f64 = 1e-10;
 
 /// Collisions one at a time (`stronge`) per contact of the problem, after which restitution is dropped.
 const SEQUENCE_FACTOR: usize = 1000;
@@ -36,6 +38,8 @@ pub(crate) struct ImpactScratch {
     packed_free: Vec<f64>,
     packed: Vec<f64>,
     work: impact::Workspace,
+    /// Collisions one at a time, in order, with the restitution each used.
+    sequence: Vec<(usize, f64)>,
 }
 
 /// The closing speed below which a contact does not bounce: max(least, k h (|n.a_a| + |n.a_b|)), theory (2.4).
@@ -144,6 +148,7 @@ fn component<G: Geometry>(island: &Island<G>, parent: &mut [usize], near: &Near<
 
 /// Resolves one impact problem: a first round with restitution, later ones without, until nothing strikes.
 fn resolve<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, work: &mut ImpactScratch, inelastic: bool) -> Result<(), StepError> {
+    island.assembly.reduce();
     gather(island, work);
     let m = work.members.len();
     let law = law_of(island, &work.members);
@@ -160,7 +165,17 @@ fn resolve<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, work: &mut Imp
             work.restitution.fill(0.0);
         }
         let before = island.kinetic(&island.twists);
+        let opened = island.record.is_some().then(|| open_strike(island, work, law, round == 0 && !inelastic));
         strike(island, ctx, work, law)?;
+        if let Some(mut opened) = opened {
+            opened.impulses.clone_from(&work.impulses);
+            opened.sequence.clone_from(&work.sequence);
+            note(island, |record, _| {
+                if let Some(substep) = record.last() {
+                    substep.strikes.push(opened);
+                }
+            });
+        }
         island.report.impacts += 1;
 
         let ImpactScratch { lines, impulses, reaction, scratch, .. } = &mut *work;
@@ -182,6 +197,24 @@ fn resolve<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, work: &mut Imp
         }
     }
     Ok(())
+}
+
+/// What the derivative of a strike needs to know beforehand.
+fn open_strike<G: Geometry>(island: &Island<G>, work: &ImpactScratch, law: ImpactLaw, elastic: bool) -> Strike<G> {
+    Strike {
+        before: island.twists.clone(),
+        contacts: work.members.iter().map(|&k| (island.near[k].key, island.near[k].bodies)).collect(),
+        gram: work.gram.clone(),
+        approach: work.approach.clone(),
+        friction: work.friction.clone(),
+        restitution: work.restitution.clone(),
+        elastic,
+        impulses: Vec::new(),
+        law,
+        sequence: Vec::new(),
+        speed: (2.0 * island.kinetic(&island.twists)).sqrt(),
+        locked: work.lines.iter().map(|&line| island.assembly.locked_rows[line]).collect(),
+    }
 }
 
 /// Power of the impulses against kinematic bodies, times time: sum of l J_k v_k.
@@ -233,6 +266,7 @@ fn strike<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, work: &mut Impa
     let m = work.members.len();
     work.impulses.clear();
     work.impulses.resize(work.lines.len(), 0.0);
+    work.sequence.clear();
     match law {
         ImpactLaw::Auto if m == 1 => {
             if !single::<G>(work, 0, m) {
@@ -241,18 +275,23 @@ fn strike<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, work: &mut Impa
         }
         ImpactLaw::Auto | ImpactLaw::Reflections => reflect(island, ctx, work, Law::Reflections)?,
         ImpactLaw::GaussSeidel(order) => {
-            let (order, seed) = match order {
-                Order::Lexicographic => (impact::Order::Lexicographic, 0),
-                Order::Cyclic => (impact::Order::Cyclic, 0),
-                Order::Random(seed) => (impact::Order::Random, seed),
-                Order::Worst => (impact::Order::Worst, 0),
-            };
-            reflect(island, ctx, work, Law::GaussSeidel { order, seed })?;
+            reflect(island, ctx, work, gauss_seidel_order(order))?;
         }
         ImpactLaw::Stronge => sequence::<G>(island, work),
         ImpactLaw::Newton => newton(island, ctx, work),
     }
     Ok(())
+}
+
+/// Pairwise reflections in an order.
+pub(crate) fn gauss_seidel_order(order: Order) -> Law {
+    let (order, seed) = match order {
+        Order::Lexicographic => (impact::Order::Lexicographic, 0),
+        Order::Cyclic => (impact::Order::Cyclic, 0),
+        Order::Random(seed) => (impact::Order::Random, seed),
+        Order::Worst => (impact::Order::Worst, 0),
+    };
+    Law::GaussSeidel { order, seed }
 }
 
 /// The energy law at one contact; adds its impulses and updates the approach speeds. False when the contact is locked.
@@ -275,6 +314,7 @@ fn single<G: Geometry>(work: &mut ImpactScratch, contact: usize, m: usize) -> bo
     let Ok(outcome) = collide_contact::<G>(&matrix, work.friction[contact], work.restitution[contact], u, COLLISION_TOLERANCE) else {
         return false;
     };
+    work.sequence.push((contact, work.restitution[contact]));
     for i in 0..G::DIM {
         work.impulses[rows[i]] += outcome.impulse[i];
         for row in 0..n {

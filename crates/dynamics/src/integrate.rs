@@ -2,6 +2,7 @@
 
 use crate::contacts::{Key, NO_GROUP, Near, placed};
 use crate::error::StepError;
+use crate::gradient::record::{Length, Pace};
 use crate::impact::rest_speed_at;
 use crate::island::{Context, Island};
 use crate::options::{Integrator, TimeOfImpact};
@@ -39,6 +40,15 @@ pub(crate) struct Moved {
     pub held: Held,
 }
 
+/// What decided the length of a move, for its derivative.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Decided<G: Geometry> {
+    /// The length.
+    pub length: Length<G>,
+    /// The pace of the following substeps.
+    pub pace: Pace,
+}
+
 /// A contact without a row that would be crossed.
 #[derive(Clone, Copy, Debug)]
 struct Crossing<G: Geometry> {
@@ -55,17 +65,23 @@ struct Crossing<G: Geometry> {
 }
 
 /// Rooms 3 to 6: finds the longest move of at most `remaining` that no fast crossing interrupts.
-pub(crate) fn integrate<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, remaining: f64) -> Result<Moved, StepError> {
+pub(crate) fn integrate<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, remaining: f64) -> Result<(Moved, Decided<G>), StepError> {
     let tolerances = &ctx.model.tolerances;
     let shortest = ctx.model.step * 0.5f64.powi(tolerances.max_halvings as i32 * 3);
     // A substep that had to be shortened sets the pace of those that follow it; each may be twice as long.
     let mut t = remaining.min(island.pace);
+    let (paced, base) = (island.pace < remaining, t);
+    let part = |t: f64| if paced { Length::OfPace(t / base) } else { Length::OfRemaining(t / base) };
+    let pace_of = |t: f64| if paced { Pace::OfPace(2.0 * t / base) } else { Pace::OfRemaining(2.0 * t / base) };
+    let mut decided = Decided { length: part(t), pace: Pace::Doubled };
     // Mean rows are exact however far a body turns; there only the mean turn counts, below.
     let turns = ctx.model.options.integrator != Integrator::EnergyMomentum;
     while turns && largest_turn(island, ctx, &island.twists, t) > tolerances.turn && t > shortest {
         t *= 0.5;
+        decided.length = part(t);
     }
     let mut event = false;
+    let mut struck: Option<Crossing<G>> = None;
     island.solve.jammed = false;
     let mut held = solve::hold(island, ctx, t);
     for _ in 0..TRIAL_CAP {
@@ -76,6 +92,9 @@ pub(crate) fn integrate<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, r
             t *= 0.5;
             event = false;
             island.pace = t;
+            // A part of an event's time is a number of its own.
+            let whole = matches!(decided.length, Length::OfPace(_) | Length::OfRemaining(_));
+            decided = if whole { Decided { length: part(t), pace: pace_of(t) } } else { Decided { length: Length::Frozen, ..decided } };
             held = solve::hold(island, ctx, t);
             continue;
         }
@@ -84,6 +103,7 @@ pub(crate) fn integrate<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, r
             island.report.unconverged = true;
             t = remaining.min(ctx.model.step * 0.5f64.powi(tolerances.max_halvings as i32));
             island.pace = t;
+            decided.length = Length::Frozen;
             held = solve::hold_rows(island, ctx, t, true);
             break;
         }
@@ -95,6 +115,7 @@ pub(crate) fn integrate<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, r
                     break;
                 }
                 t *= 0.5;
+                decided.length = part(t);
                 held = solve::hold(island, ctx, t);
             }
             TimeOfImpact::Event => {
@@ -102,6 +123,9 @@ pub(crate) fn integrate<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, r
                 let Some(mut crossing) = first_crossing(island, ctx, limit) else { break };
                 if add_rows(island, ctx, &mut crossing, false) {
                     assembly::assemble(island, ctx);
+                    if event {
+                        decided.length = Length::Frozen;
+                    }
                     event = false;
                     held = solve::hold(island, ctx, t);
                     continue;
@@ -110,16 +134,23 @@ pub(crate) fn integrate<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, r
                     Some(time) if time < t * (1.0 - CROSSING_BAND) || !event => {
                         t = time;
                         event = true;
+                        decided.length = Length::Frozen;
+                        struck = Some(crossing);
                     }
                     _ => {
                         // A graze that shorter moves do not even reach: rows hold it, and the move keeps its length. Where they cannot, the
                         // move ends at the graze; what is left of it then is the projection's.
+                        if event {
+                            decided.length = Length::Frozen;
+                        }
                         event = false;
+                        struck = None;
                         if add_rows(island, ctx, &mut crossing, true) {
                             assembly::assemble(island, ctx);
                         } else if crossing.time > LEAST_PROGRESS * t {
                             t = crossing.time;
                             event = true;
+                            decided.length = Length::Frozen;
                         } else {
                             break;
                         }
@@ -130,7 +161,29 @@ pub(crate) fn integrate<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, r
         }
     }
     island.pace *= 2.0;
-    Ok(Moved { time: t, event, held })
+    if let (true, true, Some(crossing)) = (ctx.record, event, struck)
+        && let Some((key, bodies)) = touching_features(island, ctx, &crossing)
+    {
+        decided.length = Length::Event(key, bodies);
+    }
+    Ok((Moved { time: t, event, held }, decided))
+}
+
+/// The features that meet at the end of a move cut at a crossing, and their local bodies.
+fn touching_features<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, crossing: &Crossing<G>) -> Option<(Key<G>, [usize; 2])> {
+    let pair = island.pairs[crossing.pair];
+    let bodies = pair.bodies.map(|b| island.bodies[b].index);
+    let key = |feature| Key { bodies, colliders: crossing.colliders, feature };
+    if let Some(feature) = crossing.feature {
+        return Some((key(feature), pair.bodies));
+    }
+    let mut found = std::mem::take(&mut island.manifold);
+    found.clear();
+    let reach = ctx.model.tolerances.margin * pair.size;
+    manifold(ctx, bodies, crossing.colliders, pair.bodies.map(|b| island.next[b]), reach, &mut found);
+    let nearest = found.iter().min_by(|a, b| a.gap.total_cmp(&b.gap)).map(|c| (key(c.feature), pair.bodies));
+    island.manifold = found;
+    nearest
 }
 
 /// The shapes of a pair of colliders with their motion along the move.
@@ -147,7 +200,10 @@ fn motions<G: Geometry>(island: &Island<G>, ctx: &Context<G>, pair: [usize; 2], 
 
 /// Whether any contact of these colliders has a row in the present solve.
 fn has_row<G: Geometry>(island: &Island<G>, pair: usize, colliders: [usize; 2]) -> bool {
-    island.near.iter().any(|near| {
+    // Detection lists contacts by pair; those added since stand at the end.
+    let detected = &island.near[..island.detected];
+    let own = detected.partition_point(|near| near.pair < pair)..detected.partition_point(|near| near.pair <= pair);
+    detected[own].iter().chain(&island.near[island.detected..]).any(|near| {
         near.pair == pair
             && near.key.colliders == colliders
             && near.group != NO_GROUP
@@ -442,9 +498,9 @@ pub(crate) fn commit<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, move
         }
     }
     contacts::remember(&island.near, &mut island.memory);
+    island.curvature.learn(&island.joints, moved.time, &island.solve.joint_target);
     let Island { poses, next, .. } = island;
     std::mem::swap(poses, next);
-    let _ = moved;
     island.refresh_inertia();
     grow_travelled(island, ctx);
     contacts::detect(island, ctx.model);

@@ -2,6 +2,7 @@
 
 use crate::error::{Cause, Room, StepError};
 use crate::finish::finish;
+use crate::gradient::record::IslandRecord;
 use crate::impact::impact;
 use crate::integrate::{first_not_finite, grow_travelled, integrate};
 use crate::island::{Context, Island};
@@ -23,10 +24,13 @@ pub(crate) fn advance<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>) -> 
     let step = ctx.model.step;
     let mut remaining = step;
     island.solver.prefer_interior_point(ctx.model.options.solver == SolverChoice::InteriorPoint);
-    island.refresh_inertia();
+    island.record = ctx.record.then(|| IslandRecord::begin(island));
     grow_travelled(island, ctx);
-    contacts::detect(island, ctx.model); //                                                1. gaps, normals, arms   (2.1)
-    assembly::assemble(island, ctx);
+    if !island.current {
+        island.refresh_inertia();
+        contacts::detect(island, ctx.model); //                                            1. gaps, normals, arms   (2.1)
+        assembly::assemble(island, ctx);
+    }
     for _ in 0..SUBSTEP_CAP {
         if remaining <= NOTHING_LEFT * step {
             break;
@@ -42,18 +46,21 @@ pub(crate) fn advance<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>) -> 
 /// One substep of at most `remaining`; returns its length.
 fn substep<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, elapsed: f64, remaining: f64) -> Result<f64, StepError> {
     let time = ctx.time + elapsed;
+    note(island, |record, island| record.open(island, time));
     let options = &ctx.model.options;
     island.midpoint.time = time;
     loads(island, ctx, Instant::Start, time);
     accelerate(island); //                                                                 loads at q and v         (2.2)
-    held_accelerations(island);
+    if !island.pairs.is_empty() {
+        held_accelerations(island);
+    }
     let inside_the_problem = options.impact == ImpactLaw::Newton && options.time_of_impact != TimeOfImpact::Event;
     if !inside_the_problem && impact(island, ctx, island.report.events_capped)? {
         // 2. v jumped: what depends on it is taken anew                                                            (2.4)
         loads(island, ctx, Instant::Start, time);
         accelerate(island);
     }
-    let moved = integrate(island, ctx, remaining)?; //                                      3-6. predict, rows, solve, move  (2.3)-(2.22)
+    let (moved, decided) = integrate(island, ctx, remaining)?; //                                      3-6. predict, rows, solve, move  (2.3)-(2.22)
     if let Some(body) = first_not_finite(island, &island.half) {
         return Err(not_finite(ctx, Room::Solve, body));
     }
@@ -69,12 +76,37 @@ fn substep<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, elapsed: f64, 
         island.report.events += 1;
         island.report.events_capped |= island.report.events >= ctx.model.tolerances.max_events;
     }
+    note(island, |record, island| {
+        let weak = record.last().map_or(0, |s| s.note_move(island, ctx, moved.time, decided.length, decided.pace));
+        record.weak += weak;
+    });
     finish(island, ctx, &moved, time); //                                                   7. second kick           (2.23)
     if let Some(body) = first_not_finite(island, &island.twists) {
         return Err(not_finite(ctx, Room::Finish, body));
     }
+    note(island, |record, island| {
+        let weak = record.last().map_or(0, |s| s.note_finish(island, ctx));
+        record.weak += weak;
+    });
+    let projected = island.report.projected;
+    island.report.projected = false;
     project(island, ctx); //                                                                   positions             (2.27)
+    let now = island.report.projected;
+    note(island, |record, _| {
+        if let Some(substep) = record.last() {
+            substep.projected = now;
+        }
+    });
+    island.report.projected |= projected;
     Ok(moved.time)
+}
+
+/// Lets the record of an island, if there is one, take something down.
+pub(crate) fn note<G: Geometry>(island: &mut Island<G>, take: impl FnOnce(&mut IslandRecord<G>, &Island<G>)) {
+    if let Some(mut record) = island.record.take() {
+        take(&mut record, island);
+        island.record = Some(record);
+    }
 }
 
 fn not_finite<G: Geometry>(ctx: &Context<G>, room: Room, body: usize) -> StepError {

@@ -1,7 +1,9 @@
 //! The contract between shapes and dynamics: what a contact is and what every space must answer, theory (7.1)-(7.3).
 
 use crate::bounds::Aabb;
+use crate::contact_tangent::{ContactAdjoint, ContactJacobian, ContactMotion, ContactTangent};
 use crate::mass::MassProperties;
+use crate::shape_error::ShapeError;
 use carom_math::{Pose, Space};
 use std::fmt::Debug;
 
@@ -26,6 +28,8 @@ pub trait Geometry: Space {
     type Shape: Clone + Debug + PartialEq + Send + Sync + 'static;
     /// Names a pair of features; small, ordered, comparable.
     type Feature: Copy + Debug + PartialEq + Eq + PartialOrd + Ord + Send + Sync + 'static;
+    /// One derivative of a contact for each degree of freedom of a frame: an array of `DOF` tangents.
+    type Columns: Copy + Debug + PartialEq + Send + Sync + AsRef<[ContactTangent<Self>]> + AsMut<[ContactTangent<Self>]> + 'static;
 
     /// Mass, centroid and inertia about the centroid at unit density; `None` for shapes without volume (half-space, segment, mesh).
     fn mass_properties(shape: &Self::Shape) -> Option<MassProperties<Self>>;
@@ -47,4 +51,45 @@ pub trait Geometry: Space {
     /// Signed distance [m] of the pair: exact when apart (so that it bounds the motion needed to touch), minus the depth when overlapping. Finite
     /// `cutoff` lets far pairs return early with any lower bound that is >= cutoff.
     fn separation(a: &Self::Shape, pose_a: &Pose<Self>, b: &Self::Shape, pose_b: &Pose<Self>, cutoff: f64) -> f64;
+
+    /// The key of a shape in a scene: `ball`, `box`, `capsule`, `convex`, `segment`, `half_space`, `cylinder`, `cone`, `mesh` or `heightfield`.
+    fn shape_key(shape: &Self::Shape) -> &'static str;
+    /// The sizes of a shape in the order of its keys in a scene [m]: ball `r`; box full extents; capsule `length`, `r`; cylinder and cone
+    /// `height`, `r`; convex and segment the coordinates of their vertices as stored; half-space the components of its normal; mesh and
+    /// heightfield none.
+    fn shape_parameters(shape: &Self::Shape) -> Vec<f64>;
+    /// The shape with other sizes, theory (14.5). A convex shape keeps its vertices, faces and their names. The normal of a half-space may have
+    /// any length and is scaled to one, so that its derivative is the part square to it.
+    ///
+    /// # Errors
+    /// As many numbers as [`Geometry::shape_parameters`] gives are needed; sizes that make no shape, and vertices that no longer bound a
+    /// convex solid with these faces, are refused.
+    fn with_shape_parameters(shape: &Self::Shape, parameters: &[f64]) -> Result<Self::Shape, ShapeError>;
+    /// The derivative of [`Geometry::evaluate`] along a motion of poses and sizes, theory (14.1); finite whatever the input.
+    fn evaluate_tangent(
+        feature: Self::Feature,
+        a: &Self::Shape,
+        pose_a: &Pose<Self>,
+        b: &Self::Shape,
+        pose_b: &Pose<Self>,
+        motion: &ContactMotion<Self>,
+    ) -> ContactTangent<Self>;
+    /// The derivative of [`Geometry::evaluate`] by both poses, theory (14.2)-(14.3).
+    fn evaluate_jacobian(
+        feature: Self::Feature,
+        a: &Self::Shape,
+        pose_a: &Pose<Self>,
+        b: &Self::Shape,
+        pose_b: &Pose<Self>,
+    ) -> ContactJacobian<Self>;
+    /// Adds to `out` the transpose of [`Geometry::evaluate_tangent`] applied to a gradient `bar` by the contact, theory (14.4).
+    fn evaluate_adjoint(
+        feature: Self::Feature,
+        a: &Self::Shape,
+        pose_a: &Pose<Self>,
+        b: &Self::Shape,
+        pose_b: &Pose<Self>,
+        bar: &ContactTangent<Self>,
+        out: &mut ContactAdjoint<Self>,
+    );
 }

@@ -5,12 +5,18 @@
 pub mod bounds;
 pub mod broadphase;
 pub mod contact;
+pub mod contact_tangent;
+#[cfg(test)]
+mod derivative_tests;
 pub mod mass;
 pub mod planar;
+mod raw;
+mod scalar;
 pub mod shape_error;
 pub mod spatial;
 pub mod time_of_impact;
 
 pub use bounds::Aabb;
 pub use contact::{Contact, Geometry};
+pub use contact_tangent::{ContactAdjoint, ContactJacobian, ContactMotion, ContactTangent};
 pub use mass::MassProperties;

@@ -30,6 +30,15 @@ pub enum ShapeError {
         /// What is degenerate.
         what: &'static str,
     },
+    /// A list of numbers has another length than the shape asks for.
+    WrongCount {
+        /// What is counted.
+        what: &'static str,
+        /// How many were found.
+        found: usize,
+        /// How many are needed.
+        needed: usize,
+    },
     /// An index points past the end of a list.
     OutOfRange {
         /// What the index names.
@@ -57,6 +66,7 @@ impl fmt::Display for ShapeError {
             ShapeError::NotFinite { what } => write!(f, "{what} must be finite"),
             ShapeError::TooFewPoints { found, needed } => write!(f, "found {found} points, at least {needed} are needed"),
             ShapeError::Degenerate { what } => write!(f, "{what} is degenerate"),
+            ShapeError::WrongCount { what, found, needed } => write!(f, "found {found} {what}, {needed} are needed"),
             ShapeError::OutOfRange { what, index, len } => write!(f, "{what} {index} is out of range, there are {len}"),
             ShapeError::TooMany { what, found, allowed } => write!(f, "{found} {what}, at most {allowed} are allowed"),
         }

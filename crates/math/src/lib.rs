@@ -2,9 +2,12 @@
 //!
 //! The equations cited as (n.m) stand in `docs/theory.md`.
 
+pub mod block_matrix;
 pub mod block_sparse;
 pub mod ldl;
+pub mod lu;
 mod ordering;
+mod pivot_block;
 pub mod pose;
 pub mod rotation;
 mod small;

@@ -175,6 +175,8 @@ pub trait Space: Copy + Clone + Debug + Default + PartialEq + Eq + PartialOrd + 
 
     /// Tangents orthonormal to a unit normal; the first `TANGENTS` entries count. In the plane (-n_y, n_x).
     fn tangents(normal: Self::Lin) -> [Self::Lin; 2];
+    /// How the tangents change with the normal: the derivative of `tangents` along a change square to it.
+    fn tangents_derivative(normal: Self::Lin, change: Self::Lin) -> [Self::Lin; 2];
 
     /// Writes an orientation: angle, or w, x, y, z.
     fn write_rotation(rotation: Self::Rot, out: &mut [f64]);
@@ -296,11 +298,25 @@ impl Space for Planar {
     fn tangents(n: Self::Lin) -> [Self::Lin; 2] {
         [Vector2::new(-n.y, n.x), Vector2::zeros()]
     }
+    fn tangents_derivative(_: Self::Lin, change: Self::Lin) -> [Self::Lin; 2] {
+        Self::tangents(change)
+    }
     fn write_rotation(rotation: Turn, out: &mut [f64]) {
         out[0] = rotation.angle;
     }
     fn read_rotation(values: &[f64]) -> Option<Turn> {
         values[0].is_finite().then(|| Turn::by(values[0]))
+    }
+}
+
+/// The axis least aligned with n: continuous except where two components tie, a null set.
+fn least_aligned(n: Vector3<f64>) -> Vector3<f64> {
+    if n.x.abs() <= n.y.abs() && n.x.abs() <= n.z.abs() {
+        Vector3::x()
+    } else if n.y.abs() <= n.z.abs() {
+        Vector3::y()
+    } else {
+        Vector3::z()
     }
 }
 
@@ -420,16 +436,17 @@ impl Space for Spatial {
         rotation::mean_rate(inertia, half_step, drag, momentum, push, guess)
     }
     fn tangents(n: Self::Lin) -> [Self::Lin; 2] {
-        // The axis least aligned with n: continuous except where two components tie, a null set.
-        let least = if n.x.abs() <= n.y.abs() && n.x.abs() <= n.z.abs() {
-            Vector3::x()
-        } else if n.y.abs() <= n.z.abs() {
-            Vector3::y()
-        } else {
-            Vector3::z()
-        };
+        let least = least_aligned(n);
         let t1 = (least - n * n.dot(least)).normalize();
         [t1, n.cross(&t1)]
+    }
+    fn tangents_derivative(n: Self::Lin, change: Self::Lin) -> [Self::Lin; 2] {
+        let least = least_aligned(n);
+        let across = least - n * n.dot(least);
+        let t1 = across.normalize();
+        let moved = -(change * n.dot(least) + n * change.dot(least));
+        let d1 = (moved - t1 * t1.dot(moved)) / across.norm();
+        [d1, change.cross(&t1) + n.cross(&d1)]
     }
     fn write_rotation(r: Self::Rot, out: &mut [f64]) {
         out[..4].copy_from_slice(&[r.w, r.i, r.j, r.k]);

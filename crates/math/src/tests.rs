@@ -2,6 +2,7 @@
 
 mod factor;
 mod laws;
+mod unsymmetric;
 
 /// Cases per property: few by default, many when the environment asks for the full run.
 fn cases(few: u32, many: u32) -> u32 {

@@ -3,6 +3,8 @@
 //! De Avila Belbute-Peres et al. 2018, supplement, eq. 23 with its signs corrected; theory (4.25)-(4.29). Joints are eliminated by their
 //! Schur complement; what remains is a linear complementarity problem, given to the interior point first and to Lemke's method second.
 
+pub mod adjoint;
+mod change;
 mod joints;
 mod mass;
 
@@ -13,6 +15,8 @@ use crate::status::{Method, Outcome, SPEED_FLOOR, Status};
 use joints::Joints;
 use mass::MassFactor;
 
+pub use adjoint::{DynamicsDerivative, backward};
+pub use change::{DynamicsChange, MassChange};
 pub use joints::JOINT_REGULARISATION;
 
 /// Part of a row's inverse mass that joints must leave for the row to act; below it the joints lock its direction.
@@ -369,5 +373,7 @@ fn judge(
     if sum.is_finite() { worst / speed } else { f64::INFINITY }
 }
 
+#[cfg(test)]
+mod adjoint_tests;
 #[cfg(test)]
 mod tests;

@@ -3,6 +3,8 @@
 pub mod bordered;
 pub mod collision;
 pub mod column_nnls;
+pub mod consistent;
+pub mod contact_derivative;
 pub mod contact_solver;
 pub mod continuation;
 pub mod dense;

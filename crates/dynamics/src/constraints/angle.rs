@@ -1,9 +1,10 @@
 //! The angle of a hinge, a relative to b, theory (3.7).
 
+use super::gradient::{JointGradient, Place};
 use super::joint::Joint;
-use super::rotation::{covector, turn_since_start};
+use super::rotation::{covector, cross, turn_since_start};
 use super::row::Row;
-use carom_math::{Pose, Space, Vector};
+use carom_math::{Pose, Space, Twist, Vector};
 use std::f64::consts::{PI, TAU};
 
 /// The hinge axis in the frame of b as a direction of angular velocity; the plane has only one.
@@ -47,4 +48,53 @@ pub(super) fn row<S: Space>(joint: &Joint<S>, a: &Pose<S>, b: &Pose<S>) -> Row<S
     }
     let change = (covector::<S>(s, e, u) * s + e * twist) * (1.0 / size);
     Row::turning(S::rotate_rate(b.rotation, change))
+}
+
+/// Adds the gradient of an axis of angular velocity to that of the axis of b; the plane has no axis that could move.
+fn add_axis<S: Space>(g: S::Ang, out: &mut JointGradient<S>) {
+    if S::ANG > 1 {
+        out.axes[1] += S::Lin::from_slice(g.as_slice());
+    }
+}
+
+/// Adds `weight` times the gradient of the angle, theory (15.11).
+pub(super) fn value_gradient<S: Space>(place: &Place<S>, weight: f64, out: &mut JointGradient<S>) {
+    let (s, e) = place.turn;
+    let u = axis(place.joint);
+    if S::ANG == 1 {
+        return out.turn(place, 0.0, u * (2.0 * weight));
+    }
+    let twist = e.dot(u);
+    let size = s * s + twist * twist;
+    if size == 0.0 {
+        return;
+    }
+    let g_twist = 2.0 * s * weight / size;
+    out.turn(place, -2.0 * twist * weight / size, u * g_twist);
+    add_axis(e * g_twist, out);
+}
+
+/// Adds `weight` times the gradient of J v, theory (15.11); the row of the plane is constant.
+#[inline(always)]
+pub(super) fn power_gradient<S: Space>(place: &Place<S>, weight: f64, v: &[Twist<S>; 2], out: &mut JointGradient<S>) {
+    let (s, e) = place.turn;
+    let u = axis(place.joint);
+    let twist = e.dot(u);
+    let size = s * s + twist * twist;
+    if S::ANG == 1 || size == 0.0 {
+        return;
+    }
+    let rate = (v[0].ang - v[1].ang) * weight;
+    let in_b = S::unrotate_rate(place.b.rotation, rate);
+    let bent = cross::<S>(e, u);
+    let change = (u * (s * s) + bent * s + e * twist) * (1.0 / size);
+    // change = top/size: gradients of both, then of what they are made of.
+    let g_top = in_b * (1.0 / size);
+    let g_size = -change.dot(in_b) / size;
+    let g_twist = e.dot(g_top) + 2.0 * twist * g_size;
+    let g_s = (u * (2.0 * s) + bent).dot(g_top) + 2.0 * s * g_size;
+    let g_e = cross::<S>(u, g_top) * s + g_top * twist + u * g_twist;
+    out.bodies[1].ang += cross::<S>(S::rotate_rate(place.b.rotation, change), rate);
+    out.turn(place, g_s, g_e);
+    add_axis(g_top * (s * s) + cross::<S>(g_top, e) * s + e * g_twist, out);
 }

@@ -1,10 +1,11 @@
 //! The elementary row groups, and of which of them each kind is made.
 
+use super::gradient::{JointGradient, Place};
 use super::joint::Joint;
 use super::kind::JointKind;
 use super::row::Row;
-use super::{distance, perpendicular, point, rotation, slide};
-use carom_math::{Pose, Space};
+use super::{axis, distance, perpendicular, point, rotation, slide};
+use carom_math::{Pose, Space, Twist, Vector};
 
 /// A few rows that always come together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,10 +58,10 @@ impl Group {
     /// The position errors of the group.
     pub(super) fn error<S: Space>(self, joint: &Joint<S>, a: &Pose<S>, b: &Pose<S>, out: &mut [f64]) {
         let [axis_a, axis_b] = joint.axes;
+        let tangents = joint.across;
         match self {
             Group::Point => point::error(joint, a, b, out),
             Group::OnAxis => {
-                let tangents = S::tangents(axis_a);
                 for i in 0..self.count::<S>() {
                     out[i] = slide::error(joint, tangents[i], a, b);
                 }
@@ -68,7 +69,6 @@ impl Group {
             Group::InPlane => out[0] = slide::error(joint, axis_a, a, b),
             Group::Rotation => rotation::error(joint, a, b, out),
             Group::Parallel => {
-                let tangents = S::tangents(axis_a);
                 for i in 0..self.count::<S>() {
                     out[i] = perpendicular::error(tangents[i], axis_b, a, b);
                 }
@@ -81,10 +81,10 @@ impl Group {
     /// The rows of the group.
     pub(super) fn rows<S: Space>(self, joint: &Joint<S>, a: &Pose<S>, b: &Pose<S>, out: &mut [Row<S>]) {
         let [axis_a, axis_b] = joint.axes;
+        let tangents = joint.across;
         match self {
             Group::Point => point::rows(joint, a, b, out),
             Group::OnAxis => {
-                let tangents = S::tangents(axis_a);
                 for i in 0..self.count::<S>() {
                     out[i] = slide::row(joint, tangents[i], a, b);
                 }
@@ -92,7 +92,6 @@ impl Group {
             Group::InPlane => out[0] = slide::row(joint, axis_a, a, b),
             Group::Rotation => rotation::rows(joint, a, b, out),
             Group::Parallel => {
-                let tangents = S::tangents(axis_a);
                 for i in 0..self.count::<S>() {
                     out[i] = perpendicular::row(tangents[i], axis_b, a, b);
                 }
@@ -100,5 +99,80 @@ impl Group {
             Group::Perpendicular => out[0] = perpendicular::row(axis_a, axis_b, a, b),
             Group::Distance => out[0] = distance::row(joint, a, b),
         }
+    }
+
+    /// Adds the gradient of y . phi of the group, theory (15.6); `y` begins with the group's rows.
+    pub(super) fn value_gradient<S: Space>(self, place: &Place<S>, y: &[f64], out: &mut JointGradient<S>) {
+        let [axis_a, axis_b] = place.joint.axes;
+        match self {
+            Group::Point => point::value_gradient(place, S::Lin::from_slice(y), out),
+            Group::OnAxis => {
+                let g = slide::value_gradient(place, self.blend(place, y), out);
+                out.axes[0] += self.blend_gradient(place, y, g);
+            }
+            Group::InPlane => {
+                let g = slide::value_gradient(place, axis_a * y[0], out);
+                out.axes[0] += g * y[0];
+            }
+            Group::Rotation => rotation::value_gradient(place, S::Ang::from_slice(y), out),
+            Group::Parallel if self.count::<S>() == 0 => (),
+            Group::Parallel => {
+                let [g_t, g_u] = perpendicular::value_gradient(place, self.blend(place, y), axis_b, out);
+                out.axes[0] += self.blend_gradient(place, y, g_t);
+                out.axes[1] += g_u;
+            }
+            Group::Perpendicular => {
+                let [g_t, g_u] = perpendicular::value_gradient(place, axis_a * y[0], axis_b, out);
+                out.axes[0] += g_t * y[0];
+                out.axes[1] += g_u;
+            }
+            Group::Distance => {
+                distance::value_gradient(place, y[0], out);
+                out.length -= y[0];
+            }
+        }
+    }
+
+    /// Adds the gradient of y . J v of the group at fixed twists, theory (15.6); `y` begins with the group's rows.
+    #[inline]
+    pub(super) fn power_gradient<S: Space>(self, place: &Place<S>, y: &[f64], v: &[Twist<S>; 2], out: &mut JointGradient<S>) {
+        let [axis_a, axis_b] = place.joint.axes;
+        match self {
+            Group::Point => point::power_gradient(place, S::Lin::from_slice(y), v, out),
+            Group::OnAxis => {
+                let g = slide::power_gradient(place, self.blend(place, y), v, out);
+                out.axes[0] += self.blend_gradient(place, y, g);
+            }
+            Group::InPlane => {
+                let g = slide::power_gradient(place, axis_a * y[0], v, out);
+                out.axes[0] += g * y[0];
+            }
+            Group::Rotation => rotation::power_gradient(place, S::Ang::from_slice(y), v, out),
+            Group::Parallel if self.count::<S>() == 0 => (),
+            Group::Parallel => {
+                let [g_t, g_u] = perpendicular::power_gradient(place, self.blend(place, y), axis_b, v, out);
+                out.axes[0] += self.blend_gradient(place, y, g_t);
+                out.axes[1] += g_u;
+            }
+            Group::Perpendicular => {
+                let [g_t, g_u] = perpendicular::power_gradient(place, axis_a * y[0], axis_b, v, out);
+                out.axes[0] += g_t * y[0];
+                out.axes[1] += g_u;
+            }
+            Group::Distance => distance::power_gradient(place, y[0], v, out),
+        }
+    }
+
+    /// The tangents of the axis of a with the weights of their rows: the rows of the group are linear in the tangent they use.
+    #[inline(always)]
+    fn blend<S: Space>(self, place: &Place<S>, y: &[f64]) -> S::Lin {
+        (0..self.count::<S>()).fold(S::Lin::zero(), |sum, i| sum + place.tangents[i] * y[i])
+    }
+
+    /// From the gradient of the blend to that of the axis of a.
+    #[inline(always)]
+    fn blend_gradient<S: Space>(self, place: &Place<S>, y: &[f64], g: S::Lin) -> S::Lin {
+        let second = if self.count::<S>() > 1 { g * y[1] } else { S::Lin::zero() };
+        axis::tangents_gradient::<S>(place.joint.axes[0], place.tangents, [g * y[0], second])
     }
 }

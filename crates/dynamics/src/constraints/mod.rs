@@ -5,12 +5,17 @@
 //! its Jacobian J with d phi/dt = J v, for the plane and for space at once.
 
 mod angle;
+mod axis;
 mod check;
+mod derivative;
+mod description;
 mod distance;
+mod gradient;
 mod group;
 mod joint;
 mod kind;
 mod mean;
+mod parameter;
 mod perpendicular;
 mod point;
 mod rotation;
@@ -21,9 +26,13 @@ mod spec;
 #[cfg(test)]
 mod tests;
 
+pub use derivative::{JointFunction, MAX_COLUMNS, MAX_POSE_COLUMNS};
+pub use description::{DescriptionKey, DescriptionMap};
+pub use gradient::JointGradient;
 pub use joint::{Joint, MAX_ROWS};
 pub use kind::JointKind;
 pub use mean::Span;
+pub use parameter::{JointParameter, MAX_PARAMETERS};
 pub use row::Row;
 pub use soft::{SoftRow, SpringState};
 pub use spec::{JointSpec, Motor};

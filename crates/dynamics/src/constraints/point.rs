@@ -1,8 +1,9 @@
 //! A point in common: DIM rows in world axes, theory (3.3).
 
+use super::gradient::{JointGradient, Place};
 use super::joint::Joint;
 use super::row::Row;
-use carom_math::{Pose, Space, Vector};
+use carom_math::{Pose, Space, Twist, Vector};
 
 /// phi = c_a - c_b [m].
 pub(super) fn error<S: Space>(joint: &Joint<S>, a: &Pose<S>, b: &Pose<S>, out: &mut [f64]) {
@@ -18,4 +19,16 @@ pub(super) fn rows<S: Space>(joint: &Joint<S>, a: &Pose<S>, b: &Pose<S>, out: &m
         axis[i] = 1.0;
         out[i] = Row::along(axis, arm_a, arm_b);
     }
+}
+
+/// Adds the gradient of f . phi, theory (15.7).
+pub(super) fn value_gradient<S: Space>(place: &Place<S>, f: S::Lin, out: &mut JointGradient<S>) {
+    out.apart(place, f);
+}
+
+/// Adds the gradient of f . J v, theory (15.7).
+#[inline(always)]
+pub(super) fn power_gradient<S: Space>(place: &Place<S>, f: S::Lin, v: &[Twist<S>; 2], out: &mut JointGradient<S>) {
+    out.arm(0, place, -S::spin(v[0].ang, f));
+    out.arm(1, place, S::spin(v[1].ang, f));
 }

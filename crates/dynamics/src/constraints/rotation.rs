@@ -1,8 +1,9 @@
 //! No turn between a and b: ANG rows, theory (3.5).
 
+use super::gradient::{JointGradient, Place};
 use super::joint::Joint;
 use super::row::Row;
-use carom_math::{Pose, Space, Vector};
+use carom_math::{Pose, Space, Twist, Vector};
 
 /// The turn of a relative to b since the start, in the frame of b: scalar s >= 0 and vector e of its quaternion. In the plane
 /// s = 1 and e is half the angle, unwrapped, so that phi = 2 e and the rows below hold as they stand.
@@ -19,11 +20,16 @@ pub(super) fn turn_since_start<S: Space>(joint: &Joint<S>, a: &Pose<S>, b: &Pose
 
 /// s u + e x u, so that d(2 e . u) = (s u + e x u) . R_b' (w_a - w_b); the cross product vanishes in the plane.
 pub(super) fn covector<S: Space>(s: f64, e: S::Ang, u: S::Ang) -> S::Ang {
+    if S::ANG == 1 { u * s } else { u * s + cross::<S>(e, u) }
+}
+
+/// x x y of two rates; zero in the plane.
+#[inline(always)]
+pub(super) fn cross<S: Space>(x: S::Ang, y: S::Ang) -> S::Ang {
     if S::ANG == 1 {
-        return u * s;
+        return S::Ang::zero();
     }
-    let cross = S::spin(e, S::Lin::from_slice(u.as_slice()));
-    u * s + S::Ang::from_slice(cross.as_slice())
+    S::Ang::from_slice(S::spin(x, S::Lin::from_slice(y.as_slice())).as_slice())
 }
 
 /// phi = 2 e [rad for small errors], axes of b.
@@ -40,4 +46,22 @@ pub(super) fn rows<S: Space>(joint: &Joint<S>, a: &Pose<S>, b: &Pose<S>, out: &m
         axis[i] = 1.0;
         out[i] = Row::turning(S::rotate_rate(b.rotation, covector::<S>(s, e, axis)));
     }
+}
+
+/// Adds the gradient of y . phi = 2 y . e, theory (15.10).
+pub(super) fn value_gradient<S: Space>(place: &Place<S>, y: S::Ang, out: &mut JointGradient<S>) {
+    out.turn(place, 0.0, y * 2.0);
+}
+
+/// Adds the gradient of y . J v = (s y + e x y) . R_b' (w_a - w_b), theory (15.10); the rows of the plane are constant.
+#[inline(always)]
+pub(super) fn power_gradient<S: Space>(place: &Place<S>, y: S::Ang, v: &[Twist<S>; 2], out: &mut JointGradient<S>) {
+    if S::ANG == 1 {
+        return;
+    }
+    let (s, e) = place.turn;
+    let rate = v[0].ang - v[1].ang;
+    let in_b = S::unrotate_rate(place.b.rotation, rate);
+    out.bodies[1].ang += cross::<S>(S::rotate_rate(place.b.rotation, covector::<S>(s, e, y)), rate);
+    out.turn(place, y.dot(in_b), cross::<S>(y, in_b));
 }

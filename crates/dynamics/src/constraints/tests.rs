@@ -1,10 +1,12 @@
 //! Rows against differences of what they differentiate, for every kind in the plane and in space.
 
 use super::*;
-use carom_math::{Planar, Pose, Space, Spatial, Twist, Vector};
+use carom_math::{Planar, Pose, Space, Spatial, Twist, Vector, Wrench};
 use nalgebra::{DMatrix, Vector1, Vector2};
 
+mod derivative;
 mod description;
+mod map;
 mod mean;
 mod motion;
 

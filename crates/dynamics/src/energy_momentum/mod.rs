@@ -191,7 +191,8 @@ impl<G: Geometry> Midpoint<G> {
             *line = Line::new(line.bodies, line.row, &self.stiffened);
         }
         if anew {
-            let _ = self.factor.refactor(&island.joints, &self.lines, &self.stiffened);
+            self.factor.prepare(island.assembly.factor.graph(), &island.joints, &island.bodies);
+            let _ = self.factor.refactor(&island.joints, &self.lines, &self.stiffened, false);
         }
         self.change.clear();
         for (index, body) in island.bodies.iter().enumerate() {

@@ -1,7 +1,10 @@
 //! Names of feature pairs, and the contact each makes in closed form, theory (7.5)-(7.7).
 
-use super::shape::{Lin, Pose, Shape};
+use super::placed::{Face, Placed, Still};
+use super::shape::{Pose, Shape};
 use crate::contact::Contact;
+use crate::raw::Raw;
+use crate::scalar::{Real, constant, dot, norm};
 use carom_math::Planar;
 use nalgebra::Vector2;
 
@@ -69,35 +72,33 @@ impl Feature {
             Feature::FaceEdge { a, b, end } => Feature::EdgeFace { a: b, b: a, end },
         }
     }
+    /// The number of the feature of a and of b, each with whether it is a face.
+    pub(super) fn sides(self) -> ((u32, bool), (u32, bool)) {
+        match self {
+            Feature::PointPoint { a, b } => ((a, false), (b, false)),
+            Feature::PointFace { a, b } => ((a, false), (b, true)),
+            Feature::FacePoint { a, b } => ((a, true), (b, false)),
+            Feature::EdgeFace { a, b, .. } | Feature::FaceEdge { a, b, .. } => ((a, true), (b, true)),
+        }
+    }
 }
 
 /// The contact of a feature pair. Exchanging the shapes gives the same bits with the normal turned round.
 #[inline]
 pub(super) fn evaluate(feature: Feature, a: &Shape, pose_a: &Pose, b: &Shape, pose_b: &Pose) -> Contact<Planar> {
-    match feature {
-        Feature::PointPoint { a: i, b: j } => point_point(feature, a.vertex(i), a.radius(), pose_a, b.vertex(j), b.radius(), pose_b),
-        Feature::PointFace { .. } | Feature::EdgeFace { .. } => on_face(feature, a, pose_a, b, pose_b),
-        Feature::FacePoint { .. } | Feature::FaceEdge { .. } => flipped(on_face(feature.swapped(), b, pose_b, a, pose_a)),
-    }
+    let raw = closed_form(feature, &Still { shape: a, pose: pose_a }, &Still { shape: b, pose: pose_b });
+    Contact { feature, gap: raw.gap, normal: raw.normal, point_a: raw.point_a, point_b: raw.point_b }
 }
 
-/// A corner or a cut edge of a on the reference face of b.
-fn on_face(feature: Feature, a: &Shape, pose_a: &Pose, b: &Shape, pose_b: &Pose) -> Contact<Planar> {
+/// The same in numbers with or without derivatives.
+#[inline(always)]
+pub(super) fn closed_form<P: Placed>(feature: Feature, a: &P, b: &P) -> Raw<P::T, 2> {
     match feature {
-        Feature::EdgeFace { a: i, b: j, end } => {
-            let (p, q, _) = a.face(i);
-            let (start, stop, normal) = b.face(j);
-            let corner = if end == End::Start { start } else { stop };
-            let cut = cut(pose_a.direction(p), pose_a.direction(q), pose_a.position, corner, normal, pose_b);
-            point_face(feature, cut, a.radius(), pose_a, corner, normal, b.radius(), pose_b)
-        }
-        Feature::PointFace { a: i, b: j }
-        | Feature::PointPoint { a: i, b: j }
-        | Feature::FacePoint { a: i, b: j }
-        | Feature::FaceEdge { a: i, b: j, .. } => {
-            let (start, _, normal) = b.face(j);
-            point_face(feature, pose_a.direction(a.vertex(i)), a.radius(), pose_a, start, normal, b.radius(), pose_b)
-        }
+        Feature::PointPoint { a: i, b: j } => point_point(a, a.arm(i), b, b.arm(j)),
+        Feature::PointFace { a: i, b: j } => point_face(a, a.arm(i), b, b.face(j)),
+        Feature::FacePoint { a: i, b: j } => point_face(b, b.arm(j), a, a.face(i)).swapped(),
+        Feature::EdgeFace { a: i, b: j, end } => edge_face(a, i, b, j, end),
+        Feature::FaceEdge { a: i, b: j, end } => edge_face(b, j, a, i, end).swapped(),
     }
 }
 
@@ -114,39 +115,49 @@ pub(super) fn flipped(contact: Contact<Planar>) -> Contact<Planar> {
 
 /// Theory (7.5). The offset is taken between the origins first, so that far from the world's origin no digits are lost.
 #[inline(always)]
-fn point_point(feature: Feature, va: Lin, ra: f64, pose_a: &Pose, vb: Lin, rb: f64, pose_b: &Pose) -> Contact<Planar> {
-    let (arm_a, arm_b) = (pose_a.direction(va), pose_b.direction(vb));
-    let offset = (pose_a.position - pose_b.position) + (arm_a - arm_b);
-    let distance = offset.norm();
+fn point_point<P: Placed>(a: &P, arm_a: Vector2<P::T>, b: &P, arm_b: Vector2<P::T>) -> Raw<P::T, 2> {
+    let (ra, rb) = (a.radius(), b.radius());
+    let offset = (a.position() - b.position()) + (arm_a - arm_b);
+    let distance = norm(offset);
+    let regular = distance.value() > 0.0;
     // Coincident centres have no direction; up is as good as any.
-    let normal = if distance > 0.0 { offset / distance } else { Vector2::y() };
-    Contact {
-        feature,
+    let normal = if regular { offset / distance } else { constant(Vector2::y()) };
+    Raw {
         gap: distance - (ra + rb),
         normal,
-        point_a: pose_a.position + (arm_a - normal * ra),
-        point_b: pose_b.position + (arm_b + normal * rb),
+        point_a: a.position() + (arm_a - normal * ra),
+        point_b: b.position() + (arm_b + normal * rb),
+        regular,
     }
 }
 
-/// Theory (7.6): a point of a, given by its arm in world axes, over the face of b through `corner`.
+/// Theory (7.6): a point of a, given by its arm, over a face of b through its start.
 #[inline(always)]
-fn point_face(feature: Feature, arm_a: Lin, ra: f64, pose_a: &Pose, corner: Lin, normal: Lin, rb: f64, pose_b: &Pose) -> Contact<Planar> {
-    let normal = pose_b.direction(normal);
-    let offset = (pose_a.position - pose_b.position) + (arm_a - pose_b.direction(corner));
-    let distance = normal.dot(&offset);
-    let point = pose_a.position + arm_a;
-    Contact { feature, gap: distance - (ra + rb), normal, point_a: point - normal * ra, point_b: point - normal * (distance - rb) }
+fn point_face<P: Placed>(a: &P, arm_a: Vector2<P::T>, b: &P, face: Face<P::T>) -> Raw<P::T, 2> {
+    let (ra, rb) = (a.radius(), b.radius());
+    let offset = (a.position() - b.position()) + (arm_a - face.start);
+    let distance = dot(face.normal, offset);
+    let point = a.position() + arm_a;
+    Raw {
+        gap: distance - (ra + rb),
+        normal: face.normal,
+        point_a: point - face.normal * ra,
+        point_b: point - face.normal * (distance - rb),
+        regular: true,
+    }
 }
 
-/// Theory (7.7): the arm of the point of the edge p-q (arms of a, world axes) over the end `corner` of a face of b.
+/// Theory (7.7): the point of the edge `i` of a over an end of the face `j` of b.
 #[inline(always)]
-fn cut(p: Lin, q: Lin, origin_a: Lin, corner: Lin, normal: Lin, pose_b: &Pose) -> Lin {
-    let normal = pose_b.direction(normal);
-    let along = Vector2::new(-normal.y, normal.x);
-    let to_corner = pose_b.direction(corner) - ((origin_a - pose_b.position) + p);
-    let run = along.dot(&(q - p));
+fn edge_face<P: Placed>(a: &P, i: u32, b: &P, j: u32, end: End) -> Raw<P::T, 2> {
+    let (edge, face) = (a.face(i), b.face(j));
+    let corner = if end == End::Start { face.start } else { face.stop };
+    let (p, q) = (edge.start, edge.stop);
+    let along = Vector2::new(-face.normal.y, face.normal.x);
+    let to_corner = corner - ((a.position() - b.position()) + p);
+    let run = dot(along, q - p);
+    let regular = run.value() != 0.0;
     // An edge square to the face has no single point over its end; contacts never name one.
-    let t = if run != 0.0 { along.dot(&to_corner) / run } else { 0.0 };
-    p + (q - p) * t
+    let t = if regular { dot(along, to_corner) / run } else { Real::of(0.0) };
+    Raw { regular, ..point_face(a, p + (q - p) * t, b, Face { start: corner, ..face }) }
 }

@@ -58,9 +58,28 @@ impl Polygon {
         if vertices.len() < SOLID_POINTS {
             return Err(ShapeError::Degenerate { what: "convex shape (its points lie on a line)" });
         }
-        let n = vertices.len();
-        let normals = (0..n).map(|i| vertices[(i + 1) % n] - vertices[i]).map(|e| Vector2::new(e.y, -e.x) / e.norm()).collect();
-        Ok(Polygon { vertices, normals, extent })
+        Ok(Polygon { normals: outward(&vertices), vertices, extent })
+    }
+    /// The same corners and faces with the corners moved [m], theory (14.5).
+    ///
+    /// # Errors
+    /// Another number of corners, a number that is not finite, or corners that no longer go round a convex polygon.
+    pub fn with_vertices(&self, vertices: &[Vector2<f64>]) -> Result<Self, ShapeError> {
+        let n = self.vertices.len();
+        if vertices.len() != n {
+            return Err(ShapeError::WrongCount { what: "corners of a convex shape", found: vertices.len(), needed: n });
+        }
+        if !vertices.iter().all(|p| p.x.is_finite() && p.y.is_finite()) {
+            return Err(ShapeError::NotFinite { what: "point of a convex shape" });
+        }
+        let extent = extent(vertices);
+        let convex = (0..n).all(|i| turns_left(vertices[i], vertices[(i + 1) % n], vertices[(i + 2) % n], extent));
+        // Left turns alone may go round more than once; once round, every corner lies left of the first face.
+        let once = (2..n).all(|i| (vertices[1] - vertices[0]).perp(&(vertices[i] - vertices[0])) > 0.0);
+        if !(convex && once) {
+            return Err(ShapeError::Degenerate { what: "convex shape (a corner left the hull)" });
+        }
+        Ok(Polygon { vertices: vertices.to_vec(), normals: outward(vertices), extent })
     }
     /// Corners [m], counter-clockwise.
     pub fn vertices(&self) -> &[Vector2<f64>] {
@@ -74,6 +93,12 @@ impl Polygon {
     pub fn extent(&self) -> f64 {
         self.extent
     }
+}
+
+/// Outward unit normals of the faces of a polygon.
+fn outward(vertices: &[Vector2<f64>]) -> Vec<Vector2<f64>> {
+    let n = vertices.len();
+    (0..n).map(|i| vertices[(i + 1) % n] - vertices[i]).map(|e| Vector2::new(e.y, -e.x) / e.norm()).collect()
 }
 
 /// Longest side of the axis-aligned box of some points.

@@ -4,11 +4,14 @@
 //! of them (`manifold.rs`) and one formula per kind of feature makes the contact (`feature.rs`): `contacts` is the choice of features,
 //! then the same closed forms as `evaluate`.
 
+mod derivative;
 mod feature;
 mod half_space;
 mod heightfield;
 mod hull;
 mod manifold;
+mod parameters;
+mod placed;
 mod shape;
 mod solid;
 #[cfg(test)]
@@ -21,8 +24,11 @@ pub use shape::Shape;
 
 use crate::bounds::Aabb;
 use crate::contact::{Contact, Geometry};
+use crate::contact_tangent::{ContactAdjoint, ContactJacobian, ContactMotion, ContactTangent};
 use crate::mass::MassProperties;
+use crate::shape_error::ShapeError;
 use carom_math::Planar;
+use derivative::Pair;
 use feature::flipped;
 use manifold::{Manifold, Relative};
 use nalgebra::Vector2;
@@ -57,6 +63,7 @@ fn append(found: Manifold, reach: f64, out: &mut Vec<Contact<Planar>>, evaluate:
 impl Geometry for Planar {
     type Shape = Shape;
     type Feature = Feature;
+    type Columns = [ContactTangent<Self>; 3];
 
     fn mass_properties(shape: &Shape) -> Option<MassProperties<Self>> {
         solid::mass_properties(shape)
@@ -125,6 +132,40 @@ impl Geometry for Planar {
             (None, Some(core)) => above_ground(b, &core, pose_b, a, pose_a, cutoff),
             (None, None) => f64::INFINITY,
         }
+    }
+
+    fn shape_key(shape: &Shape) -> &'static str {
+        parameters::key(shape)
+    }
+    fn shape_parameters(shape: &Shape) -> Vec<f64> {
+        parameters::parameters(shape)
+    }
+    fn with_shape_parameters(shape: &Shape, parameters: &[f64]) -> Result<Shape, ShapeError> {
+        parameters::with_parameters(shape, parameters)
+    }
+    fn evaluate_tangent(
+        feature: Feature,
+        a: &Shape,
+        pose_a: &Pose,
+        b: &Shape,
+        pose_b: &Pose,
+        motion: &ContactMotion<Self>,
+    ) -> ContactTangent<Self> {
+        Pair { feature, a, pose_a, b, pose_b }.tangent(motion)
+    }
+    fn evaluate_jacobian(feature: Feature, a: &Shape, pose_a: &Pose, b: &Shape, pose_b: &Pose) -> ContactJacobian<Self> {
+        Pair { feature, a, pose_a, b, pose_b }.jacobian()
+    }
+    fn evaluate_adjoint(
+        feature: Feature,
+        a: &Shape,
+        pose_a: &Pose,
+        b: &Shape,
+        pose_b: &Pose,
+        bar: &ContactTangent<Self>,
+        out: &mut ContactAdjoint<Self>,
+    ) {
+        Pair { feature, a, pose_a, b, pose_b }.adjoint(bar, out);
     }
 }
 

@@ -137,6 +137,17 @@ impl Shape {
             Shape::Ball { .. } | Shape::HalfSpace { .. } => Vector2::zeros(),
         }
     }
+    /// The corners where a face starts and ends, counter-clockwise.
+    #[inline(always)]
+    pub(super) fn face_ends(&self, index: u32) -> [u32; 2] {
+        match self {
+            Shape::Cuboid { .. } => [index, index.wrapping_add(1)],
+            Shape::Capsule { .. } | Shape::Segment { .. } => [index.min(1), 1 - index.min(1)],
+            Shape::Convex(polygon) => [index, if (index as usize) + 1 < polygon.vertices().len() { index + 1 } else { 0 }],
+            Shape::Heightfield(_) => [index.saturating_add(1), index],
+            Shape::Ball { .. } | Shape::HalfSpace { .. } => [0, 0],
+        }
+    }
     /// Face by number: where it starts, where it ends (counter-clockwise) and its outward unit normal.
     #[inline(always)]
     pub(super) fn face(&self, index: u32) -> (Lin, Lin, Lin) {

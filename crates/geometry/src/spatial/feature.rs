@@ -1,11 +1,12 @@
 //! Pairs of features and the contact each makes as a closed form of the poses, theory (8.5)-(8.9).
 
-use super::core::Core;
-use crate::contact::Contact;
-use carom_math::Spatial;
+use super::placed::Elements;
+use crate::scalar::{Real, constant, dot, norm};
 use nalgebra::Vector3;
 
 type V = Vector3<f64>;
+/// A contact in space before it is named.
+pub(super) type Raw<T = f64> = crate::raw::Raw<T, 3>;
 
 /// Names the pair of features that make a contact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -139,28 +140,6 @@ impl Kind {
     }
 }
 
-/// A contact before it is named.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Raw {
-    pub gap: f64,
-    pub normal: V,
-    pub point_a: V,
-    pub point_b: V,
-}
-
-impl Raw {
-    /// The contact with the shapes exchanged.
-    #[inline(always)]
-    pub fn swapped(self) -> Raw {
-        Raw { gap: self.gap, normal: -self.normal, point_a: self.point_b, point_b: self.point_a }
-    }
-    /// Named, and carried back to the world's origin.
-    #[inline(always)]
-    pub fn named(self, feature: Feature, origin: V) -> Contact<Spatial> {
-        Contact { feature, gap: self.gap, normal: self.normal, point_a: self.point_a + origin, point_b: self.point_b + origin }
-    }
-}
-
 /// The normal where two centres coincide and none is defined: up.
 pub(super) fn any_normal() -> V {
     V::z()
@@ -168,73 +147,82 @@ pub(super) fn any_normal() -> V {
 
 /// Two points with radii about them, theory (8.5).
 #[inline(always)]
-pub(super) fn point_point(p: V, q: V, radius_a: f64, radius_b: f64) -> Raw {
+pub(super) fn point_point<T: Real>(p: Vector3<T>, q: Vector3<T>, radius_a: T, radius_b: T) -> Raw<T> {
     let d = p - q;
-    let distance = d.norm();
-    let normal = if distance > 0.0 { d / distance } else { any_normal() };
-    Raw { gap: distance - radius_a - radius_b, normal, point_a: p - normal * radius_a, point_b: q + normal * radius_b }
+    let distance = norm(d);
+    let regular = distance.value() > 0.0;
+    let normal = if regular { d / distance } else { constant(any_normal()) };
+    Raw { gap: distance - radius_a - radius_b, normal, point_a: p - normal * radius_a, point_b: q + normal * radius_b, regular }
 }
 
 /// A point against a line, theory (8.6).
 #[inline]
-pub(super) fn point_line(p: V, (q0, q1): (V, V), radius_a: f64, radius_b: f64) -> Raw {
+pub(super) fn point_line<T: Real>(p: Vector3<T>, (q0, q1): (Vector3<T>, Vector3<T>), radius_a: T, radius_b: T) -> Raw<T> {
     let e = q1 - q0;
-    let length = e.norm_squared();
-    let t = if length > 0.0 { e.dot(&(p - q0)) / length } else { 0.0 };
+    let length = dot(e, e);
+    let t = if length.value() > 0.0 { dot(e, p - q0) / length } else { T::of(0.0) };
     point_point(p, q0 + e * t, radius_a, radius_b)
 }
 
 /// A point against a plane of b, theory (8.7).
 #[inline(always)]
-pub(super) fn point_plane(p: V, normal: V, on_plane: V, radius_a: f64) -> Raw {
-    let gap = normal.dot(&(p - on_plane)) - radius_a;
+pub(super) fn point_plane<T: Real>(p: Vector3<T>, normal: Vector3<T>, on_plane: Vector3<T>, radius_a: T) -> Raw<T> {
+    let gap = dot(normal, p - on_plane) - radius_a;
     let point_a = p - normal * radius_a;
-    Raw { gap, normal, point_a, point_b: point_a - normal * gap }
+    Raw { gap, normal, point_a, point_b: point_a - normal * gap, regular: true }
 }
 
 /// Two lines that are not parallel, theory (8.8).
-pub(super) fn line_line((p0, p1): (V, V), (q0, q1): (V, V), flip: bool, radius_a: f64, radius_b: f64) -> Raw {
+#[inline]
+pub(super) fn line_line<T: Real>(
+    (p0, p1): (Vector3<T>, Vector3<T>),
+    (q0, q1): (Vector3<T>, Vector3<T>),
+    flip: bool,
+    radius_a: T,
+    radius_b: T,
+) -> Raw<T> {
     let (e, f, d) = (p1 - p0, q1 - q0, p0 - q0);
     let cross = e.cross(&f);
-    let n2 = cross.norm_squared();
-    if n2 <= 0.0 {
-        return point_line((p0 + p1) * 0.5, (q0, q1), radius_a, radius_b);
+    let n2 = dot(cross, cross);
+    if n2.value() <= 0.0 {
+        return Raw { regular: false, ..point_line((p0 + p1) * T::of(0.5), (q0, q1), radius_a, radius_b) };
     }
-    let normal = cross * (if flip { -1.0 } else { 1.0 } / n2.sqrt());
+    let normal = cross * (T::of(if flip { -1.0 } else { 1.0 }) / n2.sqrt());
     // Both feet solve e.(p - q) = f.(p - q) = 0; by the triple product with the common normal.
-    let s = -d.cross(&f).dot(&cross) / n2;
-    let t = -d.cross(&e).dot(&cross) / n2;
-    let gap = normal.dot(&d) - radius_a - radius_b;
+    let s = -dot(d.cross(&f), cross) / n2;
+    let t = -dot(d.cross(&e), cross) / n2;
+    let gap = dot(normal, d) - radius_a - radius_b;
     let point_a = p0 + e * s - normal * radius_a;
     let point_b = q0 + f * t + normal * radius_b;
-    Raw { gap, normal, point_a, point_b }
+    Raw { gap, normal, point_a, point_b, regular: true }
 }
 
 /// Where edge `edge` of a crosses side `side` of face `face` of b, theory (8.9).
-fn clipped(a: &Core, edge: u32, b: &Core, face: u32, side: u32) -> Raw {
+#[inline]
+fn clipped<E: Elements>(a: &E, edge: u32, b: &E, face: u32, side: u32) -> Raw<E::T> {
     let (p, q) = a.edge(edge);
     let normal = b.normal(face);
-    let corner = b.vertex(b.face_vertex(face, side as usize));
-    let next = b.vertex(b.face_vertex(face, side as usize + 1));
+    let (corner, next) = b.side(face, side);
     let k = (next - corner).cross(&normal);
-    let slope = k.dot(&(q - p));
-    let t = if slope == 0.0 { 0.5 } else { k.dot(&(corner - p)) / slope };
-    point_plane(p + (q - p) * t, normal, corner, a.radius)
+    let slope = dot(k, q - p);
+    let regular = slope.value() != 0.0;
+    let t = if regular { dot(k, corner - p) / slope } else { Real::of(0.5) };
+    Raw { regular, ..point_plane(p + (q - p) * t, normal, corner, a.radius()) }
 }
 
 /// The contact of a pair of features at given poses.
 #[inline]
-pub(super) fn evaluate(kind: Kind, a: &Core, b: &Core) -> Raw {
+pub(super) fn evaluate<E: Elements>(kind: Kind, a: &E, b: &E) -> Raw<E::T> {
     match kind {
-        Kind::PointPoint { a: i, b: j } => point_point(a.vertex(i), b.vertex(j), a.radius, b.radius),
-        Kind::PointEdge { a: i, b: j } => point_line(a.vertex(i), b.edge(j), a.radius, b.radius),
-        Kind::EdgePoint { a: i, b: j } => point_line(b.vertex(j), a.edge(i), b.radius, a.radius).swapped(),
-        Kind::PointFace { a: i, b: j } => point_plane(a.vertex(i), b.normal(j), b.face_point(j), a.radius),
-        Kind::FacePoint { a: i, b: j } => point_plane(b.vertex(j), a.normal(i), a.face_point(i), b.radius).swapped(),
-        Kind::EdgeEdge { a: i, b: j, flip } => line_line(a.edge(i), b.edge(j), flip, a.radius, b.radius),
+        Kind::PointPoint { a: i, b: j } => point_point(a.vertex(i), b.vertex(j), a.radius(), b.radius()),
+        Kind::PointEdge { a: i, b: j } => point_line(a.vertex(i), b.edge(j), a.radius(), b.radius()),
+        Kind::EdgePoint { a: i, b: j } => point_line(b.vertex(j), a.edge(i), b.radius(), a.radius()).swapped(),
+        Kind::PointFace { a: i, b: j } => point_plane(a.vertex(i), b.normal(j), b.face_point(j), a.radius()),
+        Kind::FacePoint { a: i, b: j } => point_plane(b.vertex(j), a.normal(i), a.face_point(i), b.radius()).swapped(),
+        Kind::EdgeEdge { a: i, b: j, flip } => line_line(a.edge(i), b.edge(j), flip, a.radius(), b.radius()),
         Kind::EdgeFace { a: i, b: j, side } => clipped(a, i, b, j, side),
         Kind::FaceEdge { a: i, b: j, side } => clipped(b, j, a, i, side).swapped(),
         // Never made for two cores.
-        Kind::Round { .. } => point_point(a.pos, b.pos, 0.0, 0.0),
+        Kind::Round { .. } => Raw { regular: false, ..point_point(a.origin(), b.origin(), Real::of(0.0), Real::of(0.0)) },
     }
 }

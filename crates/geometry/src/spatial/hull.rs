@@ -63,6 +63,45 @@ impl Hull {
         }
         Ok(hull)
     }
+    /// The same vertices, edges and faces with the vertices moved [m], theory (14.5). The corners of a face need not stay in one plane:
+    /// its normal is their mean one.
+    ///
+    /// # Errors
+    /// Another number of vertices, a number that is not finite, or vertices that no longer bound a solid: a corner of a face that turns
+    /// inwards, or two faces that fold over their edge by more than the planes of their corners are bent.
+    pub fn with_vertices(&self, vertices: &[V]) -> Result<Hull, ShapeError> {
+        if vertices.len() != self.vertices.len() {
+            return Err(ShapeError::WrongCount { what: "vertices of a convex shape", found: vertices.len(), needed: self.vertices.len() });
+        }
+        if vertices.iter().any(|p| !p.iter().all(|x| x.is_finite())) {
+            return Err(ShapeError::NotFinite { what: "point of a convex shape" });
+        }
+        let refused = Err(ShapeError::Degenerate { what: "convex shape (a vertex left its faces)" });
+        let mut moved = Hull { vertices: vertices.to_vec(), ..self.clone() };
+        let corner = |face: &[u32], k: usize| vertices[face[k % face.len()] as usize];
+        // How far the corners of any face leave its plane: no face can be told convex to less.
+        let mut bent: f64 = COPLANAR * size(vertices);
+        for f in 0..self.normals.len() {
+            let face = self.face(f);
+            let area = area_vector(face.len(), |k| corner(face, k));
+            let length = area.norm();
+            if length <= 0.0 {
+                return refused;
+            }
+            let normal = area / length;
+            let left = |k: usize| (corner(face, k + 1) - corner(face, k)).cross(&(corner(face, k + 2) - corner(face, k + 1))).dot(&normal);
+            if (0..face.len()).any(|k| left(k) <= 0.0) {
+                return refused;
+            }
+            bent = (0..face.len()).fold(bent, |most, k| most.max(normal.dot(&(corner(face, k) - corner(face, 0))).abs()));
+            moved.normals[f] = normal;
+        }
+        let behind = |f: usize| {
+            let point = vertices[self.face(f)[0] as usize];
+            vertices.iter().all(|v| moved.normals[f].dot(&(v - point)) <= 2.0 * bent)
+        };
+        if (0..self.normals.len()).all(behind) { Ok(moved) } else { refused }
+    }
     /// Vertices [m].
     pub fn vertices(&self) -> &[V] {
         &self.vertices
@@ -87,6 +126,16 @@ impl Hull {
     pub fn edge_faces(&self) -> &[[u32; 2]] {
         &self.edge_faces
     }
+}
+
+/// Twice the area of a polygon along its normal (Newell): the mean over the polygon, not the guess of one corner.
+fn area_vector(corners: usize, corner: impl Fn(usize) -> V) -> V {
+    let first = corner(0);
+    let mut area = V::zeros();
+    for k in 1..corners - 1 {
+        area += (corner(k) - first).cross(&(corner(k + 1) - first));
+    }
+    area
 }
 
 /// Longest side of the bounding box [m].
@@ -221,11 +270,7 @@ fn polygons(points: &[V], faces: Vec<Vec<usize>>) -> Option<Hull> {
         edge_faces: Vec::new(),
     };
     for (f, face) in faces.iter().enumerate() {
-        // Newell's normal: the mean over the polygon, not the guess of one corner.
-        let mut normal = V::zeros();
-        for k in 1..face.len() - 1 {
-            normal += (points[face[k]] - points[face[0]]).cross(&(points[face[k + 1]] - points[face[0]]));
-        }
+        let normal = area_vector(face.len(), |k| points[face[k]]);
         let length = normal.norm();
         if length <= 0.0 {
             return None;

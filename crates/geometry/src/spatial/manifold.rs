@@ -55,7 +55,7 @@ impl<'p, 'a> Pair<'p, 'a> {
         if raw.gap > self.reach || raw.gap < self.floor {
             return f64::INFINITY;
         }
-        let contact = raw.named(Feature { part: self.part, kind }, self.origin);
+        let contact: Contact<Spatial> = raw.named(Feature { part: self.part, kind }, self.origin);
         let twice = 2.0 * SAME_CONTACT * self.size;
         for old in &mut out[self.start..] {
             // Between the witnesses, so that the order of the shapes does not matter.

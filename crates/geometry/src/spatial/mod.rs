@@ -31,6 +31,7 @@
 
 mod axes;
 mod core;
+pub(crate) mod derivative;
 mod feature;
 mod gjk;
 mod half_space;
@@ -39,6 +40,9 @@ mod manifold;
 mod mass;
 mod mesh;
 mod nearest;
+mod nearest_tangent;
+mod parameters;
+mod placed;
 mod polyhedra;
 mod round;
 mod round_manifold;
@@ -55,11 +59,14 @@ pub use mesh::{Heightfield, Mesh};
 pub use shape::Shape;
 
 use self::core::{Body, Core};
+use self::derivative::Pair;
 use self::feature::Raw;
 use self::round::{Round, Solid};
 use crate::bounds::Aabb;
 use crate::contact::{Contact, Geometry};
+use crate::contact_tangent::{ContactAdjoint, ContactJacobian, ContactMotion, ContactTangent};
 use crate::mass::MassProperties;
+use crate::shape_error::ShapeError;
 use carom_math::{Pose, Spatial};
 use nalgebra::Vector3;
 
@@ -131,6 +138,7 @@ fn exchange(out: &mut [Contact<Spatial>]) {
 impl Geometry for Spatial {
     type Shape = Shape;
     type Feature = Feature;
+    type Columns = [ContactTangent<Self>; 6];
 
     fn mass_properties(shape: &Shape) -> Option<MassProperties<Spatial>> {
         mass::mass_properties(shape)
@@ -203,7 +211,9 @@ impl Geometry for Spatial {
                 let (solid, triangle) = (Solid::Round(solid), Solid::Core(core));
                 if solid_is_a { round::evaluate(feature.kind, &solid, &triangle) } else { round::evaluate(feature.kind, &triangle, &solid) }
             }
-            Query::Nothing => Raw { gap: f64::INFINITY, normal: V::z(), point_a: pose_a.position - origin, point_b: V::zeros() },
+            Query::Nothing => {
+                Raw { gap: f64::INFINITY, normal: V::z(), point_a: pose_a.position - origin, point_b: V::zeros(), regular: false }
+            }
         };
         raw.named(feature, origin)
     }
@@ -220,5 +230,39 @@ impl Geometry for Spatial {
             Query::RoundSurface(solid, surface, pose, _) => round_manifold::separation_from_surface(&solid, surface, pose, origin, cutoff),
             Query::Nothing => f64::INFINITY,
         }
+    }
+
+    fn shape_key(shape: &Shape) -> &'static str {
+        parameters::key(shape)
+    }
+    fn shape_parameters(shape: &Shape) -> Vec<f64> {
+        parameters::parameters(shape)
+    }
+    fn with_shape_parameters(shape: &Shape, parameters: &[f64]) -> Result<Shape, ShapeError> {
+        parameters::with_parameters(shape, parameters)
+    }
+    fn evaluate_tangent(
+        feature: Feature,
+        a: &Shape,
+        pose_a: &Pose<Spatial>,
+        b: &Shape,
+        pose_b: &Pose<Spatial>,
+        motion: &ContactMotion<Self>,
+    ) -> ContactTangent<Self> {
+        Pair::new(feature, a, pose_a, b, pose_b).tangent(motion)
+    }
+    fn evaluate_jacobian(feature: Feature, a: &Shape, pose_a: &Pose<Spatial>, b: &Shape, pose_b: &Pose<Spatial>) -> ContactJacobian<Self> {
+        Pair::new(feature, a, pose_a, b, pose_b).jacobian()
+    }
+    fn evaluate_adjoint(
+        feature: Feature,
+        a: &Shape,
+        pose_a: &Pose<Spatial>,
+        b: &Shape,
+        pose_b: &Pose<Spatial>,
+        bar: &ContactTangent<Self>,
+        out: &mut ContactAdjoint<Self>,
+    ) {
+        Pair::new(feature, a, pose_a, b, pose_b).adjoint(bar, out);
     }
 }

@@ -83,7 +83,7 @@ fn solve(a: &Solid, b: &Solid, first: V, moved: V, touch: f64) -> gjk::Nearest {
 fn along(a: &Solid, b: &Solid, n: V, q: V) -> Raw {
     let gap = n.dot(&(a.support(-n) - b.support(n))) - a.margin() - b.margin();
     let point_b = q + n * b.margin();
-    Raw { gap, normal: n, point_a: point_b + n * gap, point_b }
+    Raw { gap, normal: n, point_a: point_b + n * gap, point_b, regular: true }
 }
 
 /// Follows the axis from a first guess until moving the solids apart along it no longer turns it.

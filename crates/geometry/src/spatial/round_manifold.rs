@@ -59,7 +59,7 @@ impl Pair<'_, '_> {
         if raw.gap > self.reach || raw.gap < self.floor || raw.normal.dot(&self.n) < SAME_DIRECTION {
             return f64::INFINITY;
         }
-        let contact = raw.named(Feature { part: self.part, kind }, self.origin);
+        let contact: Contact<Spatial> = raw.named(Feature { part: self.part, kind }, self.origin);
         let twice = 2.0 * SAME_CONTACT * self.size;
         for old in &mut out[self.start..] {
             let apart = (old.point_a - contact.point_a) + (old.point_b - contact.point_b);

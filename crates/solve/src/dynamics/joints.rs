@@ -55,15 +55,37 @@ impl<'a> Joints<'a> {
             return;
         }
         let target: Vec<f64> = (0..e).map(|i| -dot(&self.rows[i * d..(i + 1) * d], velocity)).collect();
+        let total = self.multipliers(&target);
+        for (i, l) in total.iter().enumerate() {
+            add_scaled(velocity, *l, &self.responses[i * d..(i + 1) * d]);
+            impulses[i] += l;
+        }
+    }
+
+    /// Solves A_e x = target, refined; of least norm where joints are redundant.
+    pub(super) fn multipliers(&self, target: &[f64]) -> Vec<f64> {
+        let e = self.e;
         let mut total = vec![0.0; e];
         for _ in 0..=REFINEMENTS {
             let mut right: Vec<f64> = (0..e).map(|i| target[i] - dot(&self.matrix[i * e..(i + 1) * e], &total)).collect();
             self.cholesky.solve(&mut right);
             add_scaled(&mut total, 1.0, &right);
         }
-        for (i, l) in total.iter().enumerate() {
-            add_scaled(velocity, *l, &self.responses[i * d..(i + 1) * d]);
-            impulses[i] += l;
+        total
+    }
+
+    /// The velocity M^-1 Je' A_e^-1 `target` that moves the joints at the speeds given.
+    pub(super) fn driven(&self, target: &[f64]) -> Vec<f64> {
+        let mut velocity = vec![0.0; self.d];
+        for (row, l) in self.responses.chunks_exact(self.d.max(1)).zip(self.multipliers(target)) {
+            add_scaled(&mut velocity, l, row);
         }
+        velocity
+    }
+
+    /// The transpose of [`Joints::driven`]: A_e^-1 Je M^-1 `cotangent`.
+    pub(super) fn driven_transpose(&self, cotangent: &[f64]) -> Vec<f64> {
+        let target: Vec<f64> = self.responses.chunks_exact(self.d.max(1)).map(|row| dot(row, cotangent)).collect();
+        self.multipliers(&target)
     }
 }

@@ -1,0 +1,221 @@
+//! The physical parameters of a joint as one flat vector, theory (15.1)-(15.2).
+//!
+//! The order is that of [`JointParameter`]: anchors, axes, reference, lengths, spring, limits, motor, friction; a kind has only those
+//! that its functions or its forces read. Axes and the reference move on their manifolds: an axis keeps unit length, a reference turns.
+
+use super::joint::Joint;
+use super::kind::JointKind;
+use super::spec::Motor;
+use carom_math::{Space, Vector};
+
+/// Most parameters of a joint: a hinge in space with limits and a position motor.
+pub const MAX_PARAMETERS: usize = 22;
+
+/// One entry of the parameter vector of a joint; `side` is 0 for body a and 1 for body b.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum JointParameter {
+    /// A component of an anchor in the frame of its body [m].
+    Anchor {
+        /// Body.
+        side: usize,
+        /// Component in the body frame.
+        component: usize,
+    },
+    /// A component of a unit axis in the frame of its body; a change is projected across the axis, so that its length stays one.
+    Axis {
+        /// Body.
+        side: usize,
+        /// Component in the body frame.
+        component: usize,
+    },
+    /// A component of a turn [rad] after the reference orientation of a in b, in the axes of b.
+    Reference {
+        /// Component in the frame of b.
+        component: usize,
+    },
+    /// Length of a distance or rope [m].
+    Length,
+    /// Rest length of a spring [m].
+    Rest,
+    /// Stiffness of a spring [N/m].
+    Stiffness,
+    /// Damping of a spring [N s/m].
+    Damping,
+    /// Lower limit of the free coordinate [rad or m].
+    LimitLow,
+    /// Upper limit of the free coordinate [rad or m].
+    LimitHigh,
+    /// Target rate of a velocity motor [rad/s or m/s].
+    MotorVelocity,
+    /// Target of a position motor [rad or m].
+    MotorPosition,
+    /// Stiffness of a position motor [N m/rad or N/m].
+    MotorStiffness,
+    /// Damping of a position motor [N m s/rad or N s/m].
+    MotorDamping,
+    /// Largest torque or force of a motor [N m or N].
+    MotorMax,
+    /// Largest friction torque or force on the free coordinate [N m or N].
+    Friction,
+}
+
+impl JointKind {
+    /// Whether the rows read the axis of a side.
+    pub(super) fn reads_axis<S: Space>(self, side: usize) -> bool {
+        match self {
+            JointKind::Hinge => S::DIM > 2,
+            JointKind::Universal | JointKind::Cylindrical | JointKind::Planar => true,
+            // A slider is guided along the axis of a; its rotation rows make that of b follow.
+            JointKind::Slider => side == 0,
+            _ => false,
+        }
+    }
+    /// Whether the rows or the coordinate read the reference orientation.
+    pub(super) fn reads_reference<S: Space>(self) -> bool {
+        match self {
+            JointKind::Hinge | JointKind::Slider | JointKind::Weld => true,
+            JointKind::Ball => S::DIM == 2,
+            _ => false,
+        }
+    }
+}
+
+impl<S: Space> Joint<S> {
+    /// Number of parameters P, at most [`MAX_PARAMETERS`].
+    pub fn parameter_count(&self) -> usize {
+        let mut count = 0;
+        self.visit_parameters(|_| count += 1);
+        count
+    }
+
+    /// Calls `visit` with every parameter of the joint in the order of the flat vector.
+    #[inline]
+    pub fn visit_parameters(&self, mut visit: impl FnMut(JointParameter)) {
+        for side in 0..2 {
+            (0..S::DIM).for_each(|component| visit(JointParameter::Anchor { side, component }));
+        }
+        for side in 0..2 {
+            if self.kind.reads_axis::<S>(side) {
+                (0..S::DIM).for_each(|component| visit(JointParameter::Axis { side, component }));
+            }
+        }
+        if self.kind.reads_reference::<S>() {
+            (0..S::ANG).for_each(|component| visit(JointParameter::Reference { component }));
+        }
+        self.visit_numbers(visit);
+    }
+
+    /// The parameters after anchors, axes and reference: single numbers.
+    #[inline]
+    pub(super) fn visit_numbers(&self, mut visit: impl FnMut(JointParameter)) {
+        match self.kind {
+            JointKind::Distance | JointKind::Rope => visit(JointParameter::Length),
+            JointKind::Spring => {
+                visit(JointParameter::Rest);
+                visit(JointParameter::Stiffness);
+                visit(JointParameter::Damping);
+            }
+            _ => (),
+        }
+        if self.limits.is_some() {
+            visit(JointParameter::LimitLow);
+            visit(JointParameter::LimitHigh);
+        }
+        match self.motor {
+            Some(Motor::Velocity { .. }) => visit(JointParameter::MotorVelocity),
+            Some(Motor::Position { .. }) => {
+                visit(JointParameter::MotorPosition);
+                visit(JointParameter::MotorStiffness);
+                visit(JointParameter::MotorDamping);
+            }
+            Some(Motor::Control { .. }) | None => (),
+        }
+        if self.motor.is_some() {
+            visit(JointParameter::MotorMax);
+        }
+        if self.has_coordinate() {
+            visit(JointParameter::Friction);
+        }
+    }
+
+    /// The parameters in the order of the flat vector.
+    pub fn parameters(&self) -> Vec<JointParameter> {
+        let mut out = Vec::with_capacity(MAX_PARAMETERS);
+        self.visit_parameters(|parameter| out.push(parameter));
+        out
+    }
+
+    /// The place of a parameter in the flat vector; `None` where the joint has no such parameter.
+    pub fn parameter_index(&self, wanted: JointParameter) -> Option<usize> {
+        let (mut next, mut found) = (0, None);
+        self.visit_parameters(|parameter| {
+            if parameter == wanted {
+                found = Some(next);
+            }
+            next += 1;
+        });
+        found
+    }
+
+    /// The value of a parameter; the reference has no coordinates of its own and reads as the rotation vector [rad] of where it is.
+    /// Zero where the joint has no such parameter.
+    pub fn parameter_value(&self, parameter: JointParameter) -> f64 {
+        match (parameter, self.motor) {
+            (JointParameter::Anchor { side, component }, _) => self.anchors[side][component],
+            (JointParameter::Axis { side, component }, _) => self.axes[side][component],
+            (JointParameter::Reference { component }, _) => S::log(self.reference)[component],
+            (JointParameter::Length, _) => self.length,
+            (JointParameter::Rest, _) => self.rest,
+            (JointParameter::Stiffness, _) => self.stiffness,
+            (JointParameter::Damping, _) => self.damping,
+            (JointParameter::LimitLow, _) => self.limits.map_or(0.0, |limits| limits[0]),
+            (JointParameter::LimitHigh, _) => self.limits.map_or(0.0, |limits| limits[1]),
+            (JointParameter::MotorVelocity, Some(Motor::Velocity { velocity, .. })) => velocity,
+            (JointParameter::MotorPosition, Some(Motor::Position { position, .. })) => position,
+            (JointParameter::MotorStiffness, Some(Motor::Position { stiffness, .. })) => stiffness,
+            (JointParameter::MotorDamping, Some(Motor::Position { damping, .. })) => damping,
+            (JointParameter::MotorMax, Some(motor)) => motor.max(),
+            (JointParameter::Friction, _) => self.friction,
+            _ => 0.0,
+        }
+    }
+
+    /// The joint with its parameters moved by a tangent of [`Joint::parameter_count`] numbers: sums, but an axis is brought back to
+    /// unit length and the reference is turned by the exponential, theory (15.2).
+    pub fn perturbed(&self, tangent: &[f64]) -> Self {
+        let mut out = self.clone();
+        let mut turn = S::Ang::zero();
+        let mut next = 0;
+        self.visit_parameters(|parameter| {
+            let change = tangent[next];
+            next += 1;
+            match (parameter, &mut out.motor) {
+                (JointParameter::Anchor { side, component }, _) => out.anchors[side][component] += change,
+                (JointParameter::Axis { side, component }, _) => out.axes[side][component] += change,
+                (JointParameter::Reference { component }, _) => turn[component] += change,
+                (JointParameter::Length, _) => out.length += change,
+                (JointParameter::Rest, _) => out.rest += change,
+                (JointParameter::Stiffness, _) => out.stiffness += change,
+                (JointParameter::Damping, _) => out.damping += change,
+                (JointParameter::LimitLow, _) => out.limits.iter_mut().for_each(|limits| limits[0] += change),
+                (JointParameter::LimitHigh, _) => out.limits.iter_mut().for_each(|limits| limits[1] += change),
+                (JointParameter::MotorVelocity, Some(Motor::Velocity { velocity, .. })) => *velocity += change,
+                (JointParameter::MotorPosition, Some(Motor::Position { position, .. })) => *position += change,
+                (JointParameter::MotorStiffness, Some(Motor::Position { stiffness, .. })) => *stiffness += change,
+                (JointParameter::MotorDamping, Some(Motor::Position { damping, .. })) => *damping += change,
+                (JointParameter::MotorMax, Some(Motor::Velocity { max, .. } | Motor::Position { max, .. } | Motor::Control { max })) => {
+                    *max += change
+                }
+                (JointParameter::Friction, _) => out.friction += change,
+                _ => (),
+            }
+        });
+        for axis in &mut out.axes {
+            *axis = axis.unit();
+        }
+        if turn != S::Ang::zero() {
+            out.reference = S::turn(self.reference, turn);
+        }
+        out
+    }
+}

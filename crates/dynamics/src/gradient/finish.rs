@@ -1,0 +1,182 @@
+//! The derivative of room 7: the second kick at q' and the rows that hold velocities there, theory (17.19)-(17.20).
+
+use super::contact_rows::{self, Direction, along};
+use super::loads::{column, loads};
+use super::motion::{ImplicitRate, response};
+use super::program::{Block, Program};
+use super::record::{RowSource, Substep};
+use super::substep::{RateRow, Speed, Stage, Switches, friction_rows, push, row_count};
+use super::system::{Residual, System, nothing};
+use crate::constraints::JointFunction;
+use crate::options::Integrator;
+use carom_geometry::Geometry;
+use carom_math::{Twist, Vector, Wrench};
+
+/// Adds the derivative of the end of a substep at q'; returns the slots of its velocities.
+pub(crate) fn linearise<G: Geometry>(
+    program: &mut Program,
+    stage: &Stage<G>,
+    substep: &Substep<G>,
+    poses: &[Option<Block>],
+    half: &[Option<Block>],
+    time: Block,
+    switches: &mut Switches,
+) -> Vec<Option<Block>> {
+    let kicks = stage.model.options.integrator == Integrator::Verlet;
+    let t = substep.length;
+    let share = 0.5;
+    let mut total = vec![Wrench::zero(); stage.bodies.len()];
+    let impulses = stage.fresh(program);
+    if kicks {
+        let wrenches = stage.fresh(program);
+        let forces = loads(program, stage, substep.time + t, (&substep.next, poses), (&substep.half, half), &wrenches);
+        for (local, block) in impulses.iter().enumerate() {
+            if let (Some(block), Some(force)) = (block, wrenches[local]) {
+                program.scaled(*block, force, share * t);
+                column::<G>(program, *block, time, &Wrench::zero().plus(share, forces[local]));
+                total[local] = Wrench::zero().plus(share * t, forces[local]);
+            }
+        }
+    }
+    let points = push(program, stage, &substep.finish, (&substep.next, poses), &impulses, &mut total, switches);
+
+    // Velocities before the impulses change.
+    let implicit = kicks && G::ANG > 1;
+    let turns: Vec<Option<ImplicitRate<G>>> = (0..stage.bodies.len())
+        .map(|local| {
+            let body = &stage.bodies[local];
+            let free = body.dynamic && G::inertia_apply(body.inv_inertia, G::inertia_apply(body.inertia, body_rate::<G>())).norm() > 0.0;
+            (implicit && free).then(|| ImplicitRate { before: substep.half[local].ang, after: substep.end[local].ang, duration: share * t })
+        })
+        .collect();
+    let known = stage.fresh(program);
+    for local in 0..stage.bodies.len() {
+        let (Some(out), Some(before), Some(impulse), Some(pose)) = (known[local], half[local], impulses[local], poses[local]) else {
+            continue;
+        };
+        let body = &stage.bodies[local];
+        let at = (pose, &substep.next[local]);
+        match &turns[local] {
+            Some(turn) => {
+                program.copy(out.part(0, G::DIM), before.part(0, G::DIM));
+                let only_linear = Wrench { lin: total[local].lin, ang: G::Ang::zero() };
+                linear_response::<G>(program, out, impulse, &only_linear, body, stage.mass(local));
+                turn.linearise(
+                    program,
+                    out.part(G::DIM, G::ANG),
+                    before.part(G::DIM, G::ANG),
+                    impulse.part(G::DIM, G::ANG),
+                    at,
+                    body,
+                    stage.mass(local),
+                    (time, share),
+                );
+            }
+            None => {
+                program.copy(out, before);
+                response::<G>(program, out, (impulse, total[local]), at, body, stage.mass(local));
+            }
+        }
+    }
+    let respond = |body: usize, wrench: &Wrench<G>| -> Twist<G> {
+        let mut twist = stage.bodies[body].response(wrench);
+        if let Some(turn) = &turns[body] {
+            twist.ang = turn.unfold(stage.bodies[body].inertia, wrench.ang);
+        }
+        twist
+    };
+
+    // Rows on velocities at q'.
+    let velocity: Vec<Option<Block>> = (0..stage.bodies.len()).map(|b| known[b].or(half[b])).collect();
+    let joint_rows: usize = stage.joints.iter().map(|j| j.rows).sum();
+    let rows = joint_rows + substep.finish.pushed.iter().map(|p| row_count::<G>(p)).sum::<usize>();
+    let mut system = System::new(program, rows);
+    for joint in stage.joints.iter().filter(|j| j.rows > 0) {
+        let at = stage.joint(joint, &substep.next, poses);
+        for k in 0..joint.rows {
+            let out = system.next();
+            let row = at.rate(program, JointFunction::Equalities, k, 1.0, &substep.end, &velocity, out);
+            system.push(Residual { pose: nothing(), ..row }, at.row(JointFunction::Equalities, k));
+        }
+    }
+    for (group, point) in substep.finish.pushed.iter().zip(&points) {
+        if let (RowSource::Contact { key, friction, .. }, Some(point)) = (group.source, point) {
+            let first = system.rows.len();
+            let normal = point.contact.normal;
+            let out = system.next();
+            let direction = Direction { value: normal, own: &|dn| dn, earlier: None };
+            let (v, _) = contact_rows::speed(program, out, 1.0, point, &direction, &substep.end, &velocity, poses);
+            system.push(Residual { velocity: v, pose: nothing(), time: 0.0 }, along(point, normal));
+            if friction > 0.0 {
+                let slip = point.slip(&substep.end);
+                let tangents = point.tangents();
+                let speeds = [0, 1].map(|k| {
+                    (k < G::TANGENTS).then(|| {
+                        let block = program.fresh(1);
+                        let own = |dn: G::Lin| G::tangents_derivative(normal, dn)[k];
+                        let direction = Direction { value: tangents[k], own: &own, earlier: None };
+                        let (v, _) = contact_rows::speed(program, block, 1.0, point, &direction, &substep.end, &velocity, poses);
+                        Speed { block, value: tangents[k].dot(slip), row: Residual { velocity: v, pose: nothing(), time: 0.0 } }
+                    })
+                });
+                friction_rows(program, stage, key.bodies, friction, &group.impulses, first, point, speeds, &mut system, switches);
+            }
+            continue;
+        }
+        let (joint, function) = match group.source {
+            RowSource::Limit { joint, index, .. } => (joint, JointFunction::Inequality(index)),
+            RowSource::Motor { joint } | RowSource::Friction { joint } => (joint, JointFunction::Coordinate),
+            RowSource::Spring { joint } => (joint, JointFunction::SpringLength),
+            RowSource::Contact { .. } => continue,
+        };
+        let at = stage.joint(&stage.joints[joint], &substep.next, poses);
+        let row = if matches!(group.source, RowSource::Limit { .. }) {
+            let out = system.next();
+            at.rate(program, function, 0, 1.0, &substep.end, &velocity, out)
+        } else {
+            let rate = RateRow { twists: &substep.end, velocity: &velocity, time: Some(time), length: t, share };
+            rate.residual(program, &at, group, &mut system, switches)
+        };
+        system.push(Residual { pose: nothing(), ..row }, at.row(function, 0));
+    }
+    system.solve(program, respond, None, None);
+
+    let answers = stage.fresh(program);
+    system.impulses(program, &answers);
+    (0..stage.bodies.len())
+        .map(|local| {
+            let (Some(known), Some(answer)) = (known[local], answers[local]) else { return half[local] };
+            let out = program.fresh(G::DOF);
+            program.copy(out, known);
+            program.linear(out, answer, |x, y| {
+                let twist = respond(local, &super::slots::wrench::<G>(x));
+                super::slots::put::<G>(twist.lin, twist.ang, y);
+            });
+            Some(out)
+        })
+        .collect()
+}
+
+/// A rate along every axis at once.
+fn body_rate<G: Geometry>() -> G::Ang {
+    let mut rate = G::Ang::zero();
+    for k in 0..G::ANG {
+        rate[k] = 1.0;
+    }
+    rate
+}
+
+/// The linear part of the response alone.
+fn linear_response<G: Geometry>(
+    program: &mut Program,
+    out: Block,
+    impulse: Block,
+    value: &Wrench<G>,
+    body: &crate::island::LocalBody<G>,
+    mass: super::motion::MassBlocks,
+) {
+    let lin = out.part(0, G::DIM);
+    program.linear(lin, impulse.part(0, G::DIM), |x, y| y.copy_from_slice(G::Lin::from_slice(x).scale(body.inv_mass).as_slice()));
+    let result = value.lin.scale(body.inv_mass);
+    program.linear(lin, mass.mass, |x, y| y.copy_from_slice((result * (-x[0] / body.mass)).as_slice()));
+}

@@ -1,0 +1,326 @@
+//! The derivative of room 2: a law gives impulses as a function of K = R M~^-1 R', u = R v and the coefficients, theory (17.21)-(17.23).
+
+use super::contact_point::ContactPoint;
+use super::contact_rows::{self, Direction, along};
+use super::law::{self, LawJacobian};
+use super::motion::{changed, response, turned};
+use super::pivoted::Pivoted;
+use super::program::{Block, Program};
+use super::record::{Strike, Substep};
+use super::substep::{Running, Stage, Switches};
+use super::system::{Residual, System, nothing};
+use crate::constraints::JointFunction;
+use carom_geometry::Geometry;
+use carom_math::{Twist, Vector, Wrench};
+
+/// The rows of a strike as held by the joints: wrenches R' - J_e' Y and responses M~^-1 R'.
+struct HeldRows<G: Geometry> {
+    /// Responses, row by row over all bodies.
+    responses: Vec<Twist<G>>,
+    /// Joint multipliers Y, row by row.
+    multipliers: Vec<f64>,
+}
+
+/// Adds the derivative of one strike; the running velocities become those after it.
+pub(crate) fn linearise<G: Geometry>(
+    program: &mut Program,
+    stage: &Stage<G>,
+    substep: &Substep<G>,
+    strike: &Strike<G>,
+    running: &mut Running,
+    switches: &mut Switches,
+) {
+    let m = strike.contacts.len();
+    let n = strike.impulses.len();
+    let points: Vec<ContactPoint<G>> = strike
+        .contacts
+        .iter()
+        .map(|&(key, bodies)| ContactPoint::new(program, stage.model, stage.parameters, key, bodies, &substep.poses, &running.poses))
+        .collect();
+    switches.irregular += points.iter().filter(|p| !p.regular).count();
+    let contact_of = |row: usize| if row < m { row } else { (row - m) / G::TANGENTS };
+    let tangent_of = |row: usize| (row >= m).then(|| (row - m) % G::TANGENTS);
+    let units: Vec<[f64; 3]> = (0..n)
+        .map(|row| {
+            let mut unit = [0.0; 3];
+            unit[tangent_of(row).map_or(0, |k| 1 + k)] = 1.0;
+            unit
+        })
+        .collect();
+    let held = held_rows(stage, substep, &points, &units, contact_of);
+    let count = stage.bodies.len();
+
+    // Impulses of the law.
+    let law: LawJacobian = law::jacobian::<G>(strike, stage.model.options.friction_cone);
+    switches.impacts += law.switches;
+    let impulses = program.fresh(n);
+    let speeds = approach(program, &points, &strike.before, running, n, contact_of, tangent_of);
+    program.matrix(impulses, speeds, &law.by_speed);
+    let (frictions, restitutions) = (program.fresh(m), program.fresh(m));
+    for (i, (key, _)) in strike.contacts.iter().enumerate() {
+        for (block, weight) in stage.coefficient(key.bodies, 0) {
+            program.scaled(frictions.part(i, 1), block, weight);
+        }
+        if strike.elastic {
+            for (block, weight) in stage.coefficient(key.bodies, 1) {
+                program.scaled(restitutions.part(i, 1), block, weight);
+            }
+        }
+    }
+    program.matrix(impulses, frictions, &law.by_friction);
+    program.matrix(impulses, restitutions, &law.by_restitution);
+
+    // dK_ij = X_i . dF_j + X_j . dF_i - X_i . dM X_j, with F_j = R_j' - J_e' Y_j.
+    let forces: Vec<Vec<Option<Block>>> = (0..n)
+        .map(|row| {
+            let out = stage.fresh(program);
+            if !strike.locked[row] {
+                contact_rows::impulse(program, &points[contact_of(row)], &units[row], &running.poses, &out);
+                let rows: usize = stage.joints.iter().map(|j| j.rows).sum();
+                for joint in stage.joints.iter().filter(|j| j.rows > 0) {
+                    let y: Vec<f64> = (0..joint.rows).map(|k| -held.multipliers[row * rows + joint.first_row + k]).collect();
+                    stage.joint(joint, &substep.poses, &running.poses).impulse(program, JointFunction::Equalities, &y, &out);
+                }
+            }
+            out
+        })
+        .collect();
+    let gram = program.fresh(n * (n + 1) / 2);
+    let mut entry = 0;
+    let mut by_gram = vec![0.0; n * gram.len()];
+    for i in 0..n {
+        for j in 0..=i {
+            let slot = gram.part(entry, 1);
+            for row in 0..n {
+                let symmetric = if i == j { 1.0 } else { 2.0 };
+                by_gram[row * gram.len() + entry] = symmetric * law.by_gram[(row * n + i) * n + j];
+            }
+            entry += 1;
+            if strike.locked[i] || strike.locked[j] {
+                continue;
+            }
+            for body in 0..count {
+                let (xi, xj) = (held.responses[i * count + body], held.responses[j * count + body]);
+                for (block, x) in [(forces[j][body], xi), (forces[i][body], xj)] {
+                    if let Some(block) = block {
+                        let mut values = [0.0; 6];
+                        super::slots::put::<G>(x.lin, x.ang, &mut values);
+                        program.matrix(slot, block, &values[..G::DOF]);
+                    }
+                }
+                if stage.bodies[body].dynamic {
+                    inertia_of_pair(program, stage, substep, running, slot, body, &xi, &xj);
+                }
+            }
+        }
+    }
+    program.matrix(impulses, gram, &by_gram);
+
+    // Velocities after: v + M^-1 (R' l + J_e' y) with J_e (v+ - v) = 0.
+    let after = substep_velocities(stage, strike, &held, count);
+    let pushes = stage.fresh(program);
+    let mut total = vec![Wrench::<G>::zero(); count];
+    for (i, point) in points.iter().enumerate() {
+        let mut values = [strike.impulses[i], 0.0, 0.0];
+        for k in 0..G::TANGENTS {
+            values[1 + k] = strike.impulses[m + i * G::TANGENTS + k];
+        }
+        contact_rows::impulse(program, point, &values, &running.poses, &pushes);
+        for (body, wrench) in along(point, point.impulse(&values)) {
+            total[body] = total[body].plus(1.0, wrench);
+        }
+        let tangents = point.tangents();
+        for row in std::iter::once(i).chain((0..G::TANGENTS).map(|k| m + i * G::TANGENTS + k)) {
+            let direction = tangent_of(row).map_or(point.contact.normal, |k| tangents[k]);
+            for (body, wrench) in along(point, direction) {
+                if let Some(block) = pushes[body] {
+                    super::loads::column::<G>(program, block, impulses.part(row, 1), &wrench);
+                }
+            }
+        }
+    }
+    let rows: usize = stage.joints.iter().map(|j| j.rows).sum();
+    let mut reaction = vec![0.0; rows];
+    for row in 0..n {
+        for k in 0..rows {
+            reaction[k] -= held.multipliers[row * rows + k] * strike.impulses[row];
+        }
+    }
+    for joint in stage.joints.iter().filter(|j| j.rows > 0) {
+        let y = &reaction[joint.first_row..joint.first_row + joint.rows];
+        let at = stage.joint(joint, &substep.poses, &running.poses);
+        at.impulse(program, JointFunction::Equalities, y, &pushes);
+        for (k, &impulse) in y.iter().enumerate() {
+            for (body, row) in at.row(JointFunction::Equalities, k) {
+                total[body] = total[body].plus(impulse, row);
+            }
+        }
+    }
+    let known = stage.fresh(program);
+    for local in 0..count {
+        let (Some(out), Some(before), Some(push), Some(pose)) = (known[local], running.twists[local], pushes[local], running.poses[local])
+        else {
+            continue;
+        };
+        program.copy(out, before);
+        response::<G>(program, out, (push, total[local]), (pose, &substep.poses[local]), &stage.bodies[local], stage.mass(local));
+    }
+    let velocity: Vec<Option<Block>> = (0..count).map(|b| known[b].or(running.twists[b])).collect();
+    let mut system = System::new(program, rows);
+    let gained: Vec<Twist<G>> = (0..count).map(|b| after[b].plus(-1.0, strike.before[b])).collect();
+    for joint in stage.joints.iter().filter(|j| j.rows > 0) {
+        let at = stage.joint(joint, &substep.poses, &running.poses);
+        for k in 0..joint.rows {
+            let out = system.next();
+            let row = at.rate(program, JointFunction::Equalities, k, 1.0, &gained, &velocity, out);
+            for (body, covector) in at.row(JointFunction::Equalities, k) {
+                if let Some(block) = running.twists[body] {
+                    let mut values = [0.0; 6];
+                    super::slots::put::<G>(-covector.lin, -covector.ang, &mut values);
+                    program.matrix(out, block, &values[..G::DOF]);
+                }
+            }
+            system.push(Residual { pose: nothing(), ..row }, at.row(JointFunction::Equalities, k));
+        }
+    }
+    let respond = |body: usize, wrench: &Wrench<G>| stage.bodies[body].response(wrench);
+    if rows > 0 {
+        system.solve(program, respond, None, None);
+    }
+    let answers = stage.fresh(program);
+    system.impulses(program, &answers);
+    running.twists = (0..count)
+        .map(|local| {
+            let (Some(known), Some(answer)) = (known[local], answers[local]) else { return running.twists[local] };
+            let out = program.fresh(G::DOF);
+            program.copy(out, known);
+            program.linear(out, answer, |x, y| {
+                let twist = respond(local, &super::slots::wrench::<G>(x));
+                super::slots::put::<G>(twist.lin, twist.ang, y);
+            });
+            Some(out)
+        })
+        .collect();
+}
+
+/// Slots of u = R v.
+fn approach<G: Geometry>(
+    program: &mut Program,
+    points: &[ContactPoint<G>],
+    before: &[Twist<G>],
+    running: &Running,
+    n: usize,
+    contact_of: impl Fn(usize) -> usize,
+    tangent_of: impl Fn(usize) -> Option<usize>,
+) -> Block {
+    let speeds = program.fresh(n);
+    for row in 0..n {
+        let point = &points[contact_of(row)];
+        let normal = point.contact.normal;
+        let own = |dn: G::Lin| tangent_of(row).map_or(dn, |k| G::tangents_derivative(normal, dn)[k]);
+        let value = tangent_of(row).map_or(normal, |k| point.tangents()[k]);
+        let direction = Direction { value, own: &own, earlier: None };
+        contact_rows::speed(program, speeds.part(row, 1), 1.0, point, &direction, before, &running.twists, &running.poses);
+    }
+    speeds
+}
+
+/// -X_i . dM X_j of one body.
+fn inertia_of_pair<G: Geometry>(
+    program: &mut Program,
+    stage: &Stage<G>,
+    substep: &Substep<G>,
+    running: &Running,
+    slot: Block,
+    body: usize,
+    xi: &Twist<G>,
+    xj: &Twist<G>,
+) {
+    let mass = stage.mass(body);
+    let local = &stage.bodies[body];
+    program.linear(slot, mass.mass, |x, y| y[0] = -x[0] * xi.lin.dot(xj.lin));
+    if let (true, Some(pose)) = (G::ANG > 1, running.poses[body]) {
+        program.linear(slot, pose.part(G::DIM, G::ANG), |x, y| {
+            y[0] = -xi.ang.dot(turned::<G>(local.inertia, G::Ang::from_slice(x), xj.ang));
+        });
+    }
+    program.linear(slot, mass.inertia, |x, y| {
+        y[0] = -xi.ang.dot(changed::<G>(substep.poses[body].rotation, x, xj.ang));
+    });
+}
+
+/// Responses of unit impulses along the rows with the joints holding.
+fn held_rows<G: Geometry>(
+    stage: &Stage<G>,
+    substep: &Substep<G>,
+    points: &[ContactPoint<G>],
+    units: &[[f64; 3]],
+    contact_of: impl Fn(usize) -> usize,
+) -> HeldRows<G> {
+    let count = stage.bodies.len();
+    let none = vec![None; count];
+    let lines: Vec<_> = stage
+        .joints
+        .iter()
+        .flat_map(|joint| {
+            let at = stage.joint(joint, &substep.poses, &none);
+            (0..joint.rows).map(move |k| at.row(JointFunction::Equalities, k)).collect::<Vec<_>>()
+        })
+        .collect();
+    let e = lines.len();
+    let mut factor = Pivoted::default();
+    if e > 0 {
+        let matrix = factor.matrix(e);
+        for i in 0..e {
+            for j in 0..e {
+                let mut sum = 0.0;
+                for (a, row) in &lines[i] {
+                    for (b, column) in &lines[j] {
+                        if a == b {
+                            sum += row.power(&stage.bodies[*b].response(column));
+                        }
+                    }
+                }
+                matrix[i * e + j] = sum;
+            }
+        }
+        factor.factor();
+    }
+    let mut out = HeldRows { responses: vec![Twist::zero(); units.len() * count], multipliers: vec![0.0; units.len() * e] };
+    for (row, unit) in units.iter().enumerate() {
+        let point = &points[contact_of(row)];
+        let mut wrenches = vec![Wrench::<G>::zero(); count];
+        for (body, wrench) in along(point, point.impulse(unit)) {
+            wrenches[body] = wrenches[body].plus(1.0, wrench);
+        }
+        if e > 0 {
+            let y = &mut out.multipliers[row * e..(row + 1) * e];
+            for (k, line) in lines.iter().enumerate() {
+                y[k] = line.iter().map(|(b, covector)| covector.power(&stage.bodies[*b].response(&wrenches[*b]))).sum();
+            }
+            factor.solve(y);
+            for (k, line) in lines.iter().enumerate() {
+                for (b, covector) in line {
+                    wrenches[*b] = wrenches[*b].plus(-y[k], *covector);
+                }
+            }
+        }
+        for body in 0..count {
+            out.responses[row * count + body] = stage.bodies[body].response(&wrenches[body]);
+        }
+    }
+    out
+}
+
+/// Velocities after a strike.
+fn substep_velocities<G: Geometry>(stage: &Stage<G>, strike: &Strike<G>, held: &HeldRows<G>, count: usize) -> Vec<Twist<G>> {
+    let mut after = strike.before.clone();
+    for (row, &impulse) in strike.impulses.iter().enumerate() {
+        for body in 0..count {
+            if stage.bodies[body].dynamic {
+                after[body] = after[body].plus(impulse, held.responses[row * count + body]);
+            }
+        }
+    }
+    after
+}

@@ -1,0 +1,163 @@
+//! Derivatives of room 3: gravity, damping, springs, forces and controls as wrenches, theory (17.18).
+
+use super::joint_rows::JointAt;
+use super::motion::{changed, turned};
+use super::program::{Block, Program};
+use super::slots::put;
+use super::substep::Stage;
+use crate::constraints::{JointFunction, JointParameter, Motor};
+use crate::predict::{effective_mass, soft_spring};
+use carom_geometry::Geometry;
+use carom_math::{Pose, Twist, Vector, Wrench};
+
+/// Adds the tangents of the loads at given poses and velocities to `out`, and returns their values.
+pub(crate) fn loads<G: Geometry>(
+    program: &mut Program,
+    stage: &Stage<G>,
+    time: f64,
+    poses: (&[Pose<G>], &[Option<Block>]),
+    twists: (&[Twist<G>], &[Option<Block>]),
+    out: &[Option<Block>],
+) -> Vec<Wrench<G>> {
+    let model = stage.model;
+    let mut values = vec![Wrench::zero(); stage.bodies.len()];
+    for (local, body) in stage.bodies.iter().enumerate() {
+        let Some(block) = out[local] else { continue };
+        let slots = &stage.parameters.1.bodies[body.index];
+        let spec = &model.bodies[body.index];
+        let theta = stage.parameters.0;
+        let twist = &twists.0[local];
+        values[local].lin = model.gravity * spec.mass - twist.lin * (spec.damping * spec.mass);
+        program.linear(block.part(0, G::DIM), theta.part(slots.mass, 1), |x, y| {
+            y.copy_from_slice(((model.gravity - twist.lin * spec.damping) * x[0]).as_slice());
+        });
+        program.scaled(block.part(0, G::DIM), theta.part(stage.parameters.1.gravity.start, G::DIM), spec.mass);
+        program.linear(block.part(0, G::DIM), theta.part(slots.damping, 1), |x, y| {
+            y.copy_from_slice((twist.lin * (-spec.mass * x[0])).as_slice());
+        });
+        if let Some(velocity) = twists.1[local] {
+            program.scaled(block.part(0, G::DIM), velocity.part(0, G::DIM), -spec.damping * spec.mass);
+            if spec.spin_damping != 0.0 {
+                program.linear(block.part(G::DIM, G::ANG), velocity.part(G::DIM, G::ANG), |x, y| {
+                    y.copy_from_slice((G::inertia_apply(body.inertia, G::Ang::from_slice(x)) * -spec.spin_damping).as_slice());
+                });
+            }
+        }
+        let momentum = G::inertia_apply(body.inertia, twist.ang);
+        values[local].ang = momentum * -spec.spin_damping;
+        program.linear(block.part(G::DIM, G::ANG), theta.part(slots.spin_damping, 1), |x, y| {
+            y.copy_from_slice((momentum * -x[0]).as_slice());
+        });
+        if spec.spin_damping != 0.0 {
+            if let (true, Some(pose)) = (G::ANG > 1, poses.1[local]) {
+                program.linear(block.part(G::DIM, G::ANG), pose.part(G::DIM, G::ANG), |x, y| {
+                    let turn = turned::<G>(body.inertia, G::Ang::from_slice(x), twist.ang);
+                    y.copy_from_slice((turn * -spec.spin_damping).as_slice());
+                });
+            }
+            let inertia = theta.part(slots.inertia.start, slots.inertia.len());
+            program.linear(block.part(G::DIM, G::ANG), inertia, |x, y| {
+                y.copy_from_slice((changed::<G>(poses.0[local].rotation, x, twist.ang) * -spec.spin_damping).as_slice());
+            });
+        }
+    }
+    for joint in &stage.joints {
+        let at = stage.joint(joint, poses.0, poses.1);
+        spring(program, stage, &at, twists, out, &mut values);
+        if let (Some(Motor::Control { max }), Some(control)) = (at.joint.motor, joint.control) {
+            let asked = stage.controls.get(control).copied().unwrap_or(0.0);
+            let torque = asked.clamp(-max, max);
+            let row = at.row(JointFunction::Coordinate, 0);
+            at.impulse(program, JointFunction::Coordinate, &[torque], out);
+            let source = if asked.abs() < max {
+                Some((stage.control_block.part(control, 1), 1.0))
+            } else {
+                at.parameter(JointParameter::MotorMax).map(|block| (block, asked.signum()))
+            };
+            for (body, covector) in row {
+                values[body] = values[body].plus(torque, covector);
+                if let (Some(block), Some((slot, sign))) = (out[body], source) {
+                    column::<G>(program, block, slot, &Wrench::zero().plus(sign, covector));
+                }
+            }
+        }
+    }
+    for &(index, local, control) in &stage.forces {
+        let force = &model.forces[index];
+        let Some(block) = out[local] else { continue };
+        if time < force.from || time > force.until {
+            continue;
+        }
+        let scale = control.map_or(1.0, |c| stage.controls.get(c).copied().unwrap_or(0.0));
+        let arm = poses.0[local].direction(force.at);
+        let wrench = Wrench { lin: force.force, ang: G::torque(arm, force.force) + force.torque };
+        values[local] = values[local].plus(scale, wrench);
+        if let Some(control) = control {
+            column::<G>(program, block, stage.control_block.part(control, 1), &wrench);
+        }
+        let slots = &stage.parameters.1.forces[index];
+        let theta = stage.parameters.0;
+        program.linear(block, theta.part(slots.force.start, G::DIM), |x, y| {
+            let change = G::Lin::from_slice(x) * scale;
+            put::<G>(change, G::torque(arm, change), y);
+        });
+        program.scaled(block.part(G::DIM, G::ANG), theta.part(slots.torque.start, G::ANG), scale);
+        let rotation = poses.0[local].rotation;
+        program.linear(block.part(G::DIM, G::ANG), theta.part(slots.at.start, G::DIM), |x, y| {
+            let shift = G::rotate(rotation, G::Lin::from_slice(x));
+            y.copy_from_slice((G::torque(shift, force.force) * scale).as_slice());
+        });
+        if let Some(pose) = poses.1[local] {
+            program.linear(block.part(G::DIM, G::ANG), pose.part(G::DIM, G::ANG), |x, y| {
+                let shift = G::spin(G::Ang::from_slice(x), arm);
+                y.copy_from_slice((G::torque(shift, force.force) * scale).as_slice());
+            });
+        }
+    }
+    values
+}
+
+/// out += slot times a wrench.
+pub(crate) fn column<G: Geometry>(program: &mut Program, out: Block, slot: Block, wrench: &Wrench<G>) {
+    let mut values = [0.0; 6];
+    put::<G>(wrench.lin, wrench.ang, &mut values);
+    program.column(out, slot, &values[..G::DOF]);
+}
+
+/// An explicit spring: its force is a slot of its own.
+fn spring<G: Geometry>(
+    program: &mut Program,
+    stage: &Stage<G>,
+    at: &JointAt<G>,
+    twists: (&[Twist<G>], &[Option<Block>]),
+    out: &[Option<Block>],
+    values: &mut [Wrench<G>],
+) {
+    let Some(spring) = at.joint.spring(at.poses[0], at.poses[1]) else { return };
+    if soft_spring(stage.model.step, spring.stiffness, effective_mass(&stage.bodies, at.bodies)).1 {
+        return;
+    }
+    let rate = spring.row.speed(&twists.0[at.bodies[0]], &twists.0[at.bodies[1]]);
+    let force = -spring.stiffness * (spring.length - spring.rest) - spring.damping * rate;
+    let slot = program.fresh(1);
+    let function = JointFunction::SpringLength;
+    at.value(program, function, 0, -spring.stiffness, slot);
+    at.rate(program, function, 0, -spring.damping, twists.0, twists.1, slot);
+    let scalars = [
+        (JointParameter::Rest, spring.stiffness),
+        (JointParameter::Stiffness, spring.rest - spring.length),
+        (JointParameter::Damping, -rate),
+    ];
+    for (parameter, value) in scalars {
+        if let Some(block) = at.parameter(parameter) {
+            program.scaled(slot, block, value);
+        }
+    }
+    at.impulse(program, function, &[force], out);
+    for (body, covector) in [(at.bodies[0], spring.row.a), (at.bodies[1], spring.row.b)] {
+        values[body] = values[body].plus(force, covector);
+        if let Some(block) = out[body] {
+            column::<G>(program, block, slot, &covector);
+        }
+    }
+}

@@ -1,0 +1,27 @@
+//! Exact derivatives of the step, forwards and backwards, theory chapter 17.
+//!
+//! The forward step records what it decided; `differentiate` walks the same rooms and writes down each one's local Jacobian; the list
+//! run forwards is the tangent, run backwards the adjoint.
+
+mod contact_point;
+mod contact_rows;
+mod finish;
+mod impact;
+mod joint_rows;
+mod law;
+mod loads;
+mod motion;
+mod parameters;
+mod pivoted;
+mod program;
+pub(crate) mod record;
+mod rollout;
+mod slots;
+mod step;
+mod substep;
+mod system;
+
+pub use parameters::{BodySlots, ColliderSlots, ForceSlots, Parameters};
+pub use rollout::{Cotangents, Direction, Gradient, GradientError, Rollout, Tape};
+pub use step::StepRecord;
+pub use substep::Switches;

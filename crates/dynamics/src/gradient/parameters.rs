@@ -1,0 +1,146 @@
+//! Every physical parameter of a model as one flat vector: what a gradient is taken with respect to, theory (17.2).
+
+use super::slots::{inertia, inertia_len, twist};
+use crate::error::ModelError;
+use crate::model::Model;
+use carom_geometry::Geometry;
+use carom_math::Vector;
+use std::ops::Range;
+
+/// Where the parameters of a collider stand.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ColliderSlots {
+    /// Placement in the body: a shift [m], then a turn [rad], body axes.
+    pub placement: Range<usize>,
+    /// Sizes of the shape, in the order of its scene key [m].
+    pub shape: Range<usize>,
+}
+
+/// Where the parameters of a body stand.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BodySlots {
+    /// Mass [kg].
+    pub mass: usize,
+    /// Inertia in the body frame, upper triangle by rows [kg m^2].
+    pub inertia: Range<usize>,
+    /// Friction coefficient.
+    pub friction: usize,
+    /// Restitution coefficient.
+    pub restitution: usize,
+    /// Linear damping [1/s].
+    pub damping: usize,
+    /// Angular damping [1/s].
+    pub spin_damping: usize,
+    /// Colliders in order.
+    pub colliders: Vec<ColliderSlots>,
+}
+
+/// Where the parameters of a force stand.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ForceSlots {
+    /// Force [N], world axes.
+    pub force: Range<usize>,
+    /// Torque [N m], world axes.
+    pub torque: Range<usize>,
+    /// Point of action [m], body frame.
+    pub at: Range<usize>,
+}
+
+/// Where each parameter of a model stands in the flat vector.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Parameters {
+    /// Bodies in order.
+    pub bodies: Vec<BodySlots>,
+    /// Joints in order, each in the order of its own parameters.
+    pub joints: Vec<Range<usize>>,
+    /// Friction and restitution of pair rules, where they are given.
+    pub pairs: Vec<[Option<usize>; 2]>,
+    /// Forces in order.
+    pub forces: Vec<ForceSlots>,
+    /// Gravity [m/s^2].
+    pub gravity: Range<usize>,
+    /// Step [s].
+    pub step: usize,
+    /// How many there are.
+    pub len: usize,
+}
+
+impl Parameters {
+    /// The layout of a model.
+    pub fn of<G: Geometry>(model: &Model<G>) -> Self {
+        let mut len = 0;
+        let mut take = |count: usize| {
+            len += count;
+            len - count..len
+        };
+        let bodies = model
+            .bodies
+            .iter()
+            .map(|body| BodySlots {
+                mass: take(1).start,
+                inertia: take(inertia_len(G::ANG)),
+                friction: take(1).start,
+                restitution: take(1).start,
+                damping: take(1).start,
+                spin_damping: take(1).start,
+                colliders: body
+                    .colliders
+                    .iter()
+                    .map(|c| ColliderSlots { placement: take(G::DOF), shape: take(G::shape_parameters(&c.shape).len()) })
+                    .collect(),
+            })
+            .collect();
+        let joints = model.joints.iter().map(|joint| take(joint.parameter_count())).collect();
+        let pairs = model.pairs.iter().map(|rule| [rule.friction, rule.restitution].map(|value| value.map(|_| take(1).start))).collect();
+        let forces = model.forces.iter().map(|_| ForceSlots { force: take(G::DIM), torque: take(G::ANG), at: take(G::DIM) }).collect();
+        let gravity = take(G::DIM);
+        let step = take(1).start;
+        Parameters { bodies, joints, pairs, forces, gravity, step, len }
+    }
+
+    /// The model with its parameters moved by a tangent of `len` numbers: sums, but placements and joint frames move on their manifolds.
+    ///
+    /// # Errors
+    /// A tangent of another length, and one that makes no shape, are refused.
+    pub fn perturbed<G: Geometry>(&self, model: &Model<G>, tangent: &[f64]) -> Result<Model<G>, ModelError> {
+        if tangent.len() != self.len {
+            return Err(ModelError::new("parameters", "", format!("found {} numbers, needs {}", tangent.len(), self.len)));
+        }
+        let mut out = model.clone();
+        for (body, slots) in out.bodies.iter_mut().zip(&self.bodies) {
+            body.mass += tangent[slots.mass];
+            body.inertia = G::inertia_sum(body.inertia, inertia::<G>(&tangent[slots.inertia.clone()]));
+            body.friction += tangent[slots.friction];
+            body.restitution += tangent[slots.restitution];
+            body.damping += tangent[slots.damping];
+            body.spin_damping += tangent[slots.spin_damping];
+            for (collider, slots) in body.colliders.iter_mut().zip(&slots.colliders) {
+                collider.local = collider.local.advanced(twist::<G>(&tangent[slots.placement.clone()]), 1.0);
+                let change = &tangent[slots.shape.clone()];
+                if change.iter().any(|&d| d != 0.0) {
+                    let sizes: Vec<f64> = G::shape_parameters(&collider.shape).iter().zip(change).map(|(x, d)| x + d).collect();
+                    collider.shape = G::with_shape_parameters(&collider.shape, &sizes)
+                        .map_err(|error| ModelError::new(format!("body \"{}\"", body.name), "shape", error.to_string()))?;
+                }
+            }
+        }
+        for (joint, slots) in out.joints.iter_mut().zip(&self.joints) {
+            *joint = joint.perturbed(&tangent[slots.clone()]);
+        }
+        for (rule, slots) in out.pairs.iter_mut().zip(&self.pairs) {
+            for (value, slot) in [&mut rule.friction, &mut rule.restitution].into_iter().zip(slots) {
+                if let (Some(value), Some(slot)) = (value, slot) {
+                    *value += tangent[*slot];
+                }
+            }
+        }
+        for (force, slots) in out.forces.iter_mut().zip(&self.forces) {
+            force.force += G::Lin::from_slice(&tangent[slots.force.clone()]);
+            force.torque += G::Ang::from_slice(&tangent[slots.torque.clone()]);
+            force.at += G::Lin::from_slice(&tangent[slots.at.clone()]);
+        }
+        out.gravity += G::Lin::from_slice(&tangent[self.gravity.clone()]);
+        out.step += tangent[self.step];
+        Ok(out)
+    }
+}

@@ -1,0 +1,389 @@
+//! What a step leaves behind for its derivative: the poses and velocities it passed through, who answered with which impulse, and what
+//! decided the length of each substep, theory (17.3).
+
+use crate::assembly::Source;
+use crate::contacts::Key;
+use crate::island::{Context, Island, LocalJoint};
+use crate::options::{ImpactLaw, Integrator};
+use crate::solve::Phase;
+use carom_geometry::Geometry;
+use carom_math::{Pose, Twist, Vector};
+
+/// Slack and impulse below this fraction of the largest of their kind are both zero: the contact is weakly active and its derivative
+/// one-sided.
+const WEAK: f64 = 1e-7;
+
+/// A friction impulse within this fraction of its bound slides.
+pub(crate) const AT_THE_BOUND: f64 = 1e-9;
+
+/// Gaps below this fraction of the size are closed to rounding.
+const CLOSED: f64 = 1e-11;
+
+/// What decided the length of a substep.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Length<G: Geometry> {
+    /// A part of what was left of the step.
+    OfRemaining(f64),
+    /// A part of the pace set by an earlier substep.
+    OfPace(f64),
+    /// The gap of these features vanishes at its end.
+    Event(Key<G>, [usize; 2]),
+    /// A number that is held (the path to a graze that no longer ends there).
+    Frozen,
+}
+
+/// How the pace of the following substeps was set.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Pace {
+    /// Twice what it was.
+    Doubled,
+    /// A part of what was left of the step.
+    OfRemaining(f64),
+    /// A part of what it was.
+    OfPace(f64),
+}
+
+/// Where a group of rows comes from; joints and bodies are numbered within the island.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum RowSource<G: Geometry> {
+    /// A contact.
+    Contact {
+        /// Its name.
+        key: Key<G>,
+        /// Local bodies.
+        bodies: [usize; 2],
+        /// Coefficient of friction it was solved with.
+        friction: f64,
+        /// Overlap beyond touching at the start, which the move keeps.
+        deep: bool,
+        /// Restitution drives it apart (c inside the problem).
+        leaving: bool,
+    },
+    /// A limit or rope.
+    Limit {
+        /// Joint of the island.
+        joint: usize,
+        /// Which of its inequalities.
+        index: usize,
+        /// Beyond the limit at the start, which the move keeps.
+        deep: bool,
+    },
+    /// A motor.
+    Motor {
+        /// Joint of the island.
+        joint: usize,
+    },
+    /// Dry friction in a joint.
+    Friction {
+        /// Joint of the island.
+        joint: usize,
+    },
+    /// A spring as a soft row.
+    Spring {
+        /// Joint of the island.
+        joint: usize,
+    },
+}
+
+/// Rows that pushed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Pushed<G: Geometry> {
+    /// Where they come from.
+    pub source: RowSource<G>,
+    /// Their impulses; a contact's normal first.
+    pub impulses: [f64; 3],
+    /// Held at the end of the move; otherwise by the rows of the start pose only.
+    pub held: bool,
+    /// Whether the row was open (1), closed (0) or overlapping (-1) at the start, beyond rounding.
+    pub opening: i8,
+}
+
+/// One of the two solves of a substep.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Solved<G: Geometry> {
+    /// Impulses of the joint rows, in order.
+    pub reaction: Vec<f64>,
+    /// Rows that pushed.
+    pub pushed: Vec<Pushed<G>>,
+    /// Only the rows of the start pose counted, joints included.
+    pub uncorrected: bool,
+}
+
+/// One application of an impact law.
+#[derive(Clone, Debug)]
+pub(crate) struct Strike<G: Geometry> {
+    /// Velocities before.
+    pub before: Vec<Twist<G>>,
+    /// Its contacts: name and local bodies.
+    pub contacts: Vec<(Key<G>, [usize; 2])>,
+    /// Rows J M~^-1 J' by rows: normals, then tangents contact by contact.
+    pub gram: Vec<f64>,
+    /// Velocity of each row before.
+    pub approach: Vec<f64>,
+    /// Coefficients of friction.
+    pub friction: Vec<f64>,
+    /// Coefficients of restitution it was solved with.
+    pub restitution: Vec<f64>,
+    /// Whether restitution was that of the materials (a first round) or dropped.
+    pub elastic: bool,
+    /// Impulses of the rows.
+    pub impulses: Vec<f64>,
+    /// The law.
+    pub law: ImpactLaw,
+    /// Collisions one at a time, in order, each with the restitution it used; empty for laws that take all contacts at once.
+    pub sequence: Vec<(usize, f64)>,
+    /// Speed scale handed to the law [sqrt(J)].
+    pub speed: f64,
+    /// Rows that the joints lock.
+    pub locked: Vec<bool>,
+}
+
+/// One substep.
+#[derive(Clone, Debug)]
+pub(crate) struct Substep<G: Geometry> {
+    /// Time at its start [s].
+    pub time: f64,
+    /// Length [s].
+    pub length: f64,
+    /// What decided it.
+    pub rule: Length<G>,
+    /// How the pace was set.
+    pub pace: Pace,
+    /// Poses q.
+    pub poses: Vec<Pose<G>>,
+    /// Impacts at its start.
+    pub strikes: Vec<Strike<G>>,
+    /// Velocities after them.
+    pub twists: Vec<Twist<G>>,
+    /// Velocities of the move.
+    pub half: Vec<Twist<G>>,
+    /// Poses q'.
+    pub next: Vec<Pose<G>>,
+    /// Velocities at q'.
+    pub end: Vec<Twist<G>>,
+    /// Room 5.
+    pub hold: Solved<G>,
+    /// Room 7.
+    pub finish: Solved<G>,
+    /// Positions were projected afterwards: their derivative is taken as if they had not been.
+    pub projected: bool,
+}
+
+/// The substeps of an island.
+#[derive(Clone, Debug)]
+pub(crate) struct IslandRecord<G: Geometry> {
+    /// Model index of each local body; `WORLD` for the first.
+    pub bodies: Vec<usize>,
+    /// Joints.
+    pub joints: Vec<LocalJoint>,
+    /// Forces: (force, local body, control).
+    pub forces: Vec<(usize, usize, Option<usize>)>,
+    /// In order.
+    pub substeps: Vec<Substep<G>>,
+    /// Contacts with neither slack nor impulse.
+    pub weak: usize,
+}
+
+impl<G: Geometry> IslandRecord<G> {
+    /// The record of an island about to advance.
+    pub fn begin(island: &Island<G>) -> Self {
+        IslandRecord {
+            bodies: island.bodies.iter().map(|b| b.index).collect(),
+            joints: island.joints.clone(),
+            forces: island.forces.clone(),
+            substeps: Vec::new(),
+            weak: 0,
+        }
+    }
+
+    /// Bytes held by the record.
+    pub fn bytes(&self) -> usize {
+        let lists = size_of_val(&self.bodies[..]) + size_of_val(&self.joints[..]) + size_of_val(&self.forces[..]);
+        size_of::<Self>() + lists + self.substeps.iter().map(Substep::bytes).sum::<usize>()
+    }
+
+    /// Opens a substep at the island's present state.
+    pub fn open(&mut self, island: &Island<G>, time: f64) {
+        self.substeps.push(Substep {
+            time,
+            length: 0.0,
+            rule: Length::Frozen,
+            pace: Pace::Doubled,
+            poses: island.poses.clone(),
+            strikes: Vec::new(),
+            twists: Vec::new(),
+            half: Vec::new(),
+            next: Vec::new(),
+            end: Vec::new(),
+            hold: Solved::default(),
+            finish: Solved::default(),
+            projected: false,
+        });
+    }
+
+    /// The substep being recorded.
+    pub fn last(&mut self) -> Option<&mut Substep<G>> {
+        self.substeps.last_mut()
+    }
+}
+
+impl<G: Geometry> Substep<G> {
+    /// Bytes held by the substep.
+    pub fn bytes(&self) -> usize {
+        let poses = size_of_val(&self.poses[..]) + size_of_val(&self.next[..]);
+        let twists = size_of_val(&self.twists[..]) + size_of_val(&self.half[..]) + size_of_val(&self.end[..]);
+        let solved = |s: &Solved<G>| size_of_val(&s.reaction[..]) + size_of_val(&s.pushed[..]);
+        let strikes: usize = self
+            .strikes
+            .iter()
+            .map(|s| {
+                let numbers = s.gram.len() + s.approach.len() + s.friction.len() + s.restitution.len() + s.impulses.len();
+                size_of_val(&s.before[..]) + size_of_val(&s.contacts[..]) + numbers * size_of::<f64>() + s.locked.len()
+            })
+            .sum();
+        size_of::<Self>() + poses + twists + solved(&self.hold) + solved(&self.finish) + strikes
+    }
+
+    /// Notes room 5 after the move, before poses are committed.
+    pub fn note_move(&mut self, island: &Island<G>, ctx: &Context<G>, length: f64, rule: Length<G>, pace: Pace) -> usize {
+        self.length = length;
+        self.rule = rule;
+        self.pace = pace;
+        self.twists.clone_from(&island.twists);
+        self.half.clone_from(&island.half);
+        self.next.clone_from(&island.next);
+        let (solved, weak) = solved(island, ctx, Phase::Move);
+        self.hold = solved;
+        weak
+    }
+
+    /// Notes room 7.
+    pub fn note_finish(&mut self, island: &Island<G>, ctx: &Context<G>) -> usize {
+        self.end.clone_from(&island.twists);
+        if ctx.model.options.integrator == Integrator::Euler {
+            // Only the joints act there.
+            self.finish = Solved { reaction: island.solve.reaction.clone(), pushed: Vec::new(), uncorrected: false };
+            return 0;
+        }
+        let (solved, weak) = solved(island, ctx, Phase::Finish);
+        self.finish = solved;
+        weak
+    }
+}
+
+impl<G: Geometry> Pushed<G> {
+    /// Whether friction is at its bound.
+    pub fn slides(&self) -> bool {
+        match self.source {
+            RowSource::Contact { friction, .. } => {
+                let size = self.impulses[1].hypot(self.impulses[2]);
+                friction > 0.0 && size >= friction * self.impulses[0] * (1.0 - AT_THE_BOUND)
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether another group comes from the same place and answers in the same way.
+    fn same(&self, other: &Self) -> bool {
+        let place = match (self.source, other.source) {
+            (RowSource::Contact { key: a, deep: i, .. }, RowSource::Contact { key: b, deep: j, .. }) => a == b && i == j,
+            (RowSource::Limit { joint: a, index: i, deep: p }, RowSource::Limit { joint: b, index: j, deep: q }) => (a, i, p) == (b, j, q),
+            (RowSource::Motor { joint: a }, RowSource::Motor { joint: b })
+            | (RowSource::Friction { joint: a }, RowSource::Friction { joint: b })
+            | (RowSource::Spring { joint: a }, RowSource::Spring { joint: b }) => a == b,
+            _ => false,
+        };
+        place && self.slides() == other.slides() && self.held == other.held && self.opening == other.opening
+    }
+}
+
+impl<G: Geometry> Substep<G> {
+    /// Whether another substep took the same decisions: what struck, what held, what slid, what ended the move.
+    fn same(&self, other: &Self) -> bool {
+        let rule = match (self.rule, other.rule) {
+            (Length::Event(a, _), Length::Event(b, _)) => a == b,
+            (Length::OfRemaining(a), Length::OfRemaining(b)) | (Length::OfPace(a), Length::OfPace(b)) => a == b,
+            (Length::Frozen, Length::Frozen) => true,
+            _ => false,
+        };
+        let solved = |a: &Solved<G>, b: &Solved<G>| {
+            a.uncorrected == b.uncorrected && a.pushed.len() == b.pushed.len() && a.pushed.iter().zip(&b.pushed).all(|(a, b)| a.same(b))
+        };
+        let strikes = self.strikes.len() == other.strikes.len()
+            && self.strikes.iter().zip(&other.strikes).all(|(a, b)| {
+                let order = |s: &Strike<G>| s.sequence.iter().map(|c| c.0).collect::<Vec<_>>();
+                a.contacts == b.contacts && a.elastic == b.elastic && order(a) == order(b)
+            });
+        rule && strikes && solved(&self.hold, &other.hold) && solved(&self.finish, &other.finish) && self.projected == other.projected
+    }
+}
+
+impl<G: Geometry> IslandRecord<G> {
+    /// Whether another island went the same way.
+    pub fn same_decisions(&self, other: &Self) -> bool {
+        self.bodies == other.bodies
+            && self.substeps.len() == other.substeps.len()
+            && self.substeps.iter().zip(&other.substeps).all(|(a, b)| a.same(b))
+    }
+}
+
+/// What the present solve of an island answered, and how many contacts answered with nothing to nothing.
+fn solved<G: Geometry>(island: &Island<G>, ctx: &Context<G>, phase: Phase) -> (Solved<G>, usize) {
+    let Island { assembly, solve, near, next, pairs, joints, .. } = island;
+    let model = ctx.model;
+    let uncorrected = phase == Phase::Move && solve.uncorrected;
+    let mut out = Solved { reaction: solve.reaction.clone(), pushed: Vec::new(), uncorrected };
+    let twists = if phase == Phase::Move { &island.half } else { &island.twists };
+    let largest = solve.impulses.iter().fold(0.0f64, |m, l| m.max(l.abs()));
+    let fastest = twists.iter().fold(0.0f64, |m, v| m.max(v.lin.norm()));
+    let mut weak = 0;
+    for (position, &index) in solve.groups.iter().enumerate() {
+        let group = assembly.groups[index];
+        let row = solve.first[position];
+        let mut impulses = [0.0; 3];
+        impulses[..group.rows].copy_from_slice(&solve.impulses[row..row + group.rows]);
+        let one_sided = matches!(group.source, Source::Contact(_) | Source::Limit { .. });
+        if one_sided && impulses[0] <= WEAK * largest {
+            let slack = assembly.lines[group.first].speed(twists) - solve.target[row];
+            weak += usize::from(slack <= WEAK * (fastest + ctx.model.tolerances.rest_speed));
+        }
+        if one_sided && impulses[0] <= 0.0 {
+            continue;
+        }
+        let (mut start, mut size) = (0.0, 1.0);
+        let (source, held) = match group.source {
+            Source::Contact(c) => {
+                let contact = &near[c];
+                let touch = model.tolerances.touch * pairs[contact.pair].size;
+                (start, size) = (contact.contact.gap, pairs[contact.pair].size);
+                let leaving = solve.leaving[position];
+                // An overlap that does not deepen is left where it is: its rows are those of the start pose. Within touching it counts as closed,
+                // which is what any opening of it makes it.
+                let deep = start < -touch;
+                let left = phase == Phase::Move && deep && {
+                    let then = contact.at(model, next).gap;
+                    then < 0.0 && then >= start - model.tolerances.position * pairs[contact.pair].size
+                };
+                let friction = if solve.jammed { 0.0 } else { pairs[contact.pair].friction };
+                let source = RowSource::Contact { key: contact.key, bodies: contact.bodies, friction, deep, leaving };
+                (source, phase == Phase::Move && !uncorrected && !left && !leaving)
+            }
+            Source::Limit { joint, index, gap } => {
+                let [a, b] = joints[joint].bodies;
+                let then =
+                    if phase == Phase::Move { model.joints[joints[joint].index].inequality(index, &next[a], &next[b]).0 } else { 0.0 };
+                start = gap;
+                let deep = gap < -model.tolerances.touch;
+                let left = deep && then < 0.0 && then >= gap - model.tolerances.position;
+                let source = RowSource::Limit { joint, index, deep };
+                (source, phase == Phase::Move && !uncorrected && !left)
+            }
+            Source::Motor { joint, .. } => (RowSource::Motor { joint }, false),
+            Source::Friction { joint } => (RowSource::Friction { joint }, false),
+            Source::Spring { joint, .. } => (RowSource::Spring { joint }, false),
+        };
+        let opening = if start.abs() <= CLOSED * size { 0 } else { start.signum() as i8 };
+        out.pushed.push(Pushed { source, impulses, held, opening });
+    }
+    (out, weak)
+}

@@ -1,0 +1,356 @@
+//! A run of steps that can be differentiated: states, and a tape of what each step decided, or checkpoints to record it again, theory (17.24).
+
+use super::parameters::Parameters;
+use super::program::Program;
+use super::step::{StepRecord, differentiate};
+use super::substep::Switches;
+use crate::error::StepError;
+use crate::options::{FrictionCone, Integrator};
+use crate::state::State;
+use crate::world::{StepReport, World};
+use carom_geometry::Geometry;
+
+/// What a rollout keeps for its derivative.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Tape {
+    /// Nothing: the rollout has no derivative.
+    Off,
+    /// Every step: fastest backwards.
+    #[default]
+    Full,
+    /// The whole state every so many steps; what lies between is stepped again, one segment at a time. The gradient is the same to the bit.
+    Every(usize),
+}
+
+/// States of a run and what its derivative needs.
+#[derive(Debug)]
+pub struct Rollout<G: Geometry> {
+    /// States 0 to T.
+    pub states: Vec<State<G>>,
+    /// Kinetic, potential and elastic energy at each of them, summed [J].
+    pub energy: Vec<f64>,
+    /// How each of the T steps went.
+    pub reports: Vec<StepReport>,
+    controls: Vec<f64>,
+    control_count: usize,
+    tape: Tape,
+    records: Vec<StepRecord<G>>,
+    checkpoints: Vec<World<G>>,
+    layout: Parameters,
+    world: World<G>,
+}
+
+/// Cotangents of the states of a rollout, or of its last state alone.
+#[derive(Clone, Debug, Default)]
+pub struct Cotangents {
+    /// Of the poses, as tangents in the order of velocities: (T + 1) n DOF numbers, or n DOF of the last state; empty is zero.
+    pub poses: Vec<f64>,
+    /// Of the velocities, likewise.
+    pub twists: Vec<f64>,
+}
+
+/// The gradient of a loss with respect to everything a rollout depends on.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Gradient {
+    /// By the initial poses, as tangents in the order of velocities: n DOF.
+    pub poses: Vec<f64>,
+    /// By the initial velocities: n DOF.
+    pub twists: Vec<f64>,
+    /// By the controls: T x controls.
+    pub controls: Vec<f64>,
+    /// By the parameters, in the order of [`Parameters`].
+    pub parameters: Vec<f64>,
+    /// What each step's derivative is worth.
+    pub switches: Vec<Switches>,
+}
+
+/// A direction in which a rollout is differentiated; empty parts are zero.
+#[derive(Clone, Debug, Default)]
+pub struct Direction {
+    /// Of the initial poses, as tangents in the order of velocities: n DOF.
+    pub poses: Vec<f64>,
+    /// Of the initial velocities: n DOF.
+    pub twists: Vec<f64>,
+    /// Of the controls: T x controls.
+    pub controls: Vec<f64>,
+    /// Of the parameters.
+    pub parameters: Vec<f64>,
+}
+
+/// Why a rollout has no derivative.
+#[derive(Clone, Debug, PartialEq)]
+pub enum GradientError {
+    /// It was made without a tape.
+    NoTape,
+    /// A choice of the scene has no derivative.
+    Choice {
+        /// Its key.
+        key: &'static str,
+        /// Its value.
+        value: &'static str,
+        /// What has one.
+        instead: &'static str,
+    },
+    /// An array has the wrong length.
+    Length {
+        /// Which.
+        what: &'static str,
+        /// Numbers found.
+        found: usize,
+        /// Numbers wanted.
+        wanted: usize,
+    },
+    /// A number is not finite.
+    NotFinite {
+        /// Which array.
+        what: &'static str,
+    },
+    /// A step between checkpoints failed when it was taken again.
+    Step(StepError),
+}
+
+impl std::fmt::Display for GradientError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            GradientError::NoTape => f.write_str("the rollout was made without a tape and cannot be differentiated"),
+            GradientError::Choice { key, value, instead } => {
+                write!(f, "{key} = \"{value}\" has no derivative; use {instead}")
+            }
+            GradientError::Length { what, found, wanted } => write!(f, "{what}: found {found} numbers, needs {wanted}"),
+            GradientError::NotFinite { what } => write!(f, "{what}: needs finite numbers"),
+            GradientError::Step(error) => write!(f, "a step between checkpoints failed when it was repeated: {error}"),
+        }
+    }
+}
+
+impl std::error::Error for GradientError {}
+
+impl<G: Geometry> World<G> {
+    /// Takes steps from the present state without moving this world; `controls` holds steps x controls numbers, or none.
+    pub fn rollout(&self, steps: usize, controls: &[f64], tape: Tape) -> Result<Rollout<G>, StepError> {
+        let count = self.model().control_count();
+        let idle = vec![0.0; if controls.is_empty() { steps * count } else { 0 }];
+        let controls = if controls.is_empty() { &idle[..] } else { controls };
+        if controls.len() != steps * count {
+            return Err(StepError::wrong_length("controls", controls.len(), steps * count, self.state().time));
+        }
+        let mut world = self.copy();
+        let mut rollout = Rollout {
+            states: vec![world.state().clone()],
+            energy: vec![total_energy(&world)],
+            reports: Vec::with_capacity(steps),
+            controls: controls.to_vec(),
+            control_count: count,
+            tape,
+            records: Vec::new(),
+            checkpoints: Vec::new(),
+            layout: Parameters::of(self.model()),
+            world: self.copy(),
+        };
+        for step in 0..steps {
+            let now = &controls[step * count..(step + 1) * count];
+            if let Tape::Every(interval) = tape
+                && step % interval.max(1) == 0
+            {
+                rollout.checkpoints.push(world.copy());
+            }
+            let report = if tape == Tape::Full {
+                let (report, record) = world.step_recorded(now)?;
+                rollout.records.push(record);
+                report
+            } else {
+                world.step_with(now)?
+            };
+            rollout.reports.push(report);
+            rollout.states.push(world.state().clone());
+            rollout.energy.push(total_energy(&world));
+        }
+        rollout.world = world;
+        Ok(rollout)
+    }
+}
+
+fn total_energy<G: Geometry>(world: &World<G>) -> f64 {
+    let (kinetic, potential, elastic) = world.energies();
+    kinetic + potential + elastic
+}
+
+/// Checks an array that may be empty.
+fn check(what: &'static str, values: &[f64], allowed: &[usize]) -> Result<(), GradientError> {
+    if !values.is_empty() && !allowed.contains(&values.len()) {
+        return Err(GradientError::Length { what, found: values.len(), wanted: allowed[0] });
+    }
+    if values.iter().all(|x| x.is_finite()) { Ok(()) } else { Err(GradientError::NotFinite { what }) }
+}
+
+impl<G: Geometry> Rollout<G> {
+    /// Number of steps T.
+    pub fn steps(&self) -> usize {
+        self.reports.len()
+    }
+
+    /// The layout of the parameters.
+    pub fn layout(&self) -> &Parameters {
+        &self.layout
+    }
+
+    /// The world after the last step.
+    pub fn end(&self) -> &World<G> {
+        &self.world
+    }
+
+    /// Whether another rollout with a full tape took the same decisions in every step.
+    pub fn same_decisions(&self, other: &Self) -> bool {
+        self.records.len() == other.records.len() && self.records.iter().zip(&other.records).all(|(a, b)| a.same_decisions(b))
+    }
+
+    /// Bytes that the tape holds.
+    pub fn tape_bytes(&self) -> usize {
+        self.records.iter().map(StepRecord::bytes).sum()
+    }
+
+    fn size(&self) -> usize {
+        self.world.model().bodies.len() * G::DOF
+    }
+
+    /// Whether the choices of the scene have derivatives.
+    fn check_choices(&self) -> Result<(), GradientError> {
+        let options = &self.world.model().options;
+        if options.integrator == Integrator::EnergyMomentum {
+            let instead = "\"verlet\" or \"euler\"";
+            return Err(GradientError::Choice { key: "integrator", value: "energy-momentum", instead });
+        }
+        if options.forward() && G::ANG > 1 {
+            return Err(GradientError::Choice { key: "gyroscopic", value: "forward", instead: "\"exact\"" });
+        }
+        if matches!(options.friction_cone, FrictionCone::Polyhedral(_)) && G::TANGENTS > 1 {
+            return Err(GradientError::Choice { key: "friction_cone", value: "a number of directions", instead: "\"cone\"" });
+        }
+        Ok(())
+    }
+
+    /// Walks the steps backwards, each with its record; segments between checkpoints are recorded again.
+    fn backwards(&self, mut visit: impl FnMut(usize, &StepRecord<G>)) -> Result<(), GradientError> {
+        match self.tape {
+            Tape::Off => return Err(GradientError::NoTape),
+            Tape::Full => {
+                for (step, record) in self.records.iter().enumerate().rev() {
+                    visit(step, record);
+                }
+            }
+            Tape::Every(interval) => {
+                let interval = interval.max(1);
+                let count = self.control_count;
+                for (segment, start) in self.checkpoints.iter().enumerate().rev() {
+                    let first = segment * interval;
+                    let last = (first + interval).min(self.steps());
+                    let mut world = start.copy();
+                    let mut records = Vec::with_capacity(last - first);
+                    for step in first..last {
+                        let now = &self.controls[step * count..(step + 1) * count];
+                        records.push(world.step_recorded(now).map_err(GradientError::Step)?.1);
+                    }
+                    for (offset, record) in records.iter().enumerate().rev() {
+                        visit(first + offset, record);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The adjoint: from cotangents of the states to the gradient.
+    pub fn backward(&self, cotangents: &Cotangents) -> Result<Gradient, GradientError> {
+        self.check_choices()?;
+        let (size, steps) = (self.size(), self.steps());
+        let all = (steps + 1) * size;
+        check("cotangents of the poses", &cotangents.poses, &[all, size])?;
+        check("cotangents of the velocities", &cotangents.twists, &[all, size])?;
+        let mut gradient = Gradient {
+            poses: vec![0.0; size],
+            twists: vec![0.0; size],
+            controls: vec![0.0; steps * self.control_count],
+            parameters: vec![0.0; self.layout.len],
+            switches: vec![Switches::default(); steps],
+        };
+        // Cotangents of a state are added when the walk arrives there.
+        let add = |out: &mut [f64], from: &[f64], state: usize| {
+            let part = if from.len() == all {
+                &from[state * size..(state + 1) * size]
+            } else if state == steps {
+                from
+            } else {
+                &[]
+            };
+            out.iter_mut().zip(part).for_each(|(o, p)| *o += p);
+        };
+        add(&mut gradient.poses, &cotangents.poses, steps);
+        add(&mut gradient.twists, &cotangents.twists, steps);
+        let mut program = Program::default();
+        let (mut x, mut scratch) = (Vec::new(), Vec::new());
+        self.backwards(|step, record| {
+            let (ends, switches) = differentiate(&mut program, self.world.model(), &self.layout, record);
+            gradient.switches[step] = switches;
+            x.clear();
+            x.resize(program.slots(), 0.0);
+            x[ends.poses_after.range()].copy_from_slice(&gradient.poses);
+            x[ends.twists_after.range()].copy_from_slice(&gradient.twists);
+            program.adjoint(&mut x, &mut scratch);
+            gradient.poses.copy_from_slice(&x[ends.poses.range()]);
+            gradient.twists.copy_from_slice(&x[ends.twists.range()]);
+            let controls = &mut gradient.controls[step * self.control_count..(step + 1) * self.control_count];
+            controls.copy_from_slice(&x[ends.controls.range()]);
+            gradient.parameters.iter_mut().zip(&x[ends.parameters.range()]).for_each(|(g, p)| *g += p);
+            add(&mut gradient.poses, &cotangents.poses, step);
+            add(&mut gradient.twists, &cotangents.twists, step);
+        })?;
+        Ok(gradient)
+    }
+
+    /// The tangent: from a direction to the tangents of the last state, poses (as tangents) and velocities.
+    pub fn forward(&self, direction: &Direction) -> Result<(Vec<f64>, Vec<f64>), GradientError> {
+        self.check_choices()?;
+        let size = self.size();
+        check("direction of the poses", &direction.poses, &[size])?;
+        check("direction of the velocities", &direction.twists, &[size])?;
+        check("direction of the controls", &direction.controls, &[self.steps() * self.control_count])?;
+        check("direction of the parameters", &direction.parameters, &[self.layout.len])?;
+        if self.tape == Tape::Off {
+            return Err(GradientError::NoTape);
+        }
+        let mut poses = vec![0.0; size];
+        let mut twists = vec![0.0; size];
+        poses.iter_mut().zip(&direction.poses).for_each(|(p, d)| *p = *d);
+        twists.iter_mut().zip(&direction.twists).for_each(|(t, d)| *t = *d);
+        let mut program = Program::default();
+        let (mut x, mut scratch) = (Vec::new(), Vec::new());
+        let count = self.control_count;
+        let mut advance = |step: usize, record: &StepRecord<G>| {
+            let (ends, _) = differentiate(&mut program, self.world.model(), &self.layout, record);
+            x.clear();
+            x.resize(program.slots(), 0.0);
+            x[ends.poses.range()].copy_from_slice(&poses);
+            x[ends.twists.range()].copy_from_slice(&twists);
+            if !direction.controls.is_empty() {
+                x[ends.controls.range()].copy_from_slice(&direction.controls[step * count..(step + 1) * count]);
+            }
+            if !direction.parameters.is_empty() {
+                x[ends.parameters.range()].copy_from_slice(&direction.parameters);
+            }
+            program.tangent(&mut x, &mut scratch);
+            poses.copy_from_slice(&x[ends.poses_after.range()]);
+            twists.copy_from_slice(&x[ends.twists_after.range()]);
+        };
+        if self.tape == Tape::Full {
+            self.records.iter().enumerate().for_each(|(step, record)| advance(step, record));
+        } else if let Some(first) = self.checkpoints.first() {
+            let mut world = first.copy();
+            for step in 0..self.steps() {
+                let now = &self.controls[step * count..(step + 1) * count];
+                let (_, record) = world.step_recorded(now).map_err(GradientError::Step)?;
+                advance(step, &record);
+            }
+        }
+        Ok((poses, twists))
+    }
+}

@@ -1,0 +1,53 @@
+//! Slices of slots as vectors, twists and small symmetric matrices, and back.
+
+use carom_math::{Space, Twist, Vector, Wrench};
+
+/// The twist in the first DOF numbers, linear part first.
+#[inline]
+pub(crate) fn twist<S: Space>(x: &[f64]) -> Twist<S> {
+    Twist { lin: S::Lin::from_slice(x), ang: S::Ang::from_slice(&x[S::DIM..]) }
+}
+
+/// The wrench in the first DOF numbers, linear part first.
+#[inline]
+pub(crate) fn wrench<S: Space>(x: &[f64]) -> Wrench<S> {
+    Wrench { lin: S::Lin::from_slice(x), ang: S::Ang::from_slice(&x[S::DIM..]) }
+}
+
+/// Writes a linear and an angular part.
+#[inline]
+pub(crate) fn put<S: Space>(lin: S::Lin, ang: S::Ang, out: &mut [f64]) {
+    out[..S::DIM].copy_from_slice(lin.as_slice());
+    out[S::DIM..S::DOF].copy_from_slice(ang.as_slice());
+}
+
+/// a x b of two rates, zero in the plane.
+#[inline]
+pub(crate) fn cross<S: Space>(a: S::Ang, b: S::Ang) -> S::Ang {
+    let mut out = S::Ang::zero();
+    if S::ANG == 3 {
+        out[0] = a[1] * b[2] - a[2] * b[1];
+        out[1] = a[2] * b[0] - a[0] * b[2];
+        out[2] = a[0] * b[1] - a[1] * b[0];
+    }
+    out
+}
+
+/// Numbers that describe a symmetric inertia: 1 in the plane, 6 in space.
+pub(crate) const fn inertia_len(ang: usize) -> usize {
+    ang * (ang + 1) / 2
+}
+
+/// The symmetric inertia of its upper triangle by rows: (xx, xy, xz, yy, yz, zz) in space.
+pub(crate) fn inertia<S: Space>(upper: &[f64]) -> S::Inertia {
+    let mut rows = [0.0; 9];
+    let mut next = 0;
+    for i in 0..S::ANG {
+        for j in i..S::ANG {
+            rows[i * S::ANG + j] = upper[next];
+            rows[j * S::ANG + i] = upper[next];
+            next += 1;
+        }
+    }
+    S::inertia_from_rows(&rows)
+}

@@ -1,0 +1,115 @@
+//! The derivative of a whole step: its islands' substeps between the state before and the state after, theory (17.3).
+
+use super::parameters::Parameters;
+use super::program::{Block, Program};
+use super::record::IslandRecord;
+use super::substep::{Running, Stage, Switches, linearise};
+use crate::island::{LocalBody, WORLD};
+use crate::model::{BodyKind, Model};
+use carom_geometry::Geometry;
+use carom_math::{Pose, Twist};
+
+/// What a recorded step leaves behind.
+#[derive(Clone, Debug)]
+pub struct StepRecord<G: Geometry> {
+    pub(crate) islands: Vec<IslandRecord<G>>,
+    pub(crate) controls: Vec<f64>,
+    pub(crate) poses: Vec<Pose<G>>,
+    pub(crate) twists: Vec<Twist<G>>,
+}
+
+impl<G: Geometry> StepRecord<G> {
+    /// Whether another step took the same decisions: only then do differences between the two measure a derivative.
+    pub fn same_decisions(&self, other: &Self) -> bool {
+        self.islands.len() == other.islands.len() && self.islands.iter().zip(&other.islands).all(|(a, b)| a.same_decisions(b))
+    }
+
+    /// Bytes held by the record.
+    pub fn bytes(&self) -> usize {
+        let ends = size_of_val(&self.poses[..]) + size_of_val(&self.twists[..]) + size_of_val(&self.controls[..]);
+        size_of::<Self>() + ends + self.islands.iter().map(IslandRecord::bytes).sum::<usize>()
+    }
+}
+
+/// Where the inputs and outputs of a step stand among the slots of its program.
+#[derive(Clone, Debug)]
+pub(crate) struct Ends {
+    /// Parameters.
+    pub parameters: Block,
+    /// Controls.
+    pub controls: Block,
+    /// Poses before, all bodies.
+    pub poses: Block,
+    /// Velocities before.
+    pub twists: Block,
+    /// Poses after.
+    pub poses_after: Block,
+    /// Velocities after.
+    pub twists_after: Block,
+}
+
+/// Writes the derivative of a step into a program.
+pub(crate) fn differentiate<G: Geometry>(
+    program: &mut Program,
+    model: &Model<G>,
+    layout: &Parameters,
+    record: &StepRecord<G>,
+) -> (Ends, Switches) {
+    program.clear();
+    let mut switches = Switches::default();
+    let count = model.bodies.len();
+    let parameters = program.fresh(layout.len);
+    let controls = program.fresh(record.controls.len());
+    let poses = program.fresh(count * G::DOF);
+    let twists = program.fresh(count * G::DOF);
+    let poses_after = program.fresh(count * G::DOF);
+    let twists_after = program.fresh(count * G::DOF);
+    let body_block = |all: Block, body: usize| all.part(body * G::DOF, G::DOF);
+    let step = parameters.part(layout.step, 1);
+
+    for island in &record.islands {
+        switches.weak += island.weak;
+        let bodies: Vec<LocalBody<G>> = island
+            .bodies
+            .iter()
+            .map(|&index| if index == WORLD { LocalBody::world() } else { LocalBody::of(index, &model.bodies[index], false) })
+            .collect();
+        let moves = |index: usize| index != WORLD && model.bodies[index].kind != BodyKind::Static;
+        let mut running = Running {
+            poses: island.bodies.iter().map(|&i| (i != WORLD).then(|| body_block(poses, i))).collect(),
+            twists: island.bodies.iter().map(|&i| moves(i).then(|| body_block(twists, i))).collect(),
+            remaining: step,
+            pace: None,
+        };
+        let mut stage = Stage {
+            model,
+            parameters: (parameters, layout),
+            controls: &record.controls,
+            control_block: controls,
+            bodies,
+            joints: island.joints.clone(),
+            forces: island.forces.clone(),
+        };
+        for substep in &island.substeps {
+            linearise(program, &mut stage, substep, &mut running, &mut switches);
+        }
+        for (local, body) in stage.bodies.iter().enumerate().filter(|(_, b)| b.dynamic) {
+            if let (Some(pose), Some(twist)) = (running.poses[local], running.twists[local]) {
+                program.copy(body_block(poses_after, body.index), pose);
+                program.copy(body_block(twists_after, body.index), twist);
+            }
+        }
+    }
+    for (index, body) in model.bodies.iter().enumerate() {
+        match body.kind {
+            BodyKind::Dynamic => {}
+            BodyKind::Static => program.copy(body_block(poses_after, index), body_block(poses, index)),
+            BodyKind::Kinematic => {
+                let twist = (body_block(twists, index), &record.twists[index]);
+                super::motion::moved::<G>(program, body_block(poses_after, index), body_block(poses, index), twist, (step, model.step));
+                program.copy(body_block(twists_after, index), body_block(twists, index));
+            }
+        }
+    }
+    (Ends { parameters, controls, poses, twists, poses_after, twists_after }, switches)
+}

@@ -1,0 +1,158 @@
+//! The linear system behind one solve: a residual per row that holds, an unknown per impulse, theory (17.11)-(17.13).
+
+use super::motion::carried;
+use super::program::{Block, Program};
+use super::slots::put;
+use carom_geometry::Geometry;
+use carom_math::{Twist, Wrench};
+
+/// A covector on the velocities (or poses) of two bodies.
+pub(crate) type Sides<G> = [(usize, Wrench<G>); 2];
+
+/// No covector.
+pub(crate) fn nothing<G: Geometry>() -> Sides<G> {
+    [(0, Wrench::zero()); 2]
+}
+
+/// One residual: how it answers to the velocities solved for, to the poses at the end of the move, and to the time.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Residual<G: Geometry> {
+    /// By the velocities.
+    pub velocity: Sides<G>,
+    /// By the poses at the end of the move.
+    pub pose: Sides<G>,
+    /// By the length of the move.
+    pub time: f64,
+}
+
+impl<G: Geometry> Residual<G> {
+    /// Answers to nothing.
+    pub fn zero() -> Self {
+        Residual { velocity: nothing(), pose: nothing(), time: 0.0 }
+    }
+}
+
+/// What a longer move does: the velocities gain `kicks` and the poses `twists` per second.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct TimeColumn<'a, G: Geometry> {
+    /// Velocity gained per second of the move.
+    pub kicks: &'a [Twist<G>],
+    /// Velocity of the move.
+    pub twists: &'a [Twist<G>],
+}
+
+/// Residuals and unknowns of one solve while it is being put together.
+#[derive(Debug)]
+pub(crate) struct System<G: Geometry> {
+    /// Residual slots.
+    pub residual: Block,
+    /// Unknown slots.
+    pub unknown: Block,
+    /// Residuals in order.
+    pub rows: Vec<Residual<G>>,
+    /// Wrench of a unit of each unknown.
+    pub columns: Vec<Sides<G>>,
+    /// Direct entries: (residual, unknown, value).
+    pub entries: Vec<(usize, usize, f64)>,
+}
+
+impl<G: Geometry> System<G> {
+    /// A system of a size.
+    pub fn new(program: &mut Program, size: usize) -> Self {
+        System {
+            residual: program.fresh(size),
+            unknown: program.fresh(size),
+            rows: Vec::with_capacity(size),
+            columns: Vec::with_capacity(size),
+            entries: Vec::new(),
+        }
+    }
+
+    /// Slot of the next residual to be pushed.
+    pub fn next(&self) -> Block {
+        self.residual.part(self.rows.len(), 1)
+    }
+
+    /// Adds a residual without an unknown of its own.
+    pub fn push_guard(&mut self, row: Residual<G>) {
+        self.rows.push(row);
+    }
+
+    /// Adds a residual and an unknown of the same number.
+    pub fn push(&mut self, row: Residual<G>, column: Sides<G>) {
+        self.rows.push(row);
+        self.columns.push(column);
+    }
+
+    /// Solves: unknown := -S^-1 residual with S = R M^-1 J' and the direct entries, theory (17.12). `respond` gives the velocity of a unit
+    /// wrench, `over` the velocities and the length of the move over which pose residuals are felt; with `time` the length itself is the
+    /// last unknown. Returns how many unknowns stay undetermined.
+    pub fn solve(
+        &self,
+        program: &mut Program,
+        respond: impl Fn(usize, &Wrench<G>) -> Twist<G>,
+        over: Option<(&[Twist<G>], f64)>,
+        time: Option<TimeColumn<G>>,
+    ) -> usize {
+        let n = self.rows.len();
+        debug_assert_eq!(n, self.unknown.len());
+        debug_assert_eq!(n, self.columns.len() + usize::from(time.is_some()));
+        // Each residual as a covector on velocities: that of the poses is carried over the move.
+        let felt: Vec<Sides<G>> = self
+            .rows
+            .iter()
+            .map(|row| {
+                let mut sides = row.velocity;
+                if let Some((twists, t)) = over {
+                    for k in 0..2 {
+                        let (body, covector) = row.pose[k];
+                        if covector == Wrench::zero() {
+                            continue;
+                        }
+                        debug_assert!(sides[k].0 == body || sides[k].1 == Wrench::zero(), "both name the same bodies");
+                        sides[k] = (body, sides[k].1.plus(1.0, carried::<G>(covector, &twists[body], t)));
+                    }
+                }
+                sides
+            })
+            .collect();
+        let answers: Vec<[(usize, Twist<G>); 2]> =
+            self.columns.iter().map(|column| column.map(|(body, wrench)| (body, respond(body, &wrench)))).collect();
+        program.solve(self.unknown, self.residual, |matrix| {
+            for (i, sides) in felt.iter().enumerate() {
+                for (j, answer) in answers.iter().enumerate() {
+                    let mut sum = 0.0;
+                    for (row_body, row) in sides {
+                        for (column_body, twist) in answer {
+                            if row_body == column_body {
+                                sum += row.power(twist);
+                            }
+                        }
+                    }
+                    matrix[i * n + j] = sum;
+                }
+                if let Some(time) = &time {
+                    let kicked: f64 = sides.iter().map(|(body, row)| row.power(&time.kicks[*body])).sum();
+                    let moved: f64 = self.rows[i].pose.iter().map(|(body, row)| row.power(&time.twists[*body])).sum();
+                    matrix[i * n + n - 1] = kicked + moved + self.rows[i].time;
+                }
+            }
+            for &(i, j, value) in &self.entries {
+                matrix[i * n + j] += value;
+            }
+        })
+    }
+
+    /// Impulses of the unknowns on the bodies: out[body] += J' z.
+    pub fn impulses(&self, program: &mut Program, out: &[Option<Block>]) {
+        for (j, column) in self.columns.iter().enumerate() {
+            for (body, wrench) in column {
+                if let Some(block) = out[*body] {
+                    let mut values = [0.0; 6];
+                    put::<G>(wrench.lin, wrench.ang, &mut values);
+                    program.column(block, self.unknown.part(j, 1), &values[..G::DOF]);
+                }
+            }
+        }
+    }
+}

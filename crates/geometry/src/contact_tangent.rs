@@ -1,0 +1,194 @@
+//! First derivatives of a contact of a fixed feature: along a motion, as columns, and as an adjoint, theory (14.1)-(14.4).
+//!
+//! A motion moves each collider frame by a twist at its origin in world axes (`position += lin`, `rotation := exp(ang) rotation`) and
+//! each shape through its parameters, in the order of [`Geometry::shape_parameters`].
+
+use crate::contact::{Contact, Geometry};
+use carom_math::{Pose, Twist, Vector, Wrench};
+
+/// The direction in which a contact is differentiated.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ContactMotion<'a, G: Geometry> {
+    /// Twist of the frame of a at its origin, world axes [m, rad].
+    pub pose_a: Twist<G>,
+    /// Twist of the frame of b at its origin, world axes [m, rad].
+    pub pose_b: Twist<G>,
+    /// Tangents of the parameters of shape a; `None` holds the shape, missing entries are zero.
+    pub shape_a: Option<&'a [f64]>,
+    /// Tangents of the parameters of shape b; `None` holds the shape, missing entries are zero.
+    pub shape_b: Option<&'a [f64]>,
+}
+
+impl<G: Geometry> ContactMotion<'_, G> {
+    /// Two frames that move, their shapes held.
+    pub fn of_poses(pose_a: Twist<G>, pose_b: Twist<G>) -> Self {
+        ContactMotion { pose_a, pose_b, shape_a: None, shape_b: None }
+    }
+}
+
+/// The tangents of the sizes of one shape.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Sizes<'a> {
+    /// No size changes.
+    Held,
+    /// All change; missing entries are zero.
+    Along(&'a [f64]),
+    /// One of them changes, at unit rate.
+    Unit(usize),
+}
+
+impl<'a> Sizes<'a> {
+    /// From the slice of a motion.
+    pub(crate) fn of(slice: Option<&'a [f64]>) -> Self {
+        slice.map_or(Sizes::Held, Sizes::Along)
+    }
+    /// The tangent of a size.
+    #[inline(always)]
+    pub(crate) fn get(&self, k: usize) -> f64 {
+        match self {
+            Sizes::Held => 0.0,
+            Sizes::Along(slice) => slice.get(k).copied().unwrap_or(0.0),
+            Sizes::Unit(one) => f64::from(u8::from(*one == k)),
+        }
+    }
+}
+
+/// The derivative of a contact along a motion; also the gradient of a loss with respect to a contact.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ContactTangent<G: Geometry> {
+    /// Of the gap [m].
+    pub gap: f64,
+    /// Of the unit normal.
+    pub normal: G::Lin,
+    /// Of the witness point on a [m].
+    pub point_a: G::Lin,
+    /// Of the witness point on b [m].
+    pub point_b: G::Lin,
+    /// Whether the contact has this derivative; false where it has none (coincident centres, parallel edges, a point that a feature no
+    /// longer has), and the numbers are then finite but only one of many answers. Not a part of a gradient.
+    pub regular: bool,
+}
+
+impl<G: Geometry> ContactTangent<G> {
+    /// Nothing moves.
+    pub fn zero() -> Self {
+        ContactTangent { gap: 0.0, normal: G::Lin::zero(), point_a: G::Lin::zero(), point_b: G::Lin::zero(), regular: true }
+    }
+    /// Componentwise a + s b; regular where both are.
+    #[inline]
+    pub fn plus(self, s: f64, other: &Self) -> Self {
+        ContactTangent {
+            gap: self.gap + other.gap * s,
+            normal: self.normal + other.normal * s,
+            point_a: self.point_a + other.point_a * s,
+            point_b: self.point_b + other.point_b * s,
+            regular: self.regular && other.regular,
+        }
+    }
+    /// Scalar product with a gradient.
+    #[inline]
+    pub fn dot(&self, bar: &Self) -> f64 {
+        self.gap * bar.gap + self.normal.dot(bar.normal) + self.point_a.dot(bar.point_a) + self.point_b.dot(bar.point_b)
+    }
+    /// Whether every number is finite.
+    pub fn is_finite(&self) -> bool {
+        self.gap.is_finite() && self.normal.is_finite() && self.point_a.is_finite() && self.point_b.is_finite()
+    }
+}
+
+/// The derivative of a contact by both poses: one column for each direction of a frame, translations along the world axes first.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ContactJacobian<G: Geometry> {
+    /// Columns of the frame of a: `DOF` of them.
+    pub a: G::Columns,
+    /// Columns of the frame of b.
+    pub b: G::Columns,
+    /// Whether every column is regular.
+    pub regular: bool,
+}
+
+impl<G: Geometry> ContactJacobian<G> {
+    /// From the columns of a alone: moving b is moving both as one rigid body and a back again, theory (14.3).
+    pub(crate) fn relative(contact: &Contact<G>, pose_a: &Pose<G>, pose_b: &Pose<G>, a: G::Columns) -> Self {
+        let between = pose_a.position - pose_b.position;
+        let (arm_a, arm_b) = (contact.point_a - pose_b.position, contact.point_b - pose_b.position);
+        let mut b: G::Columns = a;
+        for k in 0..G::DOF {
+            let both = unit_twist::<G>(k);
+            let mut column = ContactTangent::zero().plus(-1.0, &a.as_ref()[k]);
+            if k >= G::DIM {
+                let back = G::spin(both.ang, between);
+                for (i, along) in a.as_ref()[..G::DIM].iter().enumerate() {
+                    column = column.plus(-back[i], along);
+                }
+            }
+            column.normal += G::spin(both.ang, contact.normal);
+            column.point_a += both.at(arm_a);
+            column.point_b += both.at(arm_b);
+            b.as_mut()[k] = column;
+        }
+        ContactJacobian { a, b, regular: a.as_ref().iter().all(|column| column.regular) }
+    }
+    /// The derivative along twists of the frames: the columns summed, theory (14.1).
+    pub fn apply(&self, pose_a: &Twist<G>, pose_b: &Twist<G>) -> ContactTangent<G> {
+        let mut sum = ContactTangent::zero();
+        for (columns, twist) in [(&self.a, pose_a), (&self.b, pose_b)] {
+            for (k, column) in columns.as_ref().iter().enumerate() {
+                sum = sum.plus(if k < G::DIM { twist.lin[k] } else { twist.ang[k - G::DIM] }, column);
+            }
+        }
+        sum
+    }
+    /// The wrenches on the frames of a and b that a gradient by the contact makes, theory (14.4).
+    pub fn transpose(&self, bar: &ContactTangent<G>) -> (Wrench<G>, Wrench<G>) {
+        let wrench = |columns: &G::Columns| {
+            let mut wrench = Wrench::<G>::zero();
+            for (k, column) in columns.as_ref().iter().enumerate() {
+                let entry = column.dot(bar);
+                if k < G::DIM { wrench.lin[k] = entry } else { wrench.ang[k - G::DIM] = entry }
+            }
+            wrench
+        };
+        (wrench(&self.a), wrench(&self.b))
+    }
+}
+
+/// Direction `k` of a frame: along a world axis, or about one.
+pub(crate) fn unit_twist<G: Geometry>(k: usize) -> Twist<G> {
+    let mut twist = Twist::<G>::zero();
+    if k < G::DIM {
+        twist.lin[k] = 1.0
+    } else {
+        twist.ang[k - G::DIM] = 1.0
+    }
+    twist
+}
+
+/// The gradient of a loss by everything a contact depends on; [`Geometry::evaluate_adjoint`] adds to what is there.
+#[derive(Debug, PartialEq)]
+pub struct ContactAdjoint<'a, G: Geometry> {
+    /// By the frame of a: a wrench at its origin, world axes.
+    pub pose_a: Wrench<G>,
+    /// By the frame of b: a wrench at its origin, world axes.
+    pub pose_b: Wrench<G>,
+    /// By the parameters of shape a; `None` leaves them out.
+    pub shape_a: Option<&'a mut [f64]>,
+    /// By the parameters of shape b; `None` leaves them out.
+    pub shape_b: Option<&'a mut [f64]>,
+    /// Whether every derivative so far was regular.
+    pub regular: bool,
+}
+
+impl<G: Geometry> ContactAdjoint<'_, G> {
+    /// Of the poses alone, zero.
+    pub fn of_poses() -> Self {
+        ContactAdjoint { pose_a: Wrench::zero(), pose_b: Wrench::zero(), shape_a: None, shape_b: None, regular: true }
+    }
+    /// Adds the part of the poses.
+    pub(crate) fn add_poses(&mut self, jacobian: &ContactJacobian<G>, bar: &ContactTangent<G>) {
+        let (a, b) = jacobian.transpose(bar);
+        self.pose_a = self.pose_a.plus(1.0, a);
+        self.pose_b = self.pose_b.plus(1.0, b);
+        self.regular &= jacobian.regular;
+    }
+}

@@ -1,0 +1,336 @@
+//! Sparse LU of an unsymmetric block matrix with a symmetric pattern, on the analysis of [`crate::ldl`], theory (9.14)-(9.18).
+//!
+//! Columns of L and rows of U (kept transposed) have one layout, so A and A' are solved by the same text with the halves exchanged.
+//! Vectors keep the numbering of the matrix throughout. Nothing here allocates after construction.
+
+use crate::block_matrix::BlockMatrix;
+use crate::ldl::{LdlError, Pivots, RANK_TOLERANCE, REFINEMENT_CAP, RefineWork, Refined};
+use crate::pivot_block::{PivotBlock, add_sizes, divide_upper, exchange, exchange_back, solve_upper};
+use crate::small::{backward_block, by_size, dot, forward_block, subtract_product};
+use crate::symbolic::Symbolic;
+use std::sync::Arc;
+
+/// An equation that depends on those eliminated before it, and the unknown set aside with it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Dropped {
+    /// Their node.
+    pub node: usize,
+    /// The equation: a row within the node.
+    pub row: usize,
+    /// The unknown: a column within the node.
+    pub column: usize,
+}
+
+/// The numeric factor P A Q = L U over a [`Symbolic`]; that of the identity until the first success and after a failure.
+#[derive(Clone, Debug)]
+pub struct LuFactor {
+    symbolic: Arc<Symbolic>,
+    /// Columns of L in order of elimination: pivot block (both triangles), then panel.
+    lower: Vec<f64>,
+    /// Rows of U in the same layout, transposed; in place of the pivot block the size of the terms that were summed into it.
+    upper: Vec<f64>,
+    /// 1/pivot by scalar row.
+    inverse: Vec<f64>,
+    /// Exchanges of rows and of columns within each node: at step r with this one, by scalar row.
+    row_swaps: Vec<usize>,
+    column_swaps: Vec<usize>,
+    scratch: PivotBlock,
+    dropped: Vec<Dropped>,
+}
+
+impl LuFactor {
+    /// Room for a factor; it stands for the identity until [`LuFactor::factor`] succeeds.
+    pub fn new(symbolic: Arc<Symbolic>) -> Self {
+        let rows = symbolic.pattern.rows();
+        let largest = symbolic.columns.iter().map(|column| column.size).max().unwrap_or(0);
+        let mut factor = LuFactor {
+            lower: vec![0.0; symbolic.values],
+            upper: vec![0.0; symbolic.values],
+            inverse: vec![1.0; rows],
+            row_swaps: vec![0; rows],
+            column_swaps: vec![0; rows],
+            scratch: PivotBlock::new(largest),
+            dropped: Vec::with_capacity(rows),
+            symbolic,
+        };
+        factor.reset();
+        factor
+    }
+    /// The analysis behind it.
+    pub fn symbolic(&self) -> &Arc<Symbolic> {
+        &self.symbolic
+    }
+    /// Equations found redundant by the last factorisation, in order of elimination.
+    pub fn dropped(&self) -> &[Dropped] {
+        &self.dropped
+    }
+
+    /// Factors a matrix over the analysed pattern; after an error the factor stands for the identity.
+    pub fn factor(&mut self, matrix: &BlockMatrix, pivots: Pivots) -> Result<(), LdlError> {
+        let outcome = self.try_factor(matrix, pivots);
+        if outcome.is_err() {
+            self.reset();
+        }
+        outcome
+    }
+
+    /// x := A^-1 x.
+    pub fn solve(&self, x: &mut [f64]) {
+        self.check_length(x);
+        for place in 0..self.symbolic.columns.len() {
+            self.forward(place, x);
+        }
+        for place in (0..self.symbolic.columns.len()).rev() {
+            self.backward(place, x);
+        }
+    }
+    /// x := A^-T x, from the same factor.
+    pub fn solve_transpose(&self, x: &mut [f64]) {
+        self.check_length(x);
+        for place in 0..self.symbolic.columns.len() {
+            self.forward_transpose(place, x);
+        }
+        for place in (0..self.symbolic.columns.len()).rev() {
+            self.backward_transpose(place, x);
+        }
+    }
+    /// Improves x towards A x = b with residuals of the matrix itself, until they stop falling by half; keeps the best x seen.
+    pub fn refine(&self, matrix: &BlockMatrix, b: &[f64], x: &mut [f64], work: &mut RefineWork) -> Refined {
+        self.refine_either(false, matrix, b, x, work)
+    }
+    /// Improves x towards A' x = b in the same way.
+    pub fn refine_transpose(&self, matrix: &BlockMatrix, b: &[f64], x: &mut [f64], work: &mut RefineWork) -> Refined {
+        self.refine_either(true, matrix, b, x, work)
+    }
+
+    fn refine_either(&self, transposed: bool, matrix: &BlockMatrix, b: &[f64], x: &mut [f64], work: &mut RefineWork) -> Refined {
+        self.check_length(x);
+        work.residual.resize(x.len(), 0.0);
+        work.best.resize(x.len(), 0.0);
+        let mut residual = matrix.residual_of(transposed, b, x, &mut work.residual);
+        for round in 0..REFINEMENT_CAP {
+            if residual == 0.0 {
+                return Refined { rounds: round, residual };
+            }
+            work.best.copy_from_slice(x);
+            if transposed {
+                self.solve_transpose(&mut work.residual);
+            } else {
+                self.solve(&mut work.residual);
+            }
+            for (value, change) in x.iter_mut().zip(&work.residual) {
+                *value += change;
+            }
+            let next = matrix.residual_of(transposed, b, x, &mut work.residual);
+            if next >= residual {
+                x.copy_from_slice(&work.best);
+                return Refined { rounds: round, residual };
+            }
+            let stalled = next > 0.5 * residual;
+            residual = next;
+            if stalled {
+                return Refined { rounds: round + 1, residual };
+            }
+        }
+        Refined { rounds: REFINEMENT_CAP, residual }
+    }
+
+    /// The identity: no exchange, no panel.
+    fn reset(&mut self) {
+        self.lower.fill(0.0);
+        self.upper.fill(0.0);
+        self.inverse.fill(1.0);
+        self.dropped.clear();
+        for column in &self.symbolic.columns {
+            for r in 0..column.size {
+                self.lower[column.pivot_at + r * (column.size + 1)] = 1.0;
+                self.row_swaps[column.start + r] = r;
+                self.column_swaps[column.start + r] = r;
+            }
+        }
+    }
+
+    fn try_factor(&mut self, matrix: &BlockMatrix, pivots: Pivots) -> Result<(), LdlError> {
+        let symbolic = Arc::clone(&self.symbolic);
+        if !Arc::ptr_eq(matrix.pattern(), &symbolic.pattern) && matrix.pattern() != &symbolic.pattern {
+            return Err(LdlError::PatternMismatch);
+        }
+        self.dropped.clear();
+        self.load(&symbolic, matrix);
+        let largest = matrix.max_abs();
+        let floor = if largest > 0.0 { largest } else { 1.0 };
+        for place in 0..symbolic.columns.len() {
+            let mut outcome = Ok(());
+            by_size!(symbolic.columns[place].size, size => outcome = self.eliminate(&symbolic, place, size, pivots, floor));
+            outcome?;
+        }
+        Ok(())
+    }
+
+    /// The matrix into the pattern of L and U; fill starts at zero, sizes of terms at those of the diagonal blocks.
+    fn load(&mut self, symbolic: &Symbolic, matrix: &BlockMatrix) {
+        self.lower.fill(0.0);
+        self.upper.fill(0.0);
+        let [below, above] = matrix.halves();
+        for block in &symbolic.scatter {
+            let count = block.rows * block.columns;
+            let (below, above) = (&below[block.from..][..count], &above[block.from..][..count]);
+            let (lower, upper) = (&mut self.lower[block.to..][..count], &mut self.upper[block.to..][..count]);
+            if block.transposed {
+                // The block's row node is eliminated first: what lay above the diagonal now lies below it.
+                for r in 0..block.rows {
+                    for c in 0..block.columns {
+                        lower[c * block.rows + r] = above[r * block.columns + c];
+                        upper[c * block.rows + r] = below[r * block.columns + c];
+                    }
+                }
+            } else {
+                lower.copy_from_slice(below);
+                upper.copy_from_slice(above);
+            }
+        }
+        for column in &symbolic.columns {
+            let block = column.pivot_at..column.pivot_at + column.size * column.size;
+            for (size, value) in self.upper[block.clone()].iter_mut().zip(&self.lower[block]) {
+                *size = value.abs();
+            }
+        }
+    }
+
+    /// Factors one column and row and takes their product from those after them, theory (9.15)-(9.16).
+    #[inline(always)]
+    fn eliminate(&mut self, symbolic: &Symbolic, place: usize, size: usize, pivots: Pivots, floor: f64) -> Result<(), LdlError> {
+        let column = &symbolic.columns[place];
+        let (head, later_lower) = self.lower.split_at_mut(column.panel_end);
+        let (pivot, panel_lower) = head[column.pivot_at..].split_at_mut(size * size);
+        let (head, later_upper) = self.upper.split_at_mut(column.panel_end);
+        let (terms, panel_upper) = head[column.pivot_at..].split_at_mut(size * size);
+        let rows = column.start..column.start + size;
+        let (inverse, row_swaps) = (&mut self.inverse[rows.clone()], &mut self.row_swaps[rows.clone()]);
+        let column_swaps = &mut self.column_swaps[rows];
+
+        self.scratch.measure(size, terms, floor);
+        self.scratch.factor_block(size, pivot, inverse, row_swaps, column_swaps, |row, column, value| {
+            let node = symbolic.order[place];
+            if !value.is_finite() {
+                return Err(LdlError::NotFinite { node, row });
+            }
+            match pivots {
+                Pivots::Strict => Err(LdlError::ZeroPivot { node, row, value }),
+                Pivots::Regularise { relative } => {
+                    self.dropped.push(Dropped { node, row, column });
+                    Ok(relative.max(RANK_TOLERANCE))
+                }
+            }
+        })?;
+
+        for row in panel_lower.chunks_exact_mut(size) {
+            exchange(row, column_swaps);
+            divide_upper(size, pivot, inverse, row);
+        }
+        for row in panel_upper.chunks_exact_mut(size) {
+            exchange(row, row_swaps);
+            forward_block(size, pivot, row);
+        }
+
+        let below = symbolic.below(column);
+        for (k, block) in below.iter().enumerate() {
+            let target = &symbolic.columns[block.position];
+            let width = block.size;
+            let rows = block.panel_row * size..(block.panel_row + width) * size;
+            let (l, u) = (&panel_lower[rows.clone()], &panel_upper[rows]);
+            let at = target.pivot_at - column.panel_end;
+            subtract_product(size, width, &mut later_lower[at..][..width * width], l, u);
+            add_sizes(size, width, &mut later_upper[at..][..width * width], l, u);
+            // struct(k) beyond j is part of struct(j): both rise, so one walk finds every target.
+            let mut candidates = symbolic.below(target).iter();
+            for row in &below[k + 1..] {
+                let Some(found) = candidates.find(|candidate| candidate.position == row.position) else { break };
+                let to = target.panel_at + found.panel_row * width - column.panel_end;
+                let to = to..to + row.size * width;
+                let rows = row.panel_row * size..(row.panel_row + row.size) * size;
+                subtract_product(size, width, &mut later_lower[to.clone()], &panel_lower[rows.clone()], u);
+                subtract_product(size, width, &mut later_upper[to], &panel_upper[rows], l);
+            }
+        }
+        Ok(())
+    }
+
+    /// x_k := L_kk^-1 P_k x_k, and its product from the nodes below.
+    #[inline]
+    fn forward(&self, place: usize, x: &mut [f64]) {
+        let column = &self.symbolic.columns[place];
+        by_size!(column.size, size => {
+            let own = &mut x[column.start..][..size];
+            exchange(own, &self.row_swaps[column.start..][..size]);
+            forward_block(size, &self.lower[column.pivot_at..], own);
+            self.subtract_below(place, size, &self.lower, x);
+        });
+    }
+    /// x_k := Q_k U_kk^-1 (x_k - U_kj x_j).
+    #[inline]
+    fn backward(&self, place: usize, x: &mut [f64]) {
+        let column = &self.symbolic.columns[place];
+        by_size!(column.size, size => {
+            self.gather_below(place, size, &self.upper, x);
+            let own = &mut x[column.start..][..size];
+            solve_upper(size, &self.lower[column.pivot_at..], &self.inverse[column.start..], own);
+            exchange_back(own, &self.column_swaps[column.start..][..size]);
+        });
+    }
+    /// The first half for A': U_kk' in place of L_kk, columns in place of rows.
+    #[inline]
+    fn forward_transpose(&self, place: usize, x: &mut [f64]) {
+        let column = &self.symbolic.columns[place];
+        by_size!(column.size, size => {
+            let own = &mut x[column.start..][..size];
+            exchange(own, &self.column_swaps[column.start..][..size]);
+            divide_upper(size, &self.lower[column.pivot_at..], &self.inverse[column.start..], own);
+            self.subtract_below(place, size, &self.upper, x);
+        });
+    }
+    /// The second half for A'.
+    #[inline]
+    fn backward_transpose(&self, place: usize, x: &mut [f64]) {
+        let column = &self.symbolic.columns[place];
+        by_size!(column.size, size => {
+            self.gather_below(place, size, &self.lower, x);
+            let own = &mut x[column.start..][..size];
+            backward_block(size, &self.lower[column.pivot_at..], own);
+            exchange_back(own, &self.row_swaps[column.start..][..size]);
+        });
+    }
+
+    /// x_i -= (panel row i) . x_k for every scalar row i below.
+    #[inline(always)]
+    fn subtract_below(&self, place: usize, size: usize, values: &[f64], x: &mut [f64]) {
+        let column = &self.symbolic.columns[place];
+        let mut panel = values[column.panel_at..column.panel_end].chunks_exact(size);
+        for block in self.symbolic.below(column) {
+            for row in block.start..block.start + block.size {
+                let Some(l) = panel.next() else { break };
+                x[row] -= dot(size, l, &x[column.start..]);
+            }
+        }
+    }
+    /// x_k -= sum of (panel row i)' x_i over the scalar rows i below.
+    #[inline(always)]
+    fn gather_below(&self, place: usize, size: usize, values: &[f64], x: &mut [f64]) {
+        let column = &self.symbolic.columns[place];
+        let mut panel = values[column.panel_at..column.panel_end].chunks_exact(size);
+        for block in self.symbolic.below(column) {
+            for row in block.start..block.start + block.size {
+                let Some(u) = panel.next() else { break };
+                let value = x[row];
+                let own = &mut x[column.start..][..size];
+                for c in 0..size {
+                    own[c] -= u[c] * value;
+                }
+            }
+        }
+    }
+
+    fn check_length(&self, x: &[f64]) {
+        assert_eq!(x.len(), self.symbolic.pattern.rows(), "a vector has one entry for each scalar row of the matrix");
+    }
+}
