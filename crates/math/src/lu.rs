@@ -36,6 +36,8 @@ pub struct LuFactor {
     column_swaps: Vec<usize>,
     scratch: PivotBlock,
     dropped: Vec<Dropped>,
+    /// Whether a dropped equation or unknown still reaches other nodes.
+    entangled: bool,
 }
 
 impl LuFactor {
@@ -51,6 +53,7 @@ impl LuFactor {
             column_swaps: vec![0; rows],
             scratch: PivotBlock::new(largest),
             dropped: Vec::with_capacity(rows),
+            entangled: false,
             symbolic,
         };
         factor.reset();
@@ -63,6 +66,12 @@ impl LuFactor {
     /// Equations found redundant by the last factorisation, in order of elimination.
     pub fn dropped(&self) -> &[Dropped] {
         &self.dropped
+    }
+
+    /// Whether what the last factorisation dropped still reaches other nodes: then rank was judged by too little of the matrix, and what the
+    /// factor answers is not an answer of the whole.
+    pub fn entangled(&self) -> bool {
+        self.entangled
     }
 
     /// Factors a matrix over the analysed pattern; after an error the factor stands for the identity.
@@ -156,6 +165,7 @@ impl LuFactor {
             return Err(LdlError::PatternMismatch);
         }
         self.dropped.clear();
+        self.entangled = false;
         self.load(&symbolic, matrix);
         let largest = matrix.max_abs();
         let floor = if largest > 0.0 { largest } else { 1.0 };
@@ -209,6 +219,7 @@ impl LuFactor {
         let (inverse, row_swaps) = (&mut self.inverse[rows.clone()], &mut self.row_swaps[rows.clone()]);
         let column_swaps = &mut self.column_swaps[rows];
 
+        let dropped = self.dropped.len();
         self.scratch.measure(size, terms, floor);
         self.scratch.factor_block(size, pivot, inverse, row_swaps, column_swaps, |row, column, value| {
             let node = symbolic.order[place];
@@ -224,12 +235,16 @@ impl LuFactor {
             }
         })?;
 
+        // What was dropped stands last in its node.
+        let rank = size - (self.dropped.len() - dropped);
         for row in panel_lower.chunks_exact_mut(size) {
             exchange(row, column_swaps);
+            self.entangled |= rank < size && reaches(size, rank, floor, row, |step, at| pivot[step * size + at] * inverse[step]);
             divide_upper(size, pivot, inverse, row);
         }
         for row in panel_upper.chunks_exact_mut(size) {
             exchange(row, row_swaps);
+            self.entangled |= rank < size && reaches(size, rank, floor, row, |step, at| pivot[at * size + step]);
             forward_block(size, pivot, row);
         }
 
@@ -334,3 +349,34 @@ impl LuFactor {
         assert_eq!(x.len(), self.symbolic.pattern.rows(), "a vector has one entry for each scalar row of the matrix");
     }
 }
+
+/// A dropped row whose coupling to another node is above this part of the terms it is left of is no combination of those kept.
+const ENTANGLED: f64 = 1e-8;
+
+/// Terms below this part of the largest entry of the matrix may be rounding of what cancelled before.
+const NOISE: f64 = 1e-6;
+
+/// Whether a row of a panel couples to what was dropped, places `rank` and beyond, once the kept pivots are eliminated from it;
+/// `factor(step, at)` is the multiple of entry `step` taken from entry `at`.
+fn reaches(size: usize, rank: usize, floor: f64, row: &[f64], factor: impl Fn(usize, usize) -> f64) -> bool {
+    let mut left = [0.0; LARGEST_CHECKED];
+    let mut terms = [0.0; LARGEST_CHECKED];
+    if size > LARGEST_CHECKED {
+        return true;
+    }
+    for at in 0..size {
+        left[at] = row[at];
+        terms[at] = row[at].abs();
+    }
+    for step in 0..rank {
+        for at in step + 1..size {
+            let term = left[step] * factor(step, at);
+            left[at] -= term;
+            terms[at] += term.abs();
+        }
+    }
+    (rank..size).any(|at| left[at].abs() > ENTANGLED * terms[at].max(NOISE * floor))
+}
+
+/// Rows of the largest node whose dropped equations are checked on the stack.
+const LARGEST_CHECKED: usize = 128;

@@ -17,11 +17,12 @@ mod program;
 pub(crate) mod record;
 mod rollout;
 mod slots;
+mod sparse;
 mod step;
 mod substep;
 mod system;
 
 pub use parameters::{BodySlots, ColliderSlots, ForceSlots, Parameters};
 pub use rollout::{Cotangents, Direction, Gradient, GradientError, Rollout, Tape};
-pub use step::StepRecord;
+pub use step::{StepRecord, Wrt};
 pub use substep::Switches;

@@ -2,7 +2,7 @@
 
 use super::parameters::Parameters;
 use super::program::Program;
-use super::step::{StepRecord, differentiate};
+use super::step::{StepRecord, Wrt, differentiate};
 use super::substep::Switches;
 use crate::error::StepError;
 use crate::state::State;
@@ -227,6 +227,11 @@ impl<G: Geometry> Rollout<G> {
 
     /// The adjoint: from cotangents of the states to the gradient.
     pub fn backward(&self, cotangents: &Cotangents) -> Result<Gradient, GradientError> {
+        self.backward_wrt(cotangents, Wrt::Everything)
+    }
+
+    /// The adjoint with respect to a choice; what is held has gradient zero.
+    pub fn backward_wrt(&self, cotangents: &Cotangents, wrt: Wrt) -> Result<Gradient, GradientError> {
         let (size, steps) = (self.size(), self.steps());
         let all = (steps + 1) * size;
         check("cotangents of the poses", &cotangents.poses, &[all, size])?;
@@ -251,16 +256,17 @@ impl<G: Geometry> Rollout<G> {
         };
         add(&mut gradient.poses, &cotangents.poses, steps);
         add(&mut gradient.twists, &cotangents.twists, steps);
-        let mut program = Program::default();
+        let mut program = Program::<G>::default();
         let (mut x, mut scratch) = (Vec::new(), Vec::new());
         self.backwards(|step, record| {
-            let (ends, switches) = differentiate(&mut program, self.world.model(), &self.layout, record);
-            gradient.switches[step] = switches;
+            let model = self.world.model();
+            let (ends, mut switches) = differentiate(&mut program, model, &self.layout, record, wrt);
             x.clear();
             x.resize(program.slots(), 0.0);
             x[ends.poses_after.range()].copy_from_slice(&gradient.poses);
             x[ends.twists_after.range()].copy_from_slice(&gradient.twists);
-            program.adjoint(&mut x, &mut scratch);
+            switches.irregular += program.adjoint(model, &mut x, &mut scratch);
+            gradient.switches[step] = switches;
             gradient.poses.copy_from_slice(&x[ends.poses.range()]);
             gradient.twists.copy_from_slice(&x[ends.twists.range()]);
             let controls = &mut gradient.controls[step * self.control_count..(step + 1) * self.control_count];
@@ -286,11 +292,12 @@ impl<G: Geometry> Rollout<G> {
         let mut twists = vec![0.0; size];
         poses.iter_mut().zip(&direction.poses).for_each(|(p, d)| *p = *d);
         twists.iter_mut().zip(&direction.twists).for_each(|(t, d)| *t = *d);
-        let mut program = Program::default();
+        let mut program = Program::<G>::default();
         let (mut x, mut scratch) = (Vec::new(), Vec::new());
         let count = self.control_count;
         let mut advance = |step: usize, record: &StepRecord<G>| {
-            let (ends, _) = differentiate(&mut program, self.world.model(), &self.layout, record);
+            let model = self.world.model();
+            let (ends, _) = differentiate(&mut program, model, &self.layout, record, Wrt::Everything);
             x.clear();
             x.resize(program.slots(), 0.0);
             x[ends.poses.range()].copy_from_slice(&poses);
@@ -301,7 +308,7 @@ impl<G: Geometry> Rollout<G> {
             if !direction.parameters.is_empty() {
                 x[ends.parameters.range()].copy_from_slice(&direction.parameters);
             }
-            program.tangent(&mut x, &mut scratch);
+            program.tangent(model, &mut x, &mut scratch);
             poses.copy_from_slice(&x[ends.poses_after.range()]);
             twists.copy_from_slice(&x[ends.twists_after.range()]);
         };
