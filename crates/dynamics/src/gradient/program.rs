@@ -364,9 +364,11 @@ impl<G: Geometry> Program<G> {
         irregular
     }
 }
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use carom_math::Planar;
 
     /// y = A x, z = -S^-1 (B y + x), w = z + 2 y.
     fn sample(program: &mut Program<Planar>) -> (Block, Block) {
@@ -390,15 +392,16 @@ mod tests {
     #[test]
     fn adjoint_is_the_transpose_of_the_tangent() {
         let mut program = Program::<Planar>::default();
+        let model = Model::new("");
         let (input, output) = sample(&mut program);
         let mut scratch = Vec::new();
         let (u, c) = ([0.3, -1.2, 0.7], [1.1, -0.4]);
         let mut forward = vec![0.0; program.slots()];
         forward[input.range()].copy_from_slice(&u);
-        program.tangent(&mut forward, &mut scratch);
+        program.tangent(&model, &mut forward, &mut scratch);
         let mut backward = vec![0.0; program.slots()];
         backward[output.range()].copy_from_slice(&c);
-        program.adjoint(&mut backward, &mut scratch);
+        program.adjoint(&model, &mut backward, &mut scratch);
         let left: f64 = forward[output.range()].iter().zip(&c).map(|(a, b)| a * b).sum();
         let right: f64 = backward[input.range()].iter().zip(&u).map(|(a, b)| a * b).sum();
         assert!((left - right).abs() < 1e-14, "{left} {right}");
