@@ -235,17 +235,23 @@ impl LuFactor {
             }
         })?;
 
-        // What was dropped stands last in its node.
+        // What was dropped stands last in its node; past the check it takes part in nothing.
         let rank = size - (self.dropped.len() - dropped);
         for row in panel_lower.chunks_exact_mut(size) {
             exchange(row, column_swaps);
-            self.entangled |= rank < size && reaches(size, rank, floor, row, |step, at| pivot[step * size + at] * inverse[step]);
-            divide_upper(size, pivot, inverse, row);
+            if rank == size {
+                divide_upper(size, pivot, inverse, row);
+            } else {
+                self.entangled |= divide_kept(size, rank, pivot, inverse, row, floor);
+            }
         }
         for row in panel_upper.chunks_exact_mut(size) {
             exchange(row, row_swaps);
-            self.entangled |= rank < size && reaches(size, rank, floor, row, |step, at| pivot[at * size + step]);
-            forward_block(size, pivot, row);
+            if rank == size {
+                forward_block(size, pivot, row);
+            } else {
+                self.entangled |= forward_kept(size, rank, pivot, row, floor);
+            }
         }
 
         let below = symbolic.below(column);
@@ -255,8 +261,12 @@ impl LuFactor {
             let rows = block.panel_row * size..(block.panel_row + width) * size;
             let (l, u) = (&panel_lower[rows.clone()], &panel_upper[rows]);
             let at = target.pivot_at - column.panel_end;
-            subtract_product(size, width, &mut later_lower[at..][..width * width], l, u);
-            add_sizes(size, width, &mut later_upper[at..][..width * width], l, u);
+            take_product(size, rank, width, &mut later_lower[at..][..width * width], l, u);
+            if rank == size {
+                add_sizes(size, width, &mut later_upper[at..][..width * width], l, u);
+            } else {
+                add_sizes_kept(size, rank, width, &mut later_upper[at..][..width * width], l, u);
+            }
             // struct(k) beyond j is part of struct(j): both rise, so one walk finds every target.
             let mut candidates = symbolic.below(target).iter();
             for row in &below[k + 1..] {
@@ -264,8 +274,8 @@ impl LuFactor {
                 let to = target.panel_at + found.panel_row * width - column.panel_end;
                 let to = to..to + row.size * width;
                 let rows = row.panel_row * size..(row.panel_row + row.size) * size;
-                subtract_product(size, width, &mut later_lower[to.clone()], &panel_lower[rows.clone()], u);
-                subtract_product(size, width, &mut later_upper[to], &panel_upper[rows], l);
+                take_product(size, rank, width, &mut later_lower[to.clone()], &panel_lower[rows.clone()], u);
+                take_product(size, rank, width, &mut later_upper[to], &panel_upper[rows], l);
             }
         }
         Ok(())
@@ -350,33 +360,65 @@ impl LuFactor {
     }
 }
 
-/// A dropped row whose coupling to another node is above this part of the terms it is left of is no combination of those kept.
+/// A dropped row whose coupling to another node is above this part of what it was before elimination is no combination of those kept.
 const ENTANGLED: f64 = 1e-8;
 
-/// Terms below this part of the largest entry of the matrix may be rounding of what cancelled before.
+/// Entries below this part of the largest of the matrix may be rounding of what cancelled before.
 const NOISE: f64 = 1e-6;
 
-/// Whether a row of a panel couples to what was dropped, places `rank` and beyond, once the kept pivots are eliminated from it;
-/// `factor(step, at)` is the multiple of entry `step` taken from entry `at`.
-fn reaches(size: usize, rank: usize, floor: f64, row: &[f64], factor: impl Fn(usize, usize) -> f64) -> bool {
-    let mut left = [0.0; LARGEST_CHECKED];
-    let mut terms = [0.0; LARGEST_CHECKED];
-    if size > LARGEST_CHECKED {
-        return true;
+/// Clears what a row of a panel has left at the dropped places, `rank` and beyond; `true` if that was more than rounding.
+#[inline]
+fn clear_dropped(rank: usize, row: &mut [f64], before: f64, floor: f64) -> bool {
+    let mut reaches = false;
+    for at in rank..row.len() {
+        // Not a comparison that a NaN passes.
+        reaches |= !(row[at].abs() <= ENTANGLED * before.max(NOISE * floor));
+        row[at] = 0.0;
     }
-    for at in 0..size {
-        left[at] = row[at];
-        terms[at] = row[at].abs();
-    }
-    for step in 0..rank {
-        for at in step + 1..size {
-            let term = left[step] * factor(step, at);
-            left[at] -= term;
-            terms[at] += term.abs();
-        }
-    }
-    (rank..size).any(|at| left[at].abs() > ENTANGLED * terms[at].max(NOISE * floor))
+    reaches
 }
 
-/// Rows of the largest node whose dropped equations are checked on the stack.
-const LARGEST_CHECKED: usize = 128;
+/// x' := x' U^-1 with the kept pivots; `true` if the row reaches what was dropped.
+fn divide_kept(size: usize, rank: usize, block: &[f64], inverse: &[f64], x: &mut [f64], floor: f64) -> bool {
+    let largest = x.iter().fold(0.0_f64, |m, value| m.max(value.abs()));
+    for r in 0..rank {
+        let value = x[r] * inverse[r];
+        x[r] = value;
+        for c in r + 1..size {
+            x[c] -= block[r * size + c] * value;
+        }
+    }
+    clear_dropped(rank, x, largest, floor)
+}
+
+/// x := L^-1 x with the kept pivots; `true` if the row reaches what was dropped.
+fn forward_kept(size: usize, rank: usize, block: &[f64], x: &mut [f64], floor: f64) -> bool {
+    let largest = x.iter().fold(0.0_f64, |m, value| m.max(value.abs()));
+    for r in 0..size {
+        let sum: f64 = (0..r.min(rank)).map(|c| block[r * size + c] * x[c]).sum();
+        x[r] -= sum;
+    }
+    clear_dropped(rank, x, largest, floor)
+}
+
+/// target -= L U' over the kept places.
+#[inline(always)]
+fn take_product(size: usize, rank: usize, width: usize, target: &mut [f64], l: &[f64], u: &[f64]) {
+    if rank == size {
+        return subtract_product(size, width, target, l, u);
+    }
+    for (out, l) in target.chunks_exact_mut(width.max(1)).zip(l.chunks_exact(size)) {
+        for (value, u) in out.iter_mut().zip(u.chunks_exact(size)) {
+            *value -= dot(rank, l, u);
+        }
+    }
+}
+
+/// target += |L| |U'| over the kept places.
+fn add_sizes_kept(size: usize, rank: usize, width: usize, target: &mut [f64], l: &[f64], u: &[f64]) {
+    for (out, l) in target.chunks_exact_mut(width.max(1)).zip(l.chunks_exact(size)) {
+        for (value, u) in out.iter_mut().zip(u.chunks_exact(size)) {
+            *value += (0..rank).map(|k| (l[k] * u[k]).abs()).sum::<f64>();
+        }
+    }
+}

@@ -1,6 +1,7 @@
 //! Derivatives of what a contact's rows do: its impulse on two bodies, the speed along a direction at it, theory (17.14)-(17.16).
 
-use super::contact_point::{ContactPoint, bar};
+use super::contact_point::ContactPoint;
+use super::contact_site::bar;
 use super::motion::add;
 use super::program::{Block, Program};
 use super::slots::{put, twist, wrench};
@@ -11,9 +12,12 @@ use carom_math::{Twist, Vector, Wrench};
 /// The impulse of a contact with fixed multipliers as the contact moves.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PushMap<G: Geometry> {
-    point: ContactPoint<G>,
-    impulses: [f64; 3],
+    /// Slots of the contact.
+    point: Block,
+    arms: [G::Lin; 2],
     push: G::Lin,
+    /// How the impulse turns with each component of the normal.
+    turning: [G::Lin; 3],
     /// Linear parts of the poses.
     centres: [Option<Block>; 2],
     out: [Option<Block>; 2],
@@ -22,12 +26,11 @@ pub(crate) struct PushMap<G: Geometry> {
 impl<G: Geometry> PushMap<G> {
     /// The tangent.
     pub fn tangent(&self, x: &mut [f64]) {
-        let point = &self.point;
-        let dn = G::Lin::from_slice(&x[point.block.range()]);
-        let middle = G::Lin::from_slice(&x[point.block.part(G::DIM, G::DIM).range()]);
-        let mut change = dn * self.impulses[0];
-        for k in 0..G::TANGENTS {
-            change += point.turned(k, dn) * self.impulses[1 + k];
+        let dn = G::Lin::from_slice(&x[self.point.range()]);
+        let middle = G::Lin::from_slice(&x[self.point.part(G::DIM, G::DIM).range()]);
+        let mut change = G::Lin::zero();
+        for i in 0..G::DIM {
+            change += self.turning[i] * dn[i];
         }
         for (side, sign) in [1.0, -1.0].into_iter().enumerate() {
             let Some(out) = self.out[side] else { continue };
@@ -35,7 +38,7 @@ impl<G: Geometry> PushMap<G> {
                 Some(block) => middle - G::Lin::from_slice(&x[block.range()]),
                 None => middle,
             };
-            let torque = G::torque(point.arms[side], change) + G::torque(shift, self.push);
+            let torque = G::torque(self.arms[side], change) + G::torque(shift, self.push);
             let mut values = [0.0; 6];
             put::<G>(change * sign, torque * sign, &mut values);
             add(x, out, &values[..G::DOF]);
@@ -43,24 +46,23 @@ impl<G: Geometry> PushMap<G> {
     }
     /// The adjoint: t . (r x f) is f . (t x r) and r . (f x t).
     pub fn adjoint(&self, x: &mut [f64]) {
-        let point = &self.point;
         let (mut by_change, mut by_middle) = (G::Lin::zero(), G::Lin::zero());
         for (side, sign) in [1.0, -1.0].into_iter().enumerate() {
             let Some(out) = self.out[side] else { continue };
             let w = wrench::<G>(&x[out.range()]);
-            by_change += (w.lin + G::spin(w.ang, point.arms[side])) * sign;
+            by_change += (w.lin + G::spin(w.ang, self.arms[side])) * sign;
             let by_arm = G::spin(w.ang, self.push) * -sign;
             by_middle += by_arm;
             if let Some(block) = self.centres[side] {
                 add(x, block, (-by_arm).as_slice());
             }
         }
-        let mut by_normal = by_change * self.impulses[0];
-        for k in 0..G::TANGENTS {
-            by_normal += point.turned_transpose(k, by_change) * self.impulses[1 + k];
+        let mut by_normal = G::Lin::zero();
+        for i in 0..G::DIM {
+            by_normal[i] = self.turning[i].dot(by_change);
         }
-        add(x, point.block.part(0, G::DIM), by_normal.as_slice());
-        add(x, point.block.part(G::DIM, G::DIM), by_middle.as_slice());
+        add(x, self.point.part(0, G::DIM), by_normal.as_slice());
+        add(x, self.point.part(G::DIM, G::DIM), by_middle.as_slice());
     }
 }
 
@@ -73,9 +75,10 @@ pub(crate) fn impulse<G: Geometry>(
     out: &[Option<Block>],
 ) {
     let map = PushMap {
-        point: *point,
-        impulses: *impulses,
+        point: point.block,
+        arms: point.arms,
         push: point.impulse(impulses),
+        turning: point.impulse_turning(impulses),
         centres: point.bodies.map(|b| poses[b].map(|block| block.part(0, G::DIM))),
         out: point.bodies.map(|b| out[b]),
     };

@@ -5,6 +5,7 @@
 
 mod contact_point;
 mod contact_rows;
+mod contact_site;
 mod finish;
 mod impact;
 mod joint_rows;

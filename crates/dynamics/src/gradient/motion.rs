@@ -550,3 +550,14 @@ impl<G: Geometry> LoadMap<G> {
 pub(crate) fn carried<G: Geometry>(covector: Wrench<G>, value: &Twist<G>, t: f64) -> Wrench<G> {
     Wrench { lin: covector.lin * t, ang: G::exp_derivative_transpose(value.ang * t, covector.ang * t) }
 }
+
+/// The angular part of `carried` as columns.
+pub(crate) fn carrier<G: Geometry>(value: &Twist<G>, t: f64) -> [G::Ang; 3] {
+    let mut columns = [G::Ang::zero(); 3];
+    for (i, column) in columns.iter_mut().enumerate().take(G::ANG) {
+        let mut unit = G::Ang::zero();
+        unit[i] = t;
+        *column = G::exp_derivative_transpose(value.ang * t, unit);
+    }
+    columns
+}

@@ -5,6 +5,7 @@
 //! step, run backwards with every map transposed it is the adjoint: <J u, w> = <u, J' w> holds to rounding.
 
 use super::contact_point::PointMap;
+use super::contact_site::Sites;
 use super::contact_rows::{PushMap, SpeedMap};
 use super::joint_rows::JointMap;
 use super::motion::{LoadMap, MoveMap, RateMap, ResponseMap};
@@ -22,6 +23,9 @@ pub(crate) struct Block {
 }
 
 impl Block {
+    /// No slots yet.
+    pub const NOWHERE: Block = Block { at: 0, len: 0 };
+
     /// Number of slots.
     pub fn len(self) -> usize {
         self.len as usize
@@ -54,6 +58,8 @@ enum Element {
     Sparse { out: Block, input: Block, factor: Factored },
     /// A joint.
     Joint(u32),
+    /// Sizes and placements that move a contact.
+    Shaped(u32),
     /// A contact that moves.
     Point(u32),
     /// Impulses of a contact.
@@ -83,13 +89,15 @@ pub(crate) struct Program<G: Geometry> {
     column: Vec<f64>,
     basis: Vec<f64>,
     joints: Vec<JointMap<G>>,
-    points: Vec<PointMap<G>>,
+    points: Vec<PointMap>,
     pushes: Vec<PushMap<G>>,
     speeds: Vec<SpeedMap<G>>,
     responses: Vec<ResponseMap<G>>,
     rates: Vec<RateMap<G>>,
     moves: Vec<MoveMap<G>>,
     loads: Vec<LoadMap<G>>,
+    /// Contacts at their poses.
+    pub sites: Sites<G>,
     /// Factors of the sparse solves.
     pub sparse: Sparse<G>,
     /// Room for the next system.
@@ -115,6 +123,7 @@ impl<G: Geometry> Default for Program<G> {
             rates: Vec::new(),
             moves: Vec::new(),
             loads: Vec::new(),
+            sites: Sites::default(),
             sparse: Sparse::default(),
             room: None,
         }
@@ -147,6 +156,7 @@ impl<G: Geometry> Program<G> {
         self.rates.clear();
         self.moves.clear();
         self.loads.clear();
+        self.sites.turn_over();
         self.sparse.clear();
     }
 
@@ -237,6 +247,7 @@ impl<G: Geometry> Program<G> {
     }
 
     keep!(joint, joints, Joint, JointMap<G>, "Adds what a joint does.");
+    keep!(point, points, Point, PointMap, "Adds a contact that moves.");
     keep!(push, pushes, Push, PushMap<G>, "Adds the impulses of a contact.");
     keep!(speed, speeds, Speed, SpeedMap<G>, "Adds a speed at a contact.");
     keep!(response, responses, Response, ResponseMap<G>, "Adds M^-1.");
@@ -244,17 +255,9 @@ impl<G: Geometry> Program<G> {
     keep!(moves, moves, Move, MoveMap<G>, "Adds a move.");
     keep!(load, loads, Load, LoadMap<G>, "Adds gravity, damping and the gyroscopic torque of a body.");
 
-    /// Adds a contact that moves; returns its number.
-    pub fn point(&mut self, map: PointMap<G>) -> u32 {
-        let number = self.points.len() as u32;
-        self.elements.push(Element::Point(number));
-        self.points.push(map);
-        number
-    }
-
-    /// A contact that was added.
-    pub fn point_at(&self, number: u32) -> &PointMap<G> {
-        &self.points[number as usize]
+    /// Adds what sizes and placements do at a site.
+    pub fn shaped(&mut self, site: u32) {
+        self.elements.push(Element::Shaped(site));
     }
 
     /// out := -S^-1 in; `fill` writes S by rows. Returns how many unknowns S left undetermined.
@@ -307,7 +310,8 @@ impl<G: Geometry> Program<G> {
                 }
                 Element::Sparse { out, input, factor } => self.sparse.solve(factor, input.range(), out.range(), x, scratch),
                 Element::Joint(k) => self.joints[k as usize].tangent(model, x),
-                Element::Point(k) => self.points[k as usize].tangent(model, x),
+                Element::Shaped(k) => self.sites.tangent(k, model, x),
+                Element::Point(k) => self.points[k as usize].tangent(&self.sites, x),
                 Element::Push(k) => self.pushes[k as usize].tangent(x),
                 Element::Speed(k) => self.speeds[k as usize].tangent(x),
                 Element::Response(k) => self.responses[k as usize].tangent(x),
@@ -318,9 +322,9 @@ impl<G: Geometry> Program<G> {
         }
     }
 
-    /// The adjoint: from the cotangents of the output slots to all others. Returns how many contacts have no derivative here.
-    pub fn adjoint(&self, model: &Model<G>, x: &mut [f64], scratch: &mut Vec<f64>) -> usize {
-        let mut irregular = 0;
+    /// The adjoint: from the cotangents of the output slots to all others. What it leaves to the program before this step is asked for
+    /// by `settle`.
+    pub fn adjoint(&mut self, model: &Model<G>, x: &mut [f64], scratch: &mut Vec<f64>) {
         for element in self.elements.iter().rev() {
             match *element {
                 Element::Scaled { out, input, factor } => {
@@ -352,7 +356,8 @@ impl<G: Geometry> Program<G> {
                 }
                 Element::Sparse { out, input, factor } => self.sparse.solve_transposed(factor, input.range(), out.range(), x, scratch),
                 Element::Joint(k) => self.joints[k as usize].adjoint(model, x),
-                Element::Point(k) => irregular += usize::from(!self.points[k as usize].adjoint(model, x, scratch)),
+                Element::Shaped(k) => self.sites.adjoint(k, model, x, scratch),
+                Element::Point(k) => self.points[k as usize].adjoint(&self.sites, x),
                 Element::Push(k) => self.pushes[k as usize].adjoint(x),
                 Element::Speed(k) => self.speeds[k as usize].adjoint(x),
                 Element::Response(k) => self.responses[k as usize].adjoint(x),
@@ -361,7 +366,13 @@ impl<G: Geometry> Program<G> {
                 Element::Load(k) => self.loads[k as usize].adjoint(x),
             }
         }
-        irregular
+        self.sites.settle(model, x, scratch);
+    }
+
+    /// Adds what the last adjoint left waiting to the gradient by the parameters, whose slots are the first.
+    pub fn settle(&mut self, model: &Model<G>, parameters: &mut [f64], scratch: &mut Vec<f64>) {
+        self.sites.turn_over();
+        self.sites.settle(model, parameters, scratch);
     }
 }
 

@@ -260,12 +260,12 @@ impl<G: Geometry> Rollout<G> {
         let (mut x, mut scratch) = (Vec::new(), Vec::new());
         self.backwards(|step, record| {
             let model = self.world.model();
-            let (ends, mut switches) = differentiate(&mut program, model, &self.layout, record, wrt);
+            let (ends, switches) = differentiate(&mut program, model, &self.layout, record, wrt);
             x.clear();
             x.resize(program.slots(), 0.0);
             x[ends.poses_after.range()].copy_from_slice(&gradient.poses);
             x[ends.twists_after.range()].copy_from_slice(&gradient.twists);
-            switches.irregular += program.adjoint(model, &mut x, &mut scratch);
+            program.adjoint(model, &mut x, &mut scratch);
             gradient.switches[step] = switches;
             gradient.poses.copy_from_slice(&x[ends.poses.range()]);
             gradient.twists.copy_from_slice(&x[ends.twists.range()]);
@@ -275,6 +275,7 @@ impl<G: Geometry> Rollout<G> {
             add(&mut gradient.poses, &cotangents.poses, step);
             add(&mut gradient.twists, &cotangents.twists, step);
         })?;
+        program.settle(self.world.model(), &mut gradient.parameters, &mut scratch);
         Ok(gradient)
     }
 

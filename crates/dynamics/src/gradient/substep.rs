@@ -427,7 +427,10 @@ pub(crate) fn push<G: Geometry>(
                 let point = match place {
                     Some(place) => {
                         cursor = place;
-                        known[place].1.again(program, poses.1)
+                        known[place].1.again(program, poses.1).unfelt()
+                    }
+                    None if end == 1 => {
+                        ContactPoint::felt(program, stage.model, stage.parameters, key, bodies, poses.0, poses.1).unfelt()
                     }
                     None => ContactPoint::new(program, stage.model, stage.parameters, key, bodies, poses.0, poses.1),
                 };

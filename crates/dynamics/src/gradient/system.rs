@@ -1,10 +1,10 @@
 //! The linear system behind one solve: a residual per row that holds, an unknown per impulse, theory (17.11)-(17.13).
 
-use super::motion::carried;
+use super::motion::carrier;
 use super::program::{Block, Program};
 use super::slots::put;
 use carom_geometry::Geometry;
-use carom_math::{Twist, Wrench};
+use carom_math::{Twist, Vector, Wrench};
 
 /// A covector on the velocities (or poses) of two bodies.
 pub(crate) type Sides<G> = [(usize, Wrench<G>); 2];
@@ -56,6 +56,8 @@ pub(crate) struct SystemRoom<G: Geometry> {
     pub answers: Vec<[(usize, Twist<G>); 2]>,
     /// Its column of the time.
     pub times: Vec<f64>,
+    /// How each body carries a covector on its orientation over the move: three columns, once they are asked for.
+    pub carriers: Vec<Option<[G::Ang; 3]>>,
 }
 
 /// Residuals and unknowns of one solve while it is being put together.
@@ -79,6 +81,7 @@ impl<G: Geometry> System<G> {
             felt: Vec::new(),
             answers: Vec::new(),
             times: Vec::new(),
+            carriers: Vec::new(),
         });
         room.rows.clear();
         room.columns.clear();
@@ -132,7 +135,7 @@ impl<G: Geometry> System<G> {
         over: Option<(&[Twist<G>], f64)>,
         time: Option<TimeColumn<G>>,
     ) -> usize {
-        let SystemRoom { rows, columns, entries, felt, answers, times } = &mut self.room;
+        let SystemRoom { rows, columns, entries, felt, answers, times, carriers } = &mut self.room;
         let n = rows.len();
         debug_assert_eq!(n, self.unknown.len());
         debug_assert_eq!(n, columns.len() + usize::from(time.is_some()));
@@ -140,6 +143,8 @@ impl<G: Geometry> System<G> {
             return 0;
         }
         // Each residual as a covector on velocities: that of the poses is carried over the move.
+        carriers.clear();
+        carriers.resize(over.map_or(0, |(twists, _)| twists.len()), None);
         felt.clear();
         felt.extend(rows.iter().map(|row| {
             let mut sides = row.velocity;
@@ -150,7 +155,12 @@ impl<G: Geometry> System<G> {
                         continue;
                     }
                     debug_assert!(sides[k].0 == body || sides[k].1 == Wrench::zero(), "both name the same bodies");
-                    sides[k] = (body, sides[k].1.plus(1.0, carried::<G>(covector, &twists[body], t)));
+                    let columns = carriers[body].get_or_insert_with(|| carrier::<G>(&twists[body], t));
+                    let mut carried = Wrench { lin: covector.lin * t, ang: G::Ang::zero() };
+                    for i in 0..G::ANG {
+                        carried.ang += columns[i] * covector.ang[i];
+                    }
+                    sides[k] = (body, sides[k].1.plus(1.0, carried));
                 }
             }
             sides

@@ -74,6 +74,10 @@ impl<'a> Pair<'a> {
     /// Adds the transpose applied to a gradient.
     pub fn adjoint(&self, bar: &ContactTangent<Spatial>, out: &mut ContactAdjoint<Spatial>) {
         out.add_poses(&self.jacobian(), bar);
+        self.sizes_adjoint(bar, out);
+    }
+    /// The part of the sizes alone.
+    pub fn sizes_adjoint(&self, bar: &ContactTangent<Spatial>, out: &mut ContactAdjoint<Spatial>) {
         let still = Twist::zero();
         let (part_a, part_b) = self.parts();
         if let Some(bars) = out.shape_a.as_deref_mut() {
