@@ -1,6 +1,6 @@
 //! What a gradient costs: time of a step, of a recorded step and of its backward pass, and the bytes of its tape.
 //!
-//! `cargo run --release --example gradients`
+//! `cargo run --release --example gradients [scene [repeats]]`: one scene alone, its backward pass so many times more for a profiler.
 
 use carom_dynamics::World;
 use carom_dynamics::gradient::{Cotangents, Tape};
@@ -9,7 +9,7 @@ use carom_scene::{Scene, SceneOf};
 use std::time::Instant;
 
 /// Rounds of which the fastest counts.
-const ROUNDS: usize = 5;
+const ROUNDS: usize = 20;
 
 /// Microseconds in a second.
 const MICRO: f64 = 1e6;
@@ -40,6 +40,12 @@ fn run<G: Geometry>(name: &str, scene: SceneOf<G>, warm: usize, steps: usize) {
         }
         bytes = rollout.tape_bytes() / steps;
         flagged = gradient.switches.iter().filter(|s| !s.is_exact()).count();
+    }
+    if let Some(repeats) = std::env::args().nth(2).and_then(|text| text.parse::<usize>().ok()) {
+        let rollout = world.rollout(steps, &[], Tape::Full).expect("the scene steps");
+        for _ in 0..repeats {
+            rollout.backward(&cotangents).expect("the rollout has a tape");
+        }
     }
     let [forward, recorded, backward] = best;
     let parts = world.model().bodies.len() + world.contacts().len();

@@ -4,7 +4,9 @@ use super::parameters::Parameters;
 use super::program::Program;
 use super::step::{StepRecord, Wrt, differentiate};
 use super::substep::Switches;
+use crate::contacts::Memory;
 use crate::error::StepError;
+use crate::ledger::Flow;
 use crate::state::State;
 use crate::world::{StepReport, World};
 use carom_geometry::Geometry;
@@ -19,6 +21,26 @@ pub enum Tape {
     Full,
     /// The whole state every so many steps; what lies between is stepped again, one segment at a time. The gradient is the same to the bit.
     Every(usize),
+    /// The same with segments as long as there are many of them: memory grows with the root of the number of steps.
+    Sparse,
+}
+
+impl Tape {
+    /// Steps between checkpoints of a run, if it keeps any.
+    fn interval(self, steps: usize) -> Option<usize> {
+        match self {
+            Tape::Off | Tape::Full => None,
+            Tape::Every(interval) => Some(interval.max(1)),
+            Tape::Sparse => Some((steps as f64).sqrt().ceil().max(1.0) as usize),
+        }
+    }
+}
+
+/// What the steps after a state depend on, beyond the state itself: memory of contacts and books.
+#[derive(Clone, Debug)]
+struct Checkpoint<G: Geometry> {
+    memory: Vec<Memory<G>>,
+    books: (Flow, f64, f64),
 }
 
 /// States of a run and what its derivative needs.
@@ -34,7 +56,7 @@ pub struct Rollout<G: Geometry> {
     control_count: usize,
     tape: Tape,
     records: Vec<StepRecord<G>>,
-    checkpoints: Vec<World<G>>,
+    checkpoints: Vec<Checkpoint<G>>,
     layout: Parameters,
     world: World<G>,
 }
@@ -134,12 +156,11 @@ impl<G: Geometry> World<G> {
             layout: Parameters::of(self.model()),
             world: self.copy(),
         };
+        let interval = tape.interval(steps);
         for step in 0..steps {
             let now = &controls[step * count..(step + 1) * count];
-            if let Tape::Every(interval) = tape
-                && step % interval.max(1) == 0
-            {
-                rollout.checkpoints.push(world.copy());
+            if interval.is_some_and(|interval| step % interval == 0) {
+                rollout.checkpoints.push(Checkpoint { memory: world.memory().to_vec(), books: world.books() });
             }
             let report = if tape == Tape::Full {
                 let (report, record) = world.step_recorded(now)?;
@@ -188,7 +209,8 @@ impl<G: Geometry> Rollout<G> {
 
     /// Bytes that the tape holds.
     pub fn tape_bytes(&self) -> usize {
-        self.records.iter().map(StepRecord::bytes).sum()
+        let checkpoints: usize = self.checkpoints.iter().map(|c| size_of_val(c) + size_of_val(&c.memory[..])).sum();
+        checkpoints + self.records.iter().map(StepRecord::bytes).sum::<usize>()
     }
 
     fn size(&self) -> usize {
@@ -204,14 +226,16 @@ impl<G: Geometry> Rollout<G> {
                     visit(step, record);
                 }
             }
-            Tape::Every(interval) => {
-                let interval = interval.max(1);
+            Tape::Every(_) | Tape::Sparse => {
+                let interval = self.tape.interval(self.steps()).unwrap_or(1);
                 let count = self.control_count;
+                let mut world = self.world.copy();
+                let mut records = Vec::with_capacity(interval);
                 for (segment, start) in self.checkpoints.iter().enumerate().rev() {
                     let first = segment * interval;
                     let last = (first + interval).min(self.steps());
-                    let mut world = start.copy();
-                    let mut records = Vec::with_capacity(last - first);
+                    world.return_to(&self.states[first], &start.memory, start.books);
+                    records.clear();
                     for step in first..last {
                         let now = &self.controls[step * count..(step + 1) * count];
                         records.push(world.step_recorded(now).map_err(GradientError::Step)?.1);
@@ -316,7 +340,8 @@ impl<G: Geometry> Rollout<G> {
         if self.tape == Tape::Full {
             self.records.iter().enumerate().for_each(|(step, record)| advance(step, record));
         } else if let Some(first) = self.checkpoints.first() {
-            let mut world = first.copy();
+            let mut world = self.world.copy();
+            world.return_to(&self.states[0], &first.memory, first.books);
             for step in 0..self.steps() {
                 let now = &self.controls[step * count..(step + 1) * count];
                 let (_, record) = world.step_recorded(now).map_err(GradientError::Step)?;
