@@ -1,3 +1,5 @@
 //! Derivatives of the step against central differences, closed forms and the transpose identity.
 
+mod closed_forms;
+mod random_scenes;
 mod situations;

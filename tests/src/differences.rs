@@ -1,8 +1,8 @@
 //! Gradients of rollouts against central differences over several step sizes, sort by sort of parameter.
 
 use crate::random::Random;
-use carom_dynamics::gradient::{Cotangents, Direction, Parameters, Rollout, Tape};
 use carom_dynamics::constraints::JointParameter;
+use carom_dynamics::gradient::{Cotangents, Direction, Parameters, Rollout, Tape};
 use carom_dynamics::{BodyKind, Model, State, World};
 use carom_geometry::Geometry;
 use carom_math::{Twist, Vector};
@@ -30,6 +30,8 @@ pub struct Agreement {
     pub sort: &'static str,
     /// Best difference between tangent and central differences, relative to the larger of them (floored).
     pub error: f64,
+    /// The same with differences to one side, the better of the two.
+    pub one_sided: f64,
     /// Size of the derivative.
     pub size: f64,
 }
@@ -106,6 +108,9 @@ pub fn check_world<G: Geometry>(world: &World<G>, steps: usize, seed: u64) -> Fi
     findings
 }
 
+/// Poses and velocities of the last state relative to those of the rollout.
+type Ends = (Vec<f64>, Vec<f64>);
+
 /// The best agreement over the step sizes.
 fn compare<G: Geometry>(
     world: &World<G>,
@@ -117,39 +122,54 @@ fn compare<G: Geometry>(
     twists: &[f64],
 ) -> Agreement {
     let steps = rollout.steps();
-    let end = |sign: f64, h: f64| -> Option<(Vec<f64>, Vec<f64>)> {
-        let scaled = |x: &[f64]| x.iter().map(|d| sign * h * d).collect::<Vec<f64>>();
-        let model = if probe.direction.parameters.is_empty() {
-            world.model().clone()
-        } else {
-            layout.perturbed(world.model(), &scaled(&probe.direction.parameters)).ok()?
-        };
-        let state = perturbed_state::<G>(world.model(), world.state(), &scaled(&probe.direction.poses), &scaled(&probe.direction.twists));
+    let end = |sign: f64, h: f64| -> Option<Ends> {
+        let other = altered(world, layout, &probe.direction, sign * h)?;
         let moved: Vec<f64> = if probe.direction.controls.is_empty() {
             controls.to_vec()
         } else {
-            controls.iter().zip(scaled(&probe.direction.controls)).map(|(c, d)| c + d).collect()
+            controls.iter().zip(&probe.direction.controls).map(|(c, d)| c + sign * h * d).collect()
         };
-        let other = world.altered(model, state).ok()?;
         let run = other.rollout(steps, &moved, Tape::Off).ok()?;
         Some(relative(run.states.last()?, rollout.states.last()?))
     };
     let size = poses.iter().chain(twists).fold(0.0f64, |m, x| m.max(x.abs()));
-    let mut best = f64::INFINITY;
-    for h in STEPS {
-        let (Some(plus), Some(minus)) = (end(1.0, h), end(-1.0, h)) else { continue };
-        let mut error: f64 = 0.0;
-        let mut largest = size;
-        for (exact, (p, m)) in [(poses, (&plus.0, &minus.0)), (twists, (&plus.1, &minus.1))] {
-            for (x, (p, m)) in exact.iter().zip(p.iter().zip(m.iter())) {
-                let difference = (p - m) / (2.0 * h);
+    // The largest relative disagreement of c1 f1 + c2 f2 with the tangent.
+    let judge = |(c1, f1): (f64, &Ends), (c2, f2): (f64, &Ends)| -> f64 {
+        let (mut error, mut largest): (f64, f64) = (0.0, size);
+        for (exact, (a, b)) in [(poses, (&f1.0, &f2.0)), (twists, (&f1.1, &f2.1))] {
+            for (x, (a, b)) in exact.iter().zip(a.iter().zip(b.iter())) {
+                let difference = c1 * a + c2 * b;
                 largest = largest.max(difference.abs());
                 error = error.max((x - difference).abs());
             }
         }
-        best = best.min(error / largest.max(LEAST));
+        error / largest.max(LEAST)
+    };
+    let (mut best, mut one_sided) = (f64::INFINITY, f64::INFINITY);
+    for h in STEPS {
+        let sides = [end(1.0, h), end(-1.0, h)];
+        if let [Some(plus), Some(minus)] = &sides {
+            best = best.min(judge((0.5 / h, plus), (-0.5 / h, minus)));
+        }
+        for (sign, near) in [1.0, -1.0].into_iter().zip(&sides) {
+            if let (Some(near), Some(far)) = (near, end(sign, 2.0 * h)) {
+                one_sided = one_sided.min(judge((sign * 2.0 / h, near), (-sign * 0.5 / h, &far)));
+            }
+        }
     }
-    Agreement { sort: probe.sort, error: best, size }
+    Agreement { sort: probe.sort, error: best, one_sided, size }
+}
+
+/// The world with state and parameters moved a way along a direction; nothing where that makes no world.
+pub fn altered<G: Geometry>(world: &World<G>, layout: &Parameters, direction: &Direction, way: f64) -> Option<World<G>> {
+    let scaled = |x: &[f64]| x.iter().map(|d| way * d).collect::<Vec<f64>>();
+    let model = if direction.parameters.is_empty() {
+        world.model().clone()
+    } else {
+        layout.perturbed(world.model(), &scaled(&direction.parameters)).ok()?
+    };
+    let state = perturbed_state::<G>(world.model(), world.state(), &scaled(&direction.poses), &scaled(&direction.twists));
+    world.altered(model, state).ok()
 }
 
 /// A state moved by tangents; empty ones leave it.
@@ -170,7 +190,7 @@ fn perturbed_state<G: Geometry>(model: &Model<G>, state: &State<G>, poses: &[f64
 }
 
 /// How far a state is from another, as tangents in the order of velocities.
-fn relative<G: Geometry>(state: &State<G>, from: &State<G>) -> (Vec<f64>, Vec<f64>) {
+pub fn relative<G: Geometry>(state: &State<G>, from: &State<G>) -> (Vec<f64>, Vec<f64>) {
     let (mut poses, mut twists) = (Vec::new(), Vec::new());
     for (a, b) in state.poses.iter().zip(&from.poses) {
         poses.extend_from_slice((a.position - b.position).as_slice());

@@ -1,10 +1,11 @@
 //! Room 2: which contacts strike, which touching contacts share their impact, and under which law velocities jump, theory (2.4)-(2.5).
 
 use crate::contacts::{NO_GROUP, Near, account};
+use crate::energy_momentum;
 use crate::error::{Cause, Room, StepError};
 use crate::gradient::record::Strike;
 use crate::island::{Context, Island};
-use crate::options::{FrictionCone, ImpactLaw, Order};
+use crate::options::{FrictionCone, ImpactLaw, Integrator, Order};
 use crate::step::note;
 use carom_geometry::Geometry;
 use carom_math::Vector;
@@ -13,7 +14,7 @@ use carom_solve::impact::{self, ContactSpace, Friction, GramView, Law, Restituti
 use carom_solve::problem::{Block, Cone, Problem};
 
 /// Tolerance handed to the collision at one point, relative.
-const COLLISION_TOLERANCE: f64 = 1e-10;
+pub(crate) const COLLISION_TOLERANCE: f64 = 1e-10;
 
 /// Collisions one at a time (`stronge`) per contact of the problem, after which restitution is dropped.
 const SEQUENCE_FACTOR: usize = 1000;
@@ -37,6 +38,8 @@ pub(crate) struct ImpactScratch {
     packed_free: Vec<f64>,
     packed: Vec<f64>,
     work: impact::Workspace,
+    /// Collisions one at a time, in order, with the restitution each used.
+    sequence: Vec<(usize, f64)>,
 }
 
 /// The closing speed below which a contact does not bounce: max(least, k h (|n.a_a| + |n.a_b|)), theory (2.4).
@@ -68,6 +71,9 @@ pub(crate) fn impact<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, inel
     };
     if !strikes(island) {
         return Ok(false);
+    }
+    if ctx.model.options.integrator == Integrator::EnergyMomentum {
+        energy_momentum::obey_joints(island);
     }
     let mut work = std::mem::take(&mut island.impact);
     components(island, &mut work.parent);
@@ -142,6 +148,7 @@ fn component<G: Geometry>(island: &Island<G>, parent: &mut [usize], near: &Near<
 
 /// Resolves one impact problem: a first round with restitution, later ones without, until nothing strikes.
 fn resolve<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, work: &mut ImpactScratch, inelastic: bool) -> Result<(), StepError> {
+    island.assembly.reduce();
     gather(island, work);
     let m = work.members.len();
     let law = law_of(island, &work.members);
@@ -162,6 +169,7 @@ fn resolve<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, work: &mut Imp
         strike(island, ctx, work, law)?;
         if let Some(mut opened) = opened {
             opened.impulses.clone_from(&work.impulses);
+            opened.sequence.clone_from(&work.sequence);
             note(island, |record, _| {
                 if let Some(substep) = record.last() {
                     substep.strikes.push(opened);
@@ -203,6 +211,7 @@ fn open_strike<G: Geometry>(island: &Island<G>, work: &ImpactScratch, law: Impac
         elastic,
         impulses: Vec::new(),
         law,
+        sequence: Vec::new(),
         speed: (2.0 * island.kinetic(&island.twists)).sqrt(),
         locked: work.lines.iter().map(|&line| island.assembly.locked_rows[line]).collect(),
     }
@@ -257,6 +266,7 @@ fn strike<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, work: &mut Impa
     let m = work.members.len();
     work.impulses.clear();
     work.impulses.resize(work.lines.len(), 0.0);
+    work.sequence.clear();
     match law {
         ImpactLaw::Auto if m == 1 => {
             if !single::<G>(work, 0, m) {
@@ -265,18 +275,23 @@ fn strike<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, work: &mut Impa
         }
         ImpactLaw::Auto | ImpactLaw::Reflections => reflect(island, ctx, work, Law::Reflections)?,
         ImpactLaw::GaussSeidel(order) => {
-            let (order, seed) = match order {
-                Order::Lexicographic => (impact::Order::Lexicographic, 0),
-                Order::Cyclic => (impact::Order::Cyclic, 0),
-                Order::Random(seed) => (impact::Order::Random, seed),
-                Order::Worst => (impact::Order::Worst, 0),
-            };
-            reflect(island, ctx, work, Law::GaussSeidel { order, seed })?;
+            reflect(island, ctx, work, gauss_seidel_order(order))?;
         }
         ImpactLaw::Stronge => sequence::<G>(island, work),
         ImpactLaw::Newton => newton(island, ctx, work),
     }
     Ok(())
+}
+
+/// Pairwise reflections in an order.
+pub(crate) fn gauss_seidel_order(order: Order) -> Law {
+    let (order, seed) = match order {
+        Order::Lexicographic => (impact::Order::Lexicographic, 0),
+        Order::Cyclic => (impact::Order::Cyclic, 0),
+        Order::Random(seed) => (impact::Order::Random, seed),
+        Order::Worst => (impact::Order::Worst, 0),
+    };
+    Law::GaussSeidel { order, seed }
 }
 
 /// The energy law at one contact; adds its impulses and updates the approach speeds. False when the contact is locked.
@@ -299,6 +314,7 @@ fn single<G: Geometry>(work: &mut ImpactScratch, contact: usize, m: usize) -> bo
     let Ok(outcome) = collide_contact::<G>(&matrix, work.friction[contact], work.restitution[contact], u, COLLISION_TOLERANCE) else {
         return false;
     };
+    work.sequence.push((contact, work.restitution[contact]));
     for i in 0..G::DIM {
         work.impulses[rows[i]] += outcome.impulse[i];
         for row in 0..n {

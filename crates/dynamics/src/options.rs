@@ -38,6 +38,8 @@ pub enum SolverChoice {
     Auto,
     /// Primal-dual interior point with its fallbacks.
     InteriorPoint,
+    /// Rows inserted one at a time into the factor of the joints, in sweeps; islands without joints are solved as under `Auto`.
+    Articulated,
 }
 
 /// The shape of the friction cone in space; in the plane friction is exact either way.
@@ -58,6 +60,18 @@ pub enum Integrator {
     Verlet,
     /// Semi-implicit Euler: first order, the source's scheme.
     Euler,
+    /// Midpoint rule with mean joint rows: keeps energy and momentum of a mechanism exactly, theory chapter 13.
+    EnergyMomentum,
+}
+
+/// Where `verlet` takes the gyroscopic torque of the move in space; in the plane there is none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Gyroscopic {
+    /// At the velocity before the torques of the loads act: the exact Verlet scheme.
+    #[default]
+    Exact,
+    /// At the velocity after them, theory (13.1): same order, twice the error under a torque.
+    Forward,
 }
 
 /// What is done about bodies that would meet within the step.
@@ -83,6 +97,18 @@ pub struct Options {
     pub friction_cone: FrictionCone,
     /// Integrator.
     pub integrator: Integrator,
+    /// Gyroscopic torque of `verlet`.
+    pub gyroscopic: Gyroscopic,
     /// Treatment of impacts within the step.
     pub time_of_impact: TimeOfImpact,
+    /// Bodies with many joints are left whole in the joint matrix: slower, the same motion; for comparison only.
+    #[doc(hidden)]
+    pub whole_bodies: bool,
+}
+
+impl Options {
+    /// Whether the move of `verlet` takes the gyroscopic torque after the kick of the loads.
+    pub(crate) fn forward(&self) -> bool {
+        self.integrator == Integrator::Verlet && self.gyroscopic == Gyroscopic::Forward
+    }
 }

@@ -78,6 +78,13 @@ pub struct Slot {
     pub(crate) transposed: bool,
 }
 
+impl Slot {
+    /// Where the block begins among the values: blocks filled by rising place are filled in one walk through memory.
+    pub fn place(&self) -> usize {
+        self.at
+    }
+}
+
 impl Pattern {
     /// The pattern with `sizes[i]` scalar rows at node i and a block for every edge, in any order; repeated edges and loops merge.
     ///

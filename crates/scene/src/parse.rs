@@ -90,18 +90,25 @@ fn scene<'t>(r: &mut Reader<'t>, root: &Node<'t>) -> Option<SceneTree> {
             impact: f.raw("impact").and_then(|node| choice::impact(r, &f.part, node)).unwrap_or_default(),
             solver: match f.text("solver").as_deref() {
                 Some("interior-point") => options::SolverChoice::InteriorPoint,
+                Some("articulated") => options::SolverChoice::Articulated,
                 _ => options::SolverChoice::Auto,
             },
             friction_cone: f.raw("friction_cone").and_then(|node| choice::cone(r, &f.part, node)).unwrap_or_default(),
             integrator: match f.text("integrator").as_deref() {
                 Some("euler") => options::Integrator::Euler,
+                Some("energy-momentum") => options::Integrator::EnergyMomentum,
                 _ => options::Integrator::Verlet,
+            },
+            gyroscopic: match f.text("gyroscopic").as_deref() {
+                Some("forward") => options::Gyroscopic::Forward,
+                _ => options::Gyroscopic::Exact,
             },
             time_of_impact: match f.text("time_of_impact").as_deref() {
                 Some("halving") => options::TimeOfImpact::Halving,
                 Some("off") => options::TimeOfImpact::Off,
                 _ => options::TimeOfImpact::Event,
             },
+            ..Options::default()
         },
         tolerances: f.raw("tolerances").map_or_else(Tolerances::default, |node| choice::tolerances(r, node)),
         materials: f.raw("materials").map_or_else(Vec::new, |node| materials(r, node)),

@@ -35,9 +35,7 @@ pub(crate) fn linearise<G: Geometry>(
     let points: Vec<ContactPoint<G>> = strike
         .contacts
         .iter()
-        .map(|&(key, bodies)| {
-            ContactPoint::new(program, stage.model, stage.parameters, key, bodies, &substep.poses, &running.poses)
-        })
+        .map(|&(key, bodies)| ContactPoint::new(program, stage.model, stage.parameters, key, bodies, &substep.poses, &running.poses))
         .collect();
     switches.irregular += points.iter().filter(|p| !p.regular).count();
     let contact_of = |row: usize| if row < m { row } else { (row - m) / G::TANGENTS };
@@ -53,7 +51,7 @@ pub(crate) fn linearise<G: Geometry>(
     let count = stage.bodies.len();
 
     // Impulses of the law.
-    let law: LawJacobian = law::jacobian::<G>(strike);
+    let law: LawJacobian = law::jacobian::<G>(strike, stage.model.options.friction_cone);
     switches.impacts += law.switches;
     let impulses = program.fresh(n);
     let speeds = approach(program, &points, &strike.before, running, n, contact_of, tangent_of);

@@ -19,9 +19,6 @@ use crate::predict::kick_share;
 use carom_geometry::Geometry;
 use carom_math::{Pose, Twist, Vector, Wrench};
 
-/// A friction impulse within this fraction of its bound slides.
-const AT_THE_BOUND: f64 = 1e-9;
-
 /// An impulse within this fraction of its bound, or a slip slower than this fraction of the velocities, is near the switch.
 const NEAR_THE_BOUND: f64 = 1e-6;
 
@@ -218,7 +215,17 @@ pub(crate) fn linearise<G: Geometry>(
         let at = (pose, &substep.poses[local]);
         if implicit && G::inertia_apply(body.inv_inertia, G::inertia_apply(body.inertia, unit_rate::<G>())).norm() > 0.0 {
             // Semi-implicit Euler turns by the implicit rate of the loads, then by the rows: theory (17.9).
-            euler_rate(program, stage, local, substep, (out, before), (wrenches[local], &forces[local]), (impulse, &total[local]), at, time);
+            euler_rate(
+                program,
+                stage,
+                local,
+                substep,
+                (out, before),
+                (wrenches[local], &forces[local]),
+                (impulse, &total[local]),
+                at,
+                time,
+            );
         } else {
             response::<G>(program, out, (impulse, total[local]), at, body, stage.mass(local));
         }
@@ -250,8 +257,7 @@ pub(crate) fn linearise<G: Geometry>(
         }
         system.push_guard(Residual { velocity: nothing(), pose, time: 0.0 });
     }
-    let kicks: Vec<Twist<G>> =
-        (0..stage.bodies.len()).map(|b| stage.bodies[b].response(&Wrench::zero().plus(share, forces[b]))).collect();
+    let kicks: Vec<Twist<G>> = (0..stage.bodies.len()).map(|b| stage.bodies[b].response(&Wrench::zero().plus(share, forces[b]))).collect();
     let column_of_time = event.map(|_| TimeColumn { kicks: &kicks, twists: &substep.half });
     let answer = |body: usize, wrench: &Wrench<G>| stage.bodies[body].response(wrench);
     system.solve(program, answer, Some((&substep.half, t)), column_of_time);
@@ -574,11 +580,8 @@ fn hold_rows<G: Geometry>(
                 let share = kick_share(stage.model.options.integrator);
                 let rate = RateRow { twists: &substep.half, velocity, time, length: t, share };
                 let row = rate.residual(program, &start, group, system, switches);
-                let function = if matches!(group.source, RowSource::Spring { .. }) {
-                    JointFunction::SpringLength
-                } else {
-                    JointFunction::Coordinate
-                };
+                let function =
+                    if matches!(group.source, RowSource::Spring { .. }) { JointFunction::SpringLength } else { JointFunction::Coordinate };
                 let pose = nothing();
                 system.push(Residual { pose, ..row }, start.row(function, 0));
             }
@@ -590,9 +593,8 @@ fn hold_rows<G: Geometry>(
 
 /// Restitution of a pair of bodies.
 pub(crate) fn restitution_of<G: Geometry>(stage: &Stage<G>, bodies: [usize; 2]) -> f64 {
-    let rule = stage.model.pairs.iter().rev().find(|r| {
-        (r.bodies == bodies || r.bodies == [bodies[1], bodies[0]]) && r.restitution.is_some()
-    });
+    let rule =
+        stage.model.pairs.iter().rev().find(|r| (r.bodies == bodies || r.bodies == [bodies[1], bodies[0]]) && r.restitution.is_some());
     match rule.and_then(|r| r.restitution) {
         Some(value) => value,
         None => 0.5 * (stage.model.bodies[bodies[0]].restitution + stage.model.bodies[bodies[1]].restitution),

@@ -1,10 +1,12 @@
 //! Embedded Runge-Kutta step of order 5(4) with a dense output of order 4: Dormand and Prince 1980, Shampine 1986.
 
+use super::scalar::Scalar;
+
 /// Number of unknowns of the sliding equations (6.11).
 pub const UNKNOWNS: usize = 8;
 
 /// The unknowns, or their rates.
-pub type State = [f64; UNKNOWNS];
+pub type State<T = f64> = [T; UNKNOWNS];
 
 /// Stages of the method; the last is the rate at the end of the step and serves as the first of the next.
 const STAGES: usize = 7;
@@ -31,38 +33,38 @@ const D: [f64; STAGES] = [
 
 /// A step taken: its ends, its length and its stages.
 #[derive(Clone, Copy)]
-pub struct Step {
+pub struct Step<T = f64> {
     /// Unknowns at the start.
-    pub start: State,
+    pub start: State<T>,
     /// Unknowns at the end.
-    pub end: State,
+    pub end: State<T>,
     /// Length in the independent variable.
     pub length: f64,
-    stages: [State; STAGES],
+    stages: [State<T>; STAGES],
 }
 
 /// base + h sum_i weights_i stages_i.
 #[inline(always)]
-fn combine<const N: usize>(base: &State, h: f64, weights: &[f64; N], stages: &[State; STAGES]) -> State {
-    let mut sum = [0.0; UNKNOWNS];
+fn combine<T: Scalar, const N: usize>(base: &State<T>, h: f64, weights: &[f64; N], stages: &[State<T>; STAGES]) -> State<T> {
+    let mut sum = [T::constant(0.0); UNKNOWNS];
     for i in 0..N {
         if weights[i] != 0.0 {
             for j in 0..UNKNOWNS {
-                sum[j] += weights[i] * stages[i][j];
+                sum[j].add_scaled(weights[i], stages[i][j]);
             }
         }
     }
     let mut out = *base;
     for j in 0..UNKNOWNS {
-        out[j] += h * sum[j];
+        out[j].add_scaled(h, sum[j]);
     }
     out
 }
 
-impl Step {
+impl<T: Scalar> Step<T> {
     /// One step of length `h` from `start`, where the rates are `first`.
     #[inline(always)]
-    pub fn take(rates: impl Fn(&State) -> State, start: &State, first: &State, h: f64) -> Step {
+    pub fn take(rates: impl Fn(&State<T>) -> State<T>, start: &State<T>, first: &State<T>, h: f64) -> Self {
         let mut stages = [*first; STAGES];
         stages[1] = rates(&combine(start, h, &A2, &stages));
         stages[2] = rates(&combine(start, h, &A3, &stages));
@@ -75,46 +77,47 @@ impl Step {
     }
 
     /// Rates at the end.
-    pub fn end_rates(&self) -> &State {
+    pub fn end_rates(&self) -> &State<T> {
         &self.stages[STAGES - 1]
     }
 
     /// Rates at the start.
-    pub fn start_rates(&self) -> State {
+    pub fn start_rates(&self) -> State<T> {
         self.stages[0]
     }
 
     /// Moves the end by a small length, to first order.
-    pub fn nudge(&mut self, length: f64) {
+    pub fn nudge(&mut self, length: T) {
         for j in 0..UNKNOWNS {
             self.end[j] += length * self.stages[STAGES - 1][j];
         }
-        self.length += length;
+        self.length += length.value();
     }
 
     /// Estimated error of each unknown.
     #[inline(always)]
-    pub fn error(&self) -> State {
-        combine(&[0.0; UNKNOWNS], self.length, &E, &self.stages)
+    pub fn error(&self) -> State<T> {
+        combine(&[T::constant(0.0); UNKNOWNS], self.length, &E, &self.stages)
     }
 
     /// Where in the step, as a fraction of its length, a linear function of the unknowns has its zero according to the dense output.
     /// The function must have opposite signs at the ends.
-    pub fn zero_of(&self, function: impl Fn(&State) -> f64) -> f64 {
+    pub fn zero_of(&self, function: impl Fn(&State<T>) -> T) -> f64 {
+        let function = |y: &State<T>| function(y).value();
         let (f0, f1) = (function(&self.start), function(&self.end));
         // The dense output of a linear function is the same polynomial with scalar coefficients. An affine part cancels in differences,
         // so rates enter through increments of the start.
-        let along = |rate: &State| {
+        let along = |rate: &State<T>| {
             let mut moved = self.start;
             for j in 0..UNKNOWNS {
-                moved[j] += self.length * rate[j];
+                moved[j] += rate[j] * self.length;
             }
             function(&moved) - f0
         };
         let difference = f1 - f0;
         let third = along(&self.stages[0]) - difference;
         let fourth = difference - along(&self.stages[STAGES - 1]) - third;
-        let fifth = along(&combine(&[0.0; UNKNOWNS], 1.0, &D, &self.stages));
+        let fifth = along(&combine(&[T::constant(0.0); UNKNOWNS], 1.0, &D, &self.stages));
         let value = |x: f64| {
             let y = 1.0 - x;
             f0 + x * (difference + y * (third + x * (fourth + y * fifth)))

@@ -1,9 +1,10 @@
 //! Events inside an integration step: the end of a phase, the turning points of u_n, and the end of the collision, theory (6.13).
 //!
-//! Each is located on the dense output, the step is retaken to it, and what is left is corrected to first order, so that an event costs
+//! Events are located with plain numbers; numbers that carry derivatives then take the step that was found. Each is located on the dense output, the step is retaken to it, and what is left is corrected to first order, so that an event costs
 //! a step or two and loses nothing of the method's order.
 
 use super::dormand_prince::{State, Step};
+use super::scalar::Scalar;
 use super::sliding::{COS, LOG, NORMAL, SIN, Sliding, WORK};
 use super::spatial::Path;
 
@@ -17,10 +18,10 @@ const RETAKE_CAP: usize = 20;
 /// it again.
 const TURNING: f64 = 1e-13;
 
-impl Path {
+impl<T: Scalar> Path<T> {
     /// Shortens a step to the zero of a linear function of the unknowns.
     pub fn cut_at(&mut self, step: Step, function: impl Fn(&State) -> f64) -> Step {
-        let sliding = self.sliding;
+        let sliding = self.plain;
         let mut length = step.length * step.zero_of(&function);
         let mut cut = step;
         for _ in 0..RETAKE_CAP {
@@ -49,7 +50,7 @@ impl Path {
     /// Shortens a step so that k = du_n/dp keeps its sign in it, (6.13). Then u_n is monotone in the step, and its sign at the end tells
     /// all that happened inside.
     pub fn cut_at_turning(&mut self, step: Step) -> Step {
-        let Sliding { b, d, .. } = self.sliding;
+        let Sliding { b, d, .. } = self.plain;
         let slope = move |y: &State| b[0] * y[SIN] - b[1] * y[COS];
         let mobility = move |y: &State| d - (b[0] * y[COS] + b[1] * y[SIN]);
         let floor = TURNING * d;
@@ -64,21 +65,17 @@ impl Path {
         step
     }
 
-    /// Ends the collision inside a restitution step at whose end more than what is owed has been given back.
-    pub fn end_within(&mut self, step: Step) {
-        let sliding = self.sliding;
-        let owed = self.progress.owed();
+    /// Ends the collision inside a restitution step at whose end more than what is owed has been given back; the step starts from `start`
+    /// with its rates `first`.
+    pub fn end_within(&mut self, step: Step, start: &State<T>, first: &State<T>) {
+        let sliding = self.plain;
+        let owed = self.progress.owed().value();
         let mut length = step.length * step.zero_of(|y| y[WORK] - owed);
         let mut end = step;
         for _ in 0..RETAKE_CAP {
             self.steps += 1;
             end = Step::take(|y| sliding.rates(y), &step.start, &step.start_rates(), length);
-            let y = &end.end;
-            // The work is quadratic where u_n is small: (6.6) rather than Newton.
-            let (_, _, k) = sliding.coefficients(y[COS], y[SIN]);
-            let (u, missing) = (y[NORMAL], owed - y[WORK]);
-            let impulse = 2.0 * missing / (u + (u * u + 2.0 * k * missing).max(0.0).sqrt());
-            let change = impulse * (-y[LOG]).exp();
+            let change = to_end(&sliding, &end.end, owed);
             if !change.is_finite() {
                 break;
             }
@@ -88,7 +85,21 @@ impl Path {
             }
             length = (length + change).clamp(0.0, step.length);
         }
+        let owed = self.progress.owed();
+        let mut end = T::retake(end, &self.sliding, start, first, false);
+        if T::CARRIES {
+            // In value nothing is left; the slope of what is left is that of the end, theory (16.17).
+            end.nudge(to_end(&self.sliding, &end.end, owed));
+        }
         end.end[WORK] = owed;
         self.keep(&end.end);
     }
+}
+
+/// Length to the place where the work of the phase is `owed`. It is quadratic where u_n is small: (6.6) rather than Newton.
+fn to_end<T: Scalar>(sliding: &Sliding<T>, y: &State<T>, owed: T) -> T {
+    let (_, _, k) = sliding.coefficients(y[COS], y[SIN]);
+    let (u, missing) = (y[NORMAL], owed - y[WORK]);
+    let impulse = missing * 2.0 / (u + (u * u + k * 2.0 * missing).at_least(0.0).sqrt());
+    impulse * (-y[LOG]).exp()
 }

@@ -21,18 +21,21 @@
 mod approach;
 mod body;
 mod closing;
+mod derivative;
 mod dormand_prince;
 mod error;
 mod events;
 mod outcome;
 pub mod planar;
 pub mod ray;
+mod scalar;
 mod sliding;
 pub mod spatial;
 #[cfg(test)]
 mod tests;
 
 pub use body::{Collision, ContactMatrix, Side, collide, collide_contact, contact_matrix};
+pub use derivative::{CollisionChange, CollisionDerivative, CollisionSwitches, differentiate, differentiate_contact};
 pub use error::CollisionError;
 pub use outcome::{Branch, Mode, Outcome, PlanarOutcome, SpatialOutcome, Status};
 pub use planar::collide_planar;

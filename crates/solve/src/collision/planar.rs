@@ -2,6 +2,7 @@
 
 use super::outcome::{Branch, Outcome, PlanarOutcome, Status};
 use super::ray::{MOBILITY_MIN, Progress};
+use super::scalar::Scalar;
 
 /// A tangential velocity below this fraction of the separation velocity is none: what rounding leaves of a zero is a thousandth of it.
 pub const STILL: f64 = 1e-12;
@@ -18,10 +19,7 @@ pub fn collide_planar(k: [[f64; 2]; 2], friction: f64, restitution: f64, u: [f64
     if u[1] >= 0.0 {
         return Outcome::separating([0.0; 2], u);
     }
-    let mut path =
-        Path { k, floor: MOBILITY_MIN * k[1][1], progress: Progress::starting(u[1], restitution), tangential: u[0], impulse: [0.0; 2] };
-    let branch =
-        if u[0].abs() <= STILL * u[0].hypot(u[1]) { Branch::Stick { stable: path.leave_rest(friction) } } else { path.slide(friction) };
+    let (path, branch) = run(k, friction, restitution, u);
     Outcome {
         impulse: path.impulse,
         velocity: [path.tangential, path.progress.normal_speed],
@@ -35,20 +33,36 @@ pub fn collide_planar(k: [[f64; 2]; 2], friction: f64, restitution: f64, u: [f64
     }
 }
 
-/// A planar collision under way.
-struct Path {
-    k: [[f64; 2]; 2],
-    /// Least normal mobility of a piece that must end by itself [1/kg].
-    floor: f64,
-    progress: Progress,
-    /// u_t [m/s].
-    tangential: f64,
-    impulse: [f64; 2],
+/// The whole path of a collision that approaches.
+pub(super) fn run<T: Scalar>(k: [[T; 2]; 2], friction: T, restitution: T, u: [T; 2]) -> (Path<T>, Branch) {
+    let zero = T::constant(0.0);
+    let floor = MOBILITY_MIN * k[1][1].value();
+    let mut path =
+        Path { k, floor, progress: Progress::starting(u[1], restitution), tangential: u[0], impulse: [zero; 2], stopped_at: f64::NAN };
+    let branch = if u[0].value().abs() <= STILL * u[0].value().hypot(u[1].value()) {
+        Branch::Stick { stable: path.start_at_rest(friction) }
+    } else {
+        path.slide(friction)
+    };
+    (path, branch)
 }
 
-impl Path {
+/// A planar collision under way.
+pub(super) struct Path<T> {
+    k: [[T; 2]; 2],
+    /// Least normal mobility of a piece that must end by itself [1/kg].
+    floor: f64,
+    pub progress: Progress<T>,
+    /// u_t [m/s].
+    pub tangential: T,
+    pub impulse: [T; 2],
+    /// Normal impulse at which u_t came to zero; NaN where it did not.
+    pub stopped_at: f64,
+}
+
+impl<T: Scalar> Path<T> {
     /// Moves along a piece with tangential impulse `ratio` per normal impulse; true when the collision ended.
-    fn advance(&mut self, ratio: f64, tangential: f64, normal: f64, limit: f64) -> bool {
+    fn advance(&mut self, ratio: T, tangential: T, normal: T, limit: T) -> bool {
         let (spent, ended) = self.progress.advance(normal, limit);
         self.tangential += tangential * spent;
         self.impulse[0] += ratio * spent;
@@ -57,38 +71,52 @@ impl Path {
     }
 
     /// From a tangential velocity that is not zero: along its ray, and through zero if it gets there, (6.9)-(6.10).
-    fn slide(&mut self, friction: f64) -> Branch {
+    fn slide(&mut self, friction: T) -> Branch {
         let [[a, b], [_, d]] = self.k;
-        let sign = self.tangential.signum();
+        let sign = self.tangential.value().signum();
         let ratio = -friction * sign;
         let (tangential, normal) = (a * ratio + b, b * ratio + d);
         // Rate at which |u_t| grows.
-        let growth = sign * tangential;
-        let stationary = growth.abs() <= STATIONARY * (friction * a + b.abs());
+        let growth = tangential.value() * sign;
+        let stationary = growth.abs() <= STATIONARY * (friction.value() * a.value() + b.value().abs());
         if growth >= 0.0 || stationary {
-            self.advance(ratio, if stationary { 0.0 } else { tangential }, normal.max(self.floor), f64::INFINITY);
+            let stays = stationary && !T::CARRIES;
+            let tangential = if stays { T::constant(0.0) } else { tangential };
+            self.advance(ratio, tangential, normal.at_least(self.floor), T::constant(f64::INFINITY));
             return if stationary { Branch::Stationary } else { Branch::Diverging };
         }
         if self.advance(ratio, tangential, normal, -self.tangential / tangential) {
             return Branch::ConvergingNever;
         }
-        self.tangential = 0.0;
+        self.tangential = T::constant(0.0);
+        self.stopped_at = self.impulse[1].value();
         let restituting = self.progress.restituting;
         Branch::Converging { restituting, stable: self.leave_rest(friction) }
     }
 
+    /// From u_t = 0 at the start; to first order friction that holds also removes what u_t there may come to be, theory (16.19).
+    fn start_at_rest(&mut self, friction: T) -> bool {
+        let [[a, b], _] = self.k;
+        if T::CARRIES && a.value() > 0.0 && b.value().abs() <= friction.value() * a.value() {
+            self.impulse[0] = -self.tangential / a;
+            self.progress.normal_speed += b * self.impulse[0];
+        }
+        self.leave_rest(friction)
+    }
+
     /// From u_t = 0 to the end; true when friction holds it there, (6.7), else it leaves along the one diverging ray, (6.8).
-    fn leave_rest(&mut self, friction: f64) -> bool {
+    fn leave_rest(&mut self, friction: T) -> bool {
         let [[a, b], [_, d]] = self.k;
-        self.tangential = 0.0;
-        if b.abs() <= friction * a {
-            let ratio = if a > 0.0 { -b / a } else { 0.0 };
-            self.advance(ratio, 0.0, (d + b * ratio).max(self.floor), f64::INFINITY);
+        let never = T::constant(f64::INFINITY);
+        self.tangential = T::constant(0.0);
+        if b.value().abs() <= friction.value() * a.value() {
+            let ratio = if a.value() > 0.0 { -b / a } else { T::constant(0.0) };
+            self.advance(ratio, T::constant(0.0), (d + b * ratio).at_least(self.floor), never);
             return true;
         }
         // u_t takes the sign of b: the normal force pushes it there, friction is too weak to stop it.
-        let ratio = -friction * b.signum();
-        self.advance(ratio, a * ratio + b, (b * ratio + d).max(self.floor), f64::INFINITY);
+        let ratio = -friction * b.value().signum();
+        self.advance(ratio, a * ratio + b, (b * ratio + d).at_least(self.floor), never);
         false
     }
 }

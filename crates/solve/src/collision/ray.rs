@@ -1,5 +1,6 @@
 //! Straight pieces of the path: work along a ray, the sticking test and the unique diverging ray, theory (6.5)-(6.9).
 
+use super::scalar::Scalar;
 use nalgebra::Matrix3;
 
 /// Normal mobility while the tangents are held, below this fraction of the free normal mobility, counts as locked. Rounding in K is
@@ -14,84 +15,109 @@ const RAY_RESIDUAL: f64 = 4.0 * f64::EPSILON;
 
 /// Normal velocity, works and phases of a collision under way.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Progress {
+pub(super) struct Progress<T> {
     /// u_n [m/s].
-    pub normal_speed: f64,
+    pub normal_speed: T,
     /// W_c [J].
-    pub work_compression: f64,
+    pub work_compression: T,
     /// W_d [J].
-    pub work_restitution: f64,
+    pub work_restitution: T,
     /// Phases entered.
     pub phases: usize,
     /// Whether the present phase is a restitution.
     pub restituting: bool,
     /// e.
-    pub restitution: f64,
+    pub restitution: T,
+    /// Least share of the work owed that a full restitution left owing, infinite while none was full: small near the jump (6.20).
+    pub margin: f64,
 }
 
-impl Progress {
+impl<T: Scalar> Progress<T> {
     /// At the start of the first compression.
-    pub fn starting(normal_speed: f64, restitution: f64) -> Self {
-        Progress { normal_speed, work_compression: 0.0, work_restitution: 0.0, phases: 1, restituting: false, restitution }
+    pub fn starting(normal_speed: T, restitution: T) -> Self {
+        let zero = T::constant(0.0);
+        Progress {
+            normal_speed,
+            work_compression: zero,
+            work_restitution: zero,
+            phases: 1,
+            restituting: false,
+            restitution,
+            margin: f64::INFINITY,
+        }
     }
 
     /// Work still to be given back before the end (6.4) [J].
     #[inline(always)]
-    pub fn owed(&self) -> f64 {
-        (-self.restitution * self.restitution * self.work_compression - self.work_restitution).max(0.0)
+    pub fn owed(&self) -> T {
+        (-self.restitution * self.restitution * self.work_compression - self.work_restitution).at_least(0.0)
     }
 
     /// Moves along a straight piece where du_n/dp_n = `k` by at most the normal impulse `limit`, (6.5)-(6.6). Returns the impulse
     /// spent and whether the collision ended. An unlimited piece needs k > 0.
-    pub fn advance(&mut self, k: f64, limit: f64) -> (f64, bool) {
-        let mut spent = 0.0;
+    pub fn advance(&mut self, k: T, limit: T) -> (T, bool) {
+        let mut spent = T::constant(0.0);
+        let never = T::constant(f64::INFINITY);
         if !self.restituting {
-            let to_zero = if k > 0.0 { -self.normal_speed / k } else { f64::INFINITY };
-            if limit <= to_zero {
-                self.work_compression += limit * (self.normal_speed + 0.5 * k * limit);
+            let to_zero = if k.value() > 0.0 { -self.normal_speed / k } else { never };
+            if limit.value() <= to_zero.value() {
+                self.work_compression += limit * (self.normal_speed + k * 0.5 * limit);
                 self.normal_speed += k * limit;
                 return (limit, false);
             }
-            self.work_compression += 0.5 * self.normal_speed * to_zero;
+            self.work_compression += self.normal_speed * 0.5 * to_zero;
             self.turn(0.0);
             spent = to_zero;
         }
         let owed = self.owed();
-        let squared = self.normal_speed * self.normal_speed + 2.0 * k * owed;
-        let end_speed = squared.max(0.0).sqrt();
+        let squared = self.normal_speed * self.normal_speed + k * 2.0 * owed;
+        let mut end_speed = squared.at_least(0.0).sqrt();
         let sum = self.normal_speed + end_speed;
         // (6.6) without the cancellation of (v' - v)/k.
-        let to_end = if owed <= 0.0 {
-            0.0
-        } else if squared >= 0.0 && sum > 0.0 {
-            2.0 * owed / sum
+        let mut to_end = if owed.value() <= 0.0 {
+            T::constant(0.0)
+        } else if squared.value() >= 0.0 && sum.value() > 0.0 {
+            owed * 2.0 / sum
         } else {
-            f64::INFINITY
+            never
         };
-        if spent + to_end <= limit {
+        if T::CARRIES && self.normal_speed.value() == 0.0 && self.work_restitution.value() == 0.0 && k.value() > 0.0 {
+            (end_speed, to_end) = self.first_restitution(k);
+        }
+        if (spent + to_end).value() <= limit.value() {
             self.work_restitution += owed;
             self.normal_speed = end_speed;
             return (spent + to_end, true);
         }
         let rest = limit - spent;
-        let to_zero = if k < 0.0 { -self.normal_speed / k } else { f64::INFINITY };
-        if rest < to_zero {
-            self.work_restitution += rest * (self.normal_speed + 0.5 * k * rest);
+        let to_zero = if k.value() < 0.0 { -self.normal_speed / k } else { never };
+        if rest.value() < to_zero.value() {
+            self.work_restitution += rest * (self.normal_speed + k * 0.5 * rest);
             self.normal_speed += k * rest;
             return (limit, false);
         }
         // The normal velocity falls through zero: a second compression, which the limit ends since k < 0.
-        self.work_restitution += 0.5 * self.normal_speed * to_zero;
+        self.work_restitution += self.normal_speed * 0.5 * to_zero;
         self.turn(0.0);
         let rest = rest - to_zero;
-        self.work_compression += 0.5 * k * rest * rest;
+        self.work_compression += k * 0.5 * rest * rest;
         self.normal_speed = k * rest;
         (limit, false)
     }
 
+    /// End speed and impulse of a first restitution along a straight piece, in the form that has a slope in e at e = 0, theory (16.18).
+    pub fn first_restitution(&self, k: T) -> (T, T) {
+        let end_speed = self.restitution * (-self.work_compression * k * 2.0).at_least(0.0).sqrt();
+        (end_speed, end_speed / k)
+    }
+
     /// Enters the next phase with the given normal velocity.
     pub fn turn(&mut self, normal_speed: f64) {
-        self.normal_speed = normal_speed;
+        if T::CARRIES && self.restituting {
+            let whole = self.restitution.value().powi(2) * -self.work_compression.value();
+            self.margin = self.margin.min(self.owed().value() / whole);
+        }
+        self.normal_speed = T::constant(normal_speed);
         self.restituting = !self.restituting;
         self.phases += 1;
     }

@@ -4,7 +4,7 @@
 //! side is then smooth up to u_t = 0, where the Cartesian form divides by zero.
 
 use super::dormand_prince::State;
-use nalgebra::Matrix3;
+use super::scalar::Scalar;
 
 /// Positions of the unknowns: direction of u_t.
 pub(super) const COS: usize = 0;
@@ -25,26 +25,31 @@ pub(super) const WORK: usize = 7;
 
 /// The coefficients of (6.11) for one K = [[M, c], [c', d]] and mu.
 #[derive(Clone, Copy)]
-pub(super) struct Sliding {
+pub(super) struct Sliding<T> {
     /// mu M: (1,1), (1,2), (2,2).
-    pub n: [f64; 3],
+    pub n: [T; 3],
     /// c.
-    pub c: [f64; 2],
+    pub c: [T; 2],
     /// mu c.
-    pub b: [f64; 2],
+    pub b: [T; 2],
     /// d.
-    pub d: f64,
+    pub d: T,
 }
 
-impl Sliding {
-    pub fn new(k: &Matrix3<f64>, friction: f64) -> Self {
-        let c = [k.m13, k.m23];
-        Sliding { n: [friction * k.m11, friction * k.m12, friction * k.m22], c, b: c.map(|x| friction * x), d: k.m33 }
+impl<T: Scalar> Sliding<T> {
+    pub fn new(k: &[[T; 3]; 3], friction: T) -> Self {
+        let c = [k[0][2], k[1][2]];
+        Sliding { n: [friction * k[0][0], friction * k[0][1], friction * k[1][1]], c, b: c.map(|x| friction * x), d: k[2][2] }
+    }
+
+    /// The same with plain numbers.
+    pub fn plain(&self) -> Sliding<f64> {
+        Sliding { n: self.n.map(T::value), c: self.c.map(T::value), b: self.b.map(T::value), d: self.d.value() }
     }
 
     /// Rate of turn f, rate g of ln |u_t| and k = du_n/dp for a direction, (6.12).
     #[inline(always)]
-    pub fn coefficients(&self, cos: f64, sin: f64) -> (f64, f64, f64) {
+    pub fn coefficients(&self, cos: T, sin: T) -> (T, T, T) {
         let x = self.c[0] - (self.n[0] * cos + self.n[1] * sin);
         let y = self.c[1] - (self.n[1] * cos + self.n[2] * sin);
         (cos * y - sin * x, cos * x + sin * y, self.d - (self.b[0] * cos + self.b[1] * sin))
@@ -52,7 +57,7 @@ impl Sliding {
 
     /// Rates of the unknowns, (6.11).
     #[inline(always)]
-    pub fn rates(&self, y: &State) -> State {
+    pub fn rates(&self, y: &State<T>) -> State<T> {
         let (cos, sin) = (y[COS], y[SIN]);
         let (f, g, k) = self.coefficients(cos, sin);
         let r = y[LOG].exp();
@@ -60,7 +65,7 @@ impl Sliding {
     }
 
     /// Derivatives of f and g with respect to the angle.
-    pub fn slopes(&self, cos: f64, sin: f64, f: f64, g: f64) -> (f64, f64) {
+    pub fn slopes(&self, cos: T, sin: T, f: T, g: T) -> (T, T) {
         let x = self.n[0] * sin - self.n[1] * cos;
         let y = self.n[1] * sin - self.n[2] * cos;
         (cos * y - sin * x - g, cos * x + sin * y + f)
@@ -68,7 +73,7 @@ impl Sliding {
 }
 
 /// A direction turned by an angle [rad].
-pub(super) fn turned(cos: f64, sin: f64, angle: f64) -> (f64, f64) {
+pub(super) fn turned<T: Scalar>(cos: T, sin: T, angle: T) -> (T, T) {
     let (s, c) = angle.sin_cos();
     (cos * c - sin * s, sin * c + cos * s)
 }

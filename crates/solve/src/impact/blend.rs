@@ -8,7 +8,7 @@ use super::{Contacts, ImpactMap, Observer, Outcome, Restitution, Status};
 
 /// Shift of the diagonal that selects the multiplier of least norm among all that give v₀ (theory (5.13)); extrapolation to zero leaves an
 /// error of its square.
-const LEAST_NORM_SHIFT: f64 = 1e-6;
+pub(super) const LEAST_NORM_SHIFT: f64 = 1e-6;
 
 /// Wraps an elastic map with restitution; also answers inelastically when the elastic map is capped.
 #[derive(Clone, Debug, Default)]

@@ -61,6 +61,10 @@ impl<I: ImpactMap> ImpactMap for Locking<I> {
             return self.map.resolve(contacts, impulses, observer);
         }
         self.reduce(contacts);
+        let local = &mut self.local;
+        local.members.clear();
+        local.members.extend((0..local.implicit.len()).filter(|&i| local.implicit[i]));
+        observer.locked(&local.members, &local.equalities);
         let rest = Contacts {
             gram: &self.reduced,
             approach: &self.approach,

@@ -12,6 +12,7 @@ pub mod arrays;
 pub mod blend;
 pub mod certificate;
 pub mod cone;
+pub mod derivative;
 pub mod disc;
 pub mod dissipation;
 pub mod driver;

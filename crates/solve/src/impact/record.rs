@@ -4,6 +4,9 @@
 pub trait Observer {
     /// Contacts that pushed in one application and their impulses for normalised rows.
     fn applied(&mut self, contacts: &[usize], impulses: &[f64]);
+
+    /// Contacts found to be implicit equalities, ascending, and an independent part of them that spans the same; called at most once.
+    fn locked(&mut self, _implicit: &[usize], _independent: &[usize]) {}
 }
 
 impl Observer for () {
@@ -16,6 +19,8 @@ pub struct Record {
     ends: Vec<usize>,
     contacts: Vec<usize>,
     impulses: Vec<f64>,
+    implicit: Vec<usize>,
+    independent: Vec<usize>,
 }
 
 impl Record {
@@ -29,6 +34,18 @@ impl Record {
         self.ends.clear();
         self.contacts.clear();
         self.impulses.clear();
+        self.implicit.clear();
+        self.independent.clear();
+    }
+
+    /// The contacts that were locked, ascending.
+    pub fn implicit(&self) -> &[usize] {
+        &self.implicit
+    }
+
+    /// An independent part of the locked contacts that spans the same.
+    pub fn independent(&self) -> &[usize] {
+        &self.independent
     }
 
     /// Number of applications.
@@ -53,6 +70,11 @@ impl Observer for Record {
         self.contacts.extend_from_slice(contacts);
         self.impulses.extend_from_slice(impulses);
         self.ends.push(self.contacts.len());
+    }
+
+    fn locked(&mut self, implicit: &[usize], independent: &[usize]) {
+        self.implicit.extend_from_slice(implicit);
+        self.independent.extend_from_slice(independent);
     }
 }
 

@@ -53,7 +53,7 @@ fn matrix_of_the_example() {
 #[test]
 fn path_of_the_example() {
     // Zeros of u_n and of its slope along the path, by short steps and the dense output.
-    let sliding = Sliding::new(&baber(), MU);
+    let sliding = Sliding::new(&baber().into(), MU);
     let u = baber_start();
     let r = u.x.hypot(u.y);
     let mut y: State = [u.x / r, u.y / r, r.ln(), 0.0, 0.0, 0.0, u.z, 0.0];
@@ -234,7 +234,7 @@ fn small_restitution_joins_zero() {
         close(end.work_restitution, -e * e * end.work_compression, 1e-12 * e * e);
         // u_n = e sqrt(2 k Wc), with k the normal mobility at the end of compression.
         let (sin, cos) = zero.velocity.y.atan2(zero.velocity.x).sin_cos();
-        let k = Sliding::new(&baber(), MU).coefficients(cos, sin).2;
+        let k = Sliding::new(&baber().into(), MU).coefficients(cos, sin).2;
         let wanted = e * (-2.0 * k * end.work_compression).sqrt();
         close(end.velocity.z, wanted, 30.0 * e * wanted + 1e-9 * wanted);
         close(end.impulse.z, zero.impulse.z, 200.0 * e);

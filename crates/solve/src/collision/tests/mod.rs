@@ -1,5 +1,6 @@
 //! Physics tested by physics: reference data, the published example, invariants on random collisions, and speed.
 
+mod derivative;
 mod examples;
 mod oracles;
 mod properties;
