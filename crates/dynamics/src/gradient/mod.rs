@@ -5,6 +5,7 @@
 
 mod contact_point;
 mod contact_rows;
+mod contact_site;
 mod finish;
 mod impact;
 mod joint_rows;
@@ -17,11 +18,12 @@ mod program;
 pub(crate) mod record;
 mod rollout;
 mod slots;
+mod sparse;
 mod step;
 mod substep;
 mod system;
 
 pub use parameters::{BodySlots, ColliderSlots, ForceSlots, Parameters};
 pub use rollout::{Cotangents, Direction, Gradient, GradientError, Rollout, Tape};
-pub use step::StepRecord;
+pub use step::{StepRecord, Wrt};
 pub use substep::Switches;
