@@ -11,6 +11,7 @@ mod joint_rows;
 mod law;
 mod loads;
 mod motion;
+mod named;
 mod parameters;
 mod pivoted;
 mod program;
@@ -21,6 +22,7 @@ mod step;
 mod substep;
 mod system;
 
+pub use named::{NameError, Names, Quantity, Row};
 pub use parameters::{BodySlots, ColliderSlots, ForceSlots, Parameters};
 pub use rollout::{Cotangents, Direction, Gradient, GradientError, Rollout, Tape};
 pub use step::StepRecord;
