@@ -4,7 +4,7 @@ use crate::contacts::{Memory, Report, placed};
 use crate::error::{Cause, ModelError, Room, StepError};
 use crate::island::{Context, Island, IslandReport};
 use crate::islands::{PairTable, Partition, pair_size};
-use crate::gradient::StepRecord;
+use crate::gradient::{StepRecord, energies};
 use crate::ledger::{Flow, Ledger};
 use crate::model::{BodyKind, Model};
 use crate::state::State;
@@ -312,22 +312,7 @@ impl<G: Geometry> World<G> {
 
     /// Kinetic, potential and elastic energy [J].
     pub fn energies(&self) -> (f64, f64, f64) {
-        let (mut kinetic, mut potential, mut elastic) = (0.0, 0.0, 0.0);
-        for (index, body) in self.model.bodies.iter().enumerate() {
-            if body.kind == BodyKind::Dynamic {
-                let (pose, twist) = (&self.state.poses[index], &self.state.twists[index]);
-                let inertia = G::inertia_world(body.inertia, pose.rotation);
-                kinetic += 0.5 * (body.mass * twist.lin.dot(twist.lin) + twist.ang.dot(G::inertia_apply(inertia, twist.ang)));
-                potential -= body.mass * self.model.gravity.dot(pose.position);
-            }
-        }
-        for joint in &self.model.joints {
-            let pose = |side: usize| joint.bodies[side].map_or_else(carom_math::Pose::identity, |b| self.state.poses[b]);
-            if let Some(spring) = joint.spring(&pose(0), &pose(1)) {
-                elastic += 0.5 * spring.stiffness * (spring.length - spring.rest).powi(2);
-            }
-        }
-        (kinetic, potential, elastic)
+        energies(&self.model, &self.state).into()
     }
 
     /// The balance since reset.

@@ -5,6 +5,7 @@
 
 mod contact_point;
 mod contact_rows;
+mod energy;
 mod finish;
 mod impact;
 mod joint_rows;
@@ -22,6 +23,7 @@ mod step;
 mod substep;
 mod system;
 
+pub use energy::{EnergyGradient, energies, energy_gradient};
 pub use named::{NameError, Names, Quantity, Row};
 pub use parameters::{BodySlots, ColliderSlots, ForceSlots, Parameters};
 pub use rollout::{Cotangents, Direction, Gradient, GradientError, Rollout, Tape};
