@@ -1,4 +1,6 @@
 //! Derivatives of the step against central differences, closed forms and the transpose identity.
 
+mod closed_forms;
 mod names;
+mod random_scenes;
 mod situations;

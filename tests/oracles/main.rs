@@ -10,8 +10,8 @@ use carom_dynamics::options::Integrator;
 use carom_tests::figures::{figure, order};
 use serde_json::Value;
 
-/// Both integrators with the order each must show.
-const INTEGRATORS: [(Integrator, f64); 2] = [(Integrator::Verlet, 2.0), (Integrator::Euler, 1.0)];
+/// The integrators with the order each must show.
+const INTEGRATORS: [(Integrator, f64); 3] = [(Integrator::Verlet, 2.0), (Integrator::Euler, 1.0), (Integrator::EnergyMomentum, 2.0)];
 
 /// Errors below this are rounding and have no order.
 const ROUNDING: f64 = 1e-10;

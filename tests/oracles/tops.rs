@@ -51,13 +51,13 @@ fn free_tops() {
         for (integrator, wanted) in INTEGRATORS {
             // A flip amplifies every error by exp(k t): its steps are finer.
             let flip = name.contains("flip");
-            let coarse = match (flip, integrator) {
-                (true, Integrator::Verlet) => 0.0025,
-                (true, Integrator::Euler) => 0.0001,
-                (false, Integrator::Verlet) => 0.01,
-                (false, Integrator::Euler) => 0.002,
+            let coarse = match (flip, integrator == Integrator::Euler) {
+                (true, false) => 0.0025,
+                (true, true) => 0.0001,
+                (false, false) => 0.01,
+                (false, true) => 0.002,
             };
-            let finest = if integrator == Integrator::Verlet { 5e-3 } else { 0.2 };
+            let finest = if integrator != Integrator::Euler { 5e-3 } else { 0.2 };
             good &= converges(&format!("{name} {integrator:?}"), [coarse, coarse / 2.0, coarse / 4.0], wanted, finest, |step| {
                 worst(&mut free_top(&case, step, integrator), &case)
             });
@@ -69,9 +69,11 @@ fn free_tops() {
 /// The top does turn over: its rate about the intermediate axis changes sign as often as the reference's.
 #[test]
 fn a_flip_is_seen() {
-    for name in ["intermediate_axis_flip_0", "intermediate_axis_flip_1"] {
+    let names = ["intermediate_axis_flip_0", "intermediate_axis_flip_1"];
+    // Euler's own error tips the top over at other times; its flips are those of finer steps.
+    for (name, integrator) in names.into_iter().flat_map(|name| [Integrator::Verlet, Integrator::EnergyMomentum].map(|i| (name, i))) {
         let case = &cases("free_top").into_iter().find(|c| c["name"] == name).expect("the case");
-        let mut world = free_top(case, 0.001, Integrator::Verlet);
+        let mut world = free_top(case, 0.001, integrator);
         let (mut flips, mut side) = (0, 1.0);
         for _ in 0..8000 {
             world.step().expect("a free top");
@@ -83,7 +85,7 @@ fn a_flip_is_seen() {
             }
         }
         let last = case["expected"]["states"].as_array().expect("states").last().expect("a state");
-        println!("{name}: {flips} flips in 8 s");
+        println!("{name} {integrator:?}: {flips} flips in 8 s");
         assert!(flips >= 1);
         assert!(vector(&last["omega_body"]).y * side > 0.0);
     }
@@ -98,7 +100,7 @@ fn heavy_tops() {
         let input = &case["input"];
         let [first, third, mass, arm] = ["I1", "I3", "m", "l"].map(|key| number(&input[key]));
         for (integrator, wanted) in INTEGRATORS {
-            let (coarse, finest) = if integrator == Integrator::Verlet { (0.0005, 5e-3) } else { (0.0001, 0.3) };
+            let (coarse, finest) = if integrator != Integrator::Euler { (0.0005, 5e-3) } else { (0.0001, 0.3) };
             good &= converges(&format!("{name} {integrator:?}"), [coarse, coarse / 2.0, coarse / 4.0], wanted, finest, |step| {
                 let mut scene = Scene::<Spatial>::new(step);
                 scene.model.options.integrator = integrator;

@@ -1,8 +1,8 @@
 //! Gradients of rollouts against central differences over several step sizes, sort by sort of parameter.
 
 use crate::random::Random;
-use carom_dynamics::gradient::{Cotangents, Direction, Parameters, Rollout, Tape};
 use carom_dynamics::constraints::JointParameter;
+use carom_dynamics::gradient::{Cotangents, Direction, Parameters, Rollout, Tape};
 use carom_dynamics::{BodyKind, Model, State, World};
 use carom_geometry::Geometry;
 use carom_math::{Twist, Vector};
@@ -123,19 +123,12 @@ fn compare<G: Geometry>(
 ) -> Agreement {
     let steps = rollout.steps();
     let end = |sign: f64, h: f64| -> Option<Ends> {
-        let scaled = |x: &[f64]| x.iter().map(|d| sign * h * d).collect::<Vec<f64>>();
-        let model = if probe.direction.parameters.is_empty() {
-            world.model().clone()
-        } else {
-            layout.perturbed(world.model(), &scaled(&probe.direction.parameters)).ok()?
-        };
-        let state = perturbed_state::<G>(world.model(), world.state(), &scaled(&probe.direction.poses), &scaled(&probe.direction.twists));
+        let other = altered(world, layout, &probe.direction, sign * h)?;
         let moved: Vec<f64> = if probe.direction.controls.is_empty() {
             controls.to_vec()
         } else {
-            controls.iter().zip(scaled(&probe.direction.controls)).map(|(c, d)| c + d).collect()
+            controls.iter().zip(&probe.direction.controls).map(|(c, d)| c + sign * h * d).collect()
         };
-        let other = world.altered(model, state).ok()?;
         let run = other.rollout(steps, &moved, Tape::Off).ok()?;
         Some(relative(run.states.last()?, rollout.states.last()?))
     };
@@ -167,6 +160,18 @@ fn compare<G: Geometry>(
     Agreement { sort: probe.sort, error: best, one_sided, size }
 }
 
+/// The world with state and parameters moved a way along a direction; nothing where that makes no world.
+pub fn altered<G: Geometry>(world: &World<G>, layout: &Parameters, direction: &Direction, way: f64) -> Option<World<G>> {
+    let scaled = |x: &[f64]| x.iter().map(|d| way * d).collect::<Vec<f64>>();
+    let model = if direction.parameters.is_empty() {
+        world.model().clone()
+    } else {
+        layout.perturbed(world.model(), &scaled(&direction.parameters)).ok()?
+    };
+    let state = perturbed_state::<G>(world.model(), world.state(), &scaled(&direction.poses), &scaled(&direction.twists));
+    world.altered(model, state).ok()
+}
+
 /// A state moved by tangents; empty ones leave it.
 fn perturbed_state<G: Geometry>(model: &Model<G>, state: &State<G>, poses: &[f64], twists: &[f64]) -> State<G> {
     let mut out = state.clone();
@@ -185,7 +190,7 @@ fn perturbed_state<G: Geometry>(model: &Model<G>, state: &State<G>, poses: &[f64
 }
 
 /// How far a state is from another, as tangents in the order of velocities.
-fn relative<G: Geometry>(state: &State<G>, from: &State<G>) -> (Vec<f64>, Vec<f64>) {
+pub fn relative<G: Geometry>(state: &State<G>, from: &State<G>) -> (Vec<f64>, Vec<f64>) {
     let (mut poses, mut twists) = (Vec::new(), Vec::new());
     for (a, b) in state.poses.iter().zip(&from.poses) {
         poses.extend_from_slice((a.position - b.position).as_slice());

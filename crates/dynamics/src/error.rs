@@ -111,7 +111,6 @@ impl StepError {
     }
 }
 
-
 impl fmt::Display for StepError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "step at t = {} s, {}: ", self.time, self.room)?;

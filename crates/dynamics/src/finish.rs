@@ -2,9 +2,11 @@
 
 use crate::assembly::{self, Source};
 use crate::contacts::{NO_GROUP, account};
+use crate::energy_momentum;
 use crate::impact::rest_speed;
 use crate::integrate::Moved;
 use crate::island::{Context, Island};
+use crate::ledger::Flow;
 use crate::options::Integrator;
 use crate::predict::{self, Instant, kick_share};
 use crate::solve::{self, Phase};
@@ -41,14 +43,7 @@ pub(crate) fn book<G: Geometry>(island: &mut Island<G>, before: &[Twist<G>], aft
             let row = solve.first[position] + k;
             let (relative, fed) = work(&assembly.lines[group.first + k], solve.impulses[row]);
             flow.work_in += fed;
-            match group.source {
-                Source::Contact(_) if k == 0 => flow.contact_loss -= relative,
-                Source::Contact(_) | Source::Friction { .. } => flow.friction_loss -= relative,
-                Source::Limit { .. } => flow.contact_loss -= relative,
-                Source::Motor { .. } => flow.work_in += relative,
-                // What a soft spring stores is seen in the elastic energy; its numerical damping is part of the drift.
-                Source::Spring { .. } => {}
-            }
+            enter(flow, group.source, k, relative);
         }
     }
     for (line, &impulse) in assembly.equalities.iter().zip(&solve.reaction) {
@@ -58,19 +53,41 @@ pub(crate) fn book<G: Geometry>(island: &mut Island<G>, before: &[Twist<G>], aft
     }
 }
 
+/// Enters the work of the k-th row of a group between bodies that no law moves.
+pub(crate) fn enter(flow: &mut Flow, source: Source, k: usize, work: f64) {
+    match source {
+        Source::Contact(_) if k == 0 => flow.contact_loss -= work,
+        Source::Contact(_) | Source::Friction { .. } => flow.friction_loss -= work,
+        Source::Limit { .. } => flow.contact_loss -= work,
+        Source::Motor { .. } => flow.work_in += work,
+        // What a soft spring stores is seen in the elastic energy; its numerical damping is part of the drift.
+        Source::Spring { .. } => {}
+    }
+}
+
 /// The end of a substep: velocities v' at q'.
 pub(crate) fn finish<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, moved: &Moved, time: f64) {
     let t = moved.time;
+    if ctx.model.options.integrator == Integrator::EnergyMomentum {
+        return energy_momentum::finish(island, ctx, moved);
+    }
     // Room 5 is booked with the rows it used, before they are rebuilt at q'.
     let (before, after) = (std::mem::take(&mut island.twists), std::mem::take(&mut island.half));
     book(island, &before, &after, kick_share(ctx.model.options.integrator) * t);
     island.twists = before;
     island.half = after;
+    if ctx.model.options.forward() {
+        // Only the move takes the torque forward; the velocity goes on with the exact one, theory (13.2).
+        for body in (0..island.bodies.len()).filter(|&body| island.bodies[body].dynamic) {
+            let slowed = predict::forward_gyroscopic(island, body, t);
+            island.half[body].ang += slowed;
+        }
+    }
 
     crate::integrate::commit(island, ctx, moved);
     assembly::assemble(island, ctx);
     match ctx.model.options.integrator {
-        Integrator::Verlet => second_kick(island, ctx, t, time),
+        Integrator::Verlet | Integrator::EnergyMomentum => second_kick(island, ctx, t, time),
         Integrator::Euler => {
             // The joints hold at q'; their velocities follow without a kick.
             let Island { assembly, solve, half, twists, .. } = island;
@@ -92,16 +109,7 @@ pub(crate) fn finish<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, move
 fn second_kick<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, t: f64, time: f64) {
     let model = ctx.model;
     predict::loads(island, ctx, Instant::End, time + t);
-    // A contact that had no row and closes fast strikes in the next room 2; a row here would kill the bounce.
-    for index in 0..island.near.len() {
-        let near = &island.near[index];
-        let kept = near.touching || (near.active && near.contact.gap <= model.tolerances.margin * island.pairs[near.pair].size);
-        let strikes = !near.rowed && near.group != NO_GROUP && {
-            let line = &island.assembly.lines[island.assembly.groups[near.group].first];
-            -line.speed(&island.half) > rest_speed(island, ctx, near)
-        };
-        island.near[index].held = kept && !strikes;
-    }
+    mark_held(island, ctx);
     solve::select(island, ctx, Phase::Finish, t, |near, _| near.held);
 
     let mut scratch = std::mem::take(&mut island.scratch);
@@ -127,8 +135,25 @@ fn second_kick<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, t: f64, ti
     book(island, &before, &after, 0.5 * t);
     island.half = before;
     island.twists = after;
+    account_rows(island);
+}
 
-    // What the next substep should know.
+/// Which contacts take part in room 7. One that had no row and closes fast strikes in the next room 2; a row here would kill the bounce.
+pub(crate) fn mark_held<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>) {
+    let margin = ctx.model.tolerances.margin;
+    for index in 0..island.near.len() {
+        let near = &island.near[index];
+        let kept = near.touching || (near.active && near.contact.gap <= margin * island.pairs[near.pair].size);
+        let strikes = !near.rowed && near.group != NO_GROUP && {
+            let line = &island.assembly.lines[island.assembly.groups[near.group].first];
+            -line.speed(&island.half) > rest_speed(island, ctx, near)
+        };
+        island.near[index].held = kept && !strikes;
+    }
+}
+
+/// What the next substep should know of the contacts of room 7.
+pub(crate) fn account_rows<G: Geometry>(island: &mut Island<G>) {
     for near in &mut island.near {
         near.active = false;
     }

@@ -1,10 +1,11 @@
 //! Room 2: which contacts strike, which touching contacts share their impact, and under which law velocities jump, theory (2.4)-(2.5).
 
 use crate::contacts::{NO_GROUP, Near, account};
+use crate::energy_momentum;
 use crate::error::{Cause, Room, StepError};
 use crate::gradient::record::Strike;
 use crate::island::{Context, Island};
-use crate::options::{FrictionCone, ImpactLaw, Order};
+use crate::options::{FrictionCone, ImpactLaw, Integrator, Order};
 use crate::step::note;
 use carom_geometry::Geometry;
 use carom_math::Vector;
@@ -70,6 +71,9 @@ pub(crate) fn impact<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, inel
     };
     if !strikes(island) {
         return Ok(false);
+    }
+    if ctx.model.options.integrator == Integrator::EnergyMomentum {
+        energy_momentum::obey_joints(island);
     }
     let mut work = std::mem::take(&mut island.impact);
     components(island, &mut work.parent);

@@ -5,7 +5,7 @@ use crate::error::StepError;
 use crate::gradient::record::{Length, Pace};
 use crate::impact::rest_speed_at;
 use crate::island::{Context, Island};
-use crate::options::TimeOfImpact;
+use crate::options::{Integrator, TimeOfImpact};
 use crate::predict::{kick, largest_turn};
 use crate::solve::{self, Held};
 use crate::{assembly, contacts};
@@ -65,11 +65,7 @@ struct Crossing<G: Geometry> {
 }
 
 /// Rooms 3 to 6: finds the longest move of at most `remaining` that no fast crossing interrupts.
-pub(crate) fn integrate<G: Geometry>(
-    island: &mut Island<G>,
-    ctx: &Context<G>,
-    remaining: f64,
-) -> Result<(Moved, Decided<G>), StepError> {
+pub(crate) fn integrate<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, remaining: f64) -> Result<(Moved, Decided<G>), StepError> {
     let tolerances = &ctx.model.tolerances;
     let shortest = ctx.model.step * 0.5f64.powi(tolerances.max_halvings as i32 * 3);
     // A substep that had to be shortened sets the pace of those that follow it; each may be twice as long.
@@ -78,7 +74,9 @@ pub(crate) fn integrate<G: Geometry>(
     let part = |t: f64| if paced { Length::OfPace(t / base) } else { Length::OfRemaining(t / base) };
     let pace_of = |t: f64| if paced { Pace::OfPace(2.0 * t / base) } else { Pace::OfRemaining(2.0 * t / base) };
     let mut decided = Decided { length: part(t), pace: Pace::Doubled };
-    while largest_turn(island, ctx, &island.twists, t) > tolerances.turn && t > shortest {
+    // Mean rows are exact however far a body turns; there only the mean turn counts, below.
+    let turns = ctx.model.options.integrator != Integrator::EnergyMomentum;
+    while turns && largest_turn(island, ctx, &island.twists, t) > tolerances.turn && t > shortest {
         t *= 0.5;
         decided.length = part(t);
     }
@@ -390,8 +388,8 @@ fn constrained<G: Geometry>(island: &Island<G>, body: usize) -> bool {
 /// shorter moves do not reach it.
 fn event_time<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, crossing: &Crossing<G>, longest: f64) -> Option<f64> {
     let pair = island.pairs[crossing.pair];
-    let free = pair.bodies.iter().all(|&b| !constrained(island, b));
     let integrator = ctx.model.options.integrator;
+    let free = integrator != Integrator::EnergyMomentum && pair.bodies.iter().all(|&b| !constrained(island, b));
     // On the parabola the root is exact; through solves it is as good as they are.
     let reach = pair.bodies.iter().fold(pair.size, |m, &b| m.max(island.poses[b].position.max_abs()));
     let precision = if free { 2.0 * f64::EPSILON * reach } else { ctx.model.tolerances.position * pair.size };
@@ -399,7 +397,7 @@ fn event_time<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, crossing: &
     let mut gap = |t: f64| -> f64 {
         let poses = if free {
             // Without rows the path is the parabola itself: no solve is needed.
-            pair.bodies.map(|b| island.poses[b].advanced(kick(island, b, integrator, t), t))
+            pair.bodies.map(|b| island.poses[b].advanced(kick(island, b, &ctx.model.options, t), t))
         } else {
             let _ = solve::hold(island, ctx, t);
             pair.bodies.map(|b| island.next[b])

@@ -2,6 +2,7 @@
 
 use crate::assembly::Assembly;
 use crate::contacts::{Memory, Near, Report};
+use crate::energy_momentum::Midpoint;
 use crate::error::StepError;
 use crate::gradient::record::IslandRecord;
 use crate::ledger::Flow;
@@ -178,6 +179,8 @@ pub(crate) struct Island<G: Geometry> {
     pub flow: Flow,
     /// Room 2's scratch.
     pub impact: crate::impact::ImpactScratch,
+    /// The move under `energy-momentum`.
+    pub midpoint: Midpoint<G>,
     /// Longest move tried next [s]; shorter than the step after one that did not converge.
     pub pace: f64,
     /// How the step went.
@@ -303,6 +306,7 @@ impl<G: Geometry> Island<G> {
             manifold: Vec::new(),
             flow: Flow::default(),
             impact: Default::default(),
+            midpoint: Midpoint::empty(),
             report: IslandReport::default(),
             pace: f64::INFINITY,
             failure: None,

@@ -6,6 +6,7 @@
 mod assembly;
 pub mod constraints;
 mod contacts;
+mod energy_momentum;
 pub mod error;
 mod finish;
 pub mod gradient;

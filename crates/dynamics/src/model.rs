@@ -2,7 +2,7 @@
 
 use crate::constraints::Joint;
 use crate::error::ModelError;
-use crate::options::{ImpactLaw, Options};
+use crate::options::{Gyroscopic, ImpactLaw, Integrator, Options};
 use crate::tolerances::Tolerances;
 use carom_geometry::{Geometry, MassProperties};
 use carom_math::{Pose, Vector};
@@ -228,6 +228,14 @@ impl<G: Geometry> Model<G> {
         }
         let count = self.bodies.len();
         let inside = self.options.impact == ImpactLaw::Newton && self.options.time_of_impact != crate::options::TimeOfImpact::Event;
+        if inside && self.options.integrator == Integrator::EnergyMomentum {
+            let reason = "\"energy-momentum\" does not mix with impact \"newton\" unless time_of_impact is \"event\": restitution would be part of \
+                          the solve, and a mean velocity has no rebound";
+            return Err(ModelError::new("scene", "integrator", reason));
+        }
+        if self.options.gyroscopic == Gyroscopic::Forward && self.options.integrator != Integrator::Verlet {
+            return Err(ModelError::new("scene", "gyroscopic", "\"forward\" is a choice of integrator \"verlet\" alone"));
+        }
         if inside && self.pairs.iter().any(|rule| rule.impact.is_some_and(|law| law != ImpactLaw::Newton)) {
             let reason =
                 "names another law than the scene's \"newton\", whose restitution is part of the solve unless time_of_impact is \"event\"";

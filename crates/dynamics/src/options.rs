@@ -58,6 +58,18 @@ pub enum Integrator {
     Verlet,
     /// Semi-implicit Euler: first order, the source's scheme.
     Euler,
+    /// Midpoint rule with mean joint rows: keeps energy and momentum of a mechanism exactly, theory chapter 13.
+    EnergyMomentum,
+}
+
+/// Where `verlet` takes the gyroscopic torque of the move in space; in the plane there is none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Gyroscopic {
+    /// At the velocity before the torques of the loads act: the exact Verlet scheme.
+    #[default]
+    Exact,
+    /// At the velocity after them, theory (13.1): same order, twice the error under a torque.
+    Forward,
 }
 
 /// What is done about bodies that would meet within the step.
@@ -83,6 +95,15 @@ pub struct Options {
     pub friction_cone: FrictionCone,
     /// Integrator.
     pub integrator: Integrator,
+    /// Gyroscopic torque of `verlet`.
+    pub gyroscopic: Gyroscopic,
     /// Treatment of impacts within the step.
     pub time_of_impact: TimeOfImpact,
+}
+
+impl Options {
+    /// Whether the move of `verlet` takes the gyroscopic torque after the kick of the loads.
+    pub(crate) fn forward(&self) -> bool {
+        self.integrator == Integrator::Verlet && self.gyroscopic == Gyroscopic::Forward
+    }
 }

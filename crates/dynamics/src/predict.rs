@@ -2,7 +2,7 @@
 
 use crate::constraints::{JointKind, Motor};
 use crate::island::{Context, Island, Loads};
-use crate::options::Integrator;
+use crate::options::{Integrator, Options};
 use carom_geometry::Geometry;
 use carom_math::{Pose, Twist, Vector, Wrench};
 
@@ -97,20 +97,24 @@ pub(crate) fn accelerate<G: Geometry>(island: &mut Island<G>) {
     }
 }
 
-/// Part of the step over which the impulses of room 5 act: half of it for `verlet`, all of it for `euler`.
+/// Part of the step over which the impulses of room 5 act: half of it for `verlet` and `energy-momentum`, all of it for `euler`.
 pub(crate) fn kick_share(integrator: Integrator) -> f64 {
     match integrator {
-        Integrator::Verlet => 0.5,
+        Integrator::Verlet | Integrator::EnergyMomentum => 0.5,
         Integrator::Euler => 1.0,
     }
 }
 
 /// v + s t a for one body, theory (2.3): its velocity before rows act in a move of length t. Under `euler` the gyroscopic torque is implicit,
 /// theory (2.24) over the whole step: explicit it would feed energy to a fast-spinning body until it flies apart.
-pub(crate) fn kick<G: Geometry>(island: &Island<G>, body: usize, integrator: Integrator, t: f64) -> Twist<G> {
+pub(crate) fn kick<G: Geometry>(island: &Island<G>, body: usize, options: &Options, t: f64) -> Twist<G> {
+    let integrator = options.integrator;
     let twist = island.twists[body];
     let mut kicked = twist.plus(kick_share(integrator) * t, island.free[body]);
     let local = &island.bodies[body];
+    if options.forward() && local.dynamic {
+        kicked.ang -= forward_gyroscopic(island, body, t);
+    }
     if integrator == Integrator::Euler && G::ANG > 1 && local.dynamic {
         let momentum = G::inertia_apply(local.inertia, twist.ang) + island.loads[body].total.ang * t;
         let turns = G::inertia_apply(local.inv_inertia, momentum).norm() > 0.0;
@@ -119,6 +123,16 @@ pub(crate) fn kick<G: Geometry>(island: &Island<G>, body: usize, integrator: Int
         }
     }
     kicked
+}
+
+/// How much the gyroscopic torque of half a move of length t slows a body more at the velocity after the torques of the loads than before them,
+/// theory (13.1) [rad/s].
+pub(crate) fn forward_gyroscopic<G: Geometry>(island: &Island<G>, body: usize, t: f64) -> G::Ang {
+    let local = &island.bodies[body];
+    let before = island.twists[body].ang;
+    let after = before + G::inertia_apply(local.inv_inertia, island.loads[body].total.ang) * (0.5 * t);
+    let torque = G::gyroscopic(local.inertia, after) - G::gyroscopic(local.inertia, before);
+    G::inertia_apply(local.inv_inertia, torque) * (0.5 * t)
 }
 
 /// Largest turn [rad] in a move of length t of a jointed body, or of the line between the anchors of a distance joint: a short rod between

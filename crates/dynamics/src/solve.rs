@@ -6,6 +6,7 @@
 use crate::assembly::{Assembly, Source};
 use crate::constraints::Motor;
 use crate::contacts::{Near, arms};
+use crate::energy_momentum;
 use crate::island::{Context, Island, IslandReport, LocalPair};
 use crate::options::{FrictionCone, ImpactLaw, Integrator, TimeOfImpact};
 use crate::predict::{kick, kick_share};
@@ -253,19 +254,18 @@ pub(crate) fn hold<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, t: f64
 
 /// The same with rows at the start pose only where `uncorrected`: what is left of a move whose correction does not converge.
 pub(crate) fn hold_rows<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, t: f64, uncorrected: bool) -> Held {
-    let model = ctx.model;
-    let options = &model.options;
-    let margin = model.tolerances.margin;
+    let options = &ctx.model.options;
     island.solve.uncorrected = uncorrected;
-    select(island, ctx, Phase::Move, t, |near, pair| {
-        near.touching || near.extra || (near.active && near.contact.gap <= margin * pair.size)
-    });
+    if options.integrator == Integrator::EnergyMomentum {
+        return energy_momentum::hold(island, ctx, t, uncorrected);
+    }
+    select_move(island, ctx, t);
     if options.impact == ImpactLaw::Newton && options.time_of_impact != TimeOfImpact::Event {
         restitution_targets(island, ctx);
     }
     let mut scratch = std::mem::take(&mut island.scratch);
     scratch.clear();
-    scratch.extend((0..island.bodies.len()).map(|body| kick(island, body, options.integrator, t)));
+    scratch.extend((0..island.bodies.len()).map(|body| kick(island, body, options, t)));
     let mut held = Held { converged: false, outcome: Outcome::failed(0, carom_solve::status::Method::Trivial) };
     for _ in 0..CORRECTION_CAP {
         let Island { assembly, solve, solver, half, report, .. } = island;
@@ -291,6 +291,14 @@ pub(crate) fn hold_rows<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, t
     held
 }
 
+/// Selects the groups of a move.
+pub(crate) fn select_move<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, t: f64) {
+    let margin = ctx.model.tolerances.margin;
+    select(island, ctx, Phase::Move, t, |near, pair| {
+        near.touching || near.extra || (near.active && near.contact.gap <= margin * pair.size)
+    });
+}
+
 /// Newton restitution inside the problem: c = k min(0, J v) where the approach is faster than the rest speed, theory (2.15).
 fn restitution_targets<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>) {
     for position in 0..island.solve.groups.len() {
@@ -309,7 +317,7 @@ fn restitution_targets<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>) {
 
 /// Moves the targets by what joints, active contacts and limits miss at the end of the move; returns the worst miss over its
 /// tolerance (at most 1 means done), theory (2.17).
-fn correct_targets<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, t: f64) -> f64 {
+pub(crate) fn correct_targets<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, t: f64) -> f64 {
     let model = ctx.model;
     let Island { joints, near, assembly, solve, pairs, next, half, poses, report, .. } = island;
     let mut worst: f64 = 0.0;

@@ -46,6 +46,7 @@ fn substep<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, elapsed: f64, 
     let time = ctx.time + elapsed;
     note(island, |record, island| record.open(island, time));
     let options = &ctx.model.options;
+    island.midpoint.time = time;
     loads(island, ctx, Instant::Start, time);
     accelerate(island); //                                                                 loads at q and v         (2.2)
     held_accelerations(island);

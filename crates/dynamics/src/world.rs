@@ -2,9 +2,9 @@
 
 use crate::contacts::{Memory, Report, placed};
 use crate::error::{Cause, ModelError, Room, StepError};
+use crate::gradient::{StepRecord, energies};
 use crate::island::{Context, Island, IslandReport};
 use crate::islands::{PairTable, Partition, pair_size};
-use crate::gradient::{StepRecord, energies};
 use crate::ledger::{Flow, Ledger};
 use crate::model::{BodyKind, Model};
 use crate::state::State;

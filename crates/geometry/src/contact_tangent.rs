@@ -156,7 +156,11 @@ impl<G: Geometry> ContactJacobian<G> {
 /// Direction `k` of a frame: along a world axis, or about one.
 pub(crate) fn unit_twist<G: Geometry>(k: usize) -> Twist<G> {
     let mut twist = Twist::<G>::zero();
-    if k < G::DIM { twist.lin[k] = 1.0 } else { twist.ang[k - G::DIM] = 1.0 }
+    if k < G::DIM {
+        twist.lin[k] = 1.0
+    } else {
+        twist.ang[k - G::DIM] = 1.0
+    }
     twist
 }
 

@@ -89,6 +89,8 @@ impl<const N: usize> Sub for Dual<N> {
 
 impl<const N: usize> Mul for Dual<N> {
     type Output = Self;
+    // The rule of products has a sum.
+    #[allow(clippy::suspicious_arithmetic_impl)]
     #[inline(always)]
     fn mul(self, other: Self) -> Self {
         Dual::with(self.value * other.value, |k| self.slope[k] * other.value + other.slope[k] * self.value)
@@ -191,7 +193,10 @@ pub(crate) fn constant<T: Real, const D: usize>(v: SVector<f64, D>) -> SVector<T
 
 /// A vector and its derivatives in `N` directions.
 #[inline(always)]
-pub(crate) fn moving<const D: usize, const N: usize>(value: SVector<f64, D>, slope: impl Fn(usize) -> SVector<f64, D>) -> SVector<Dual<N>, D> {
+pub(crate) fn moving<const D: usize, const N: usize>(
+    value: SVector<f64, D>,
+    slope: impl Fn(usize) -> SVector<f64, D>,
+) -> SVector<Dual<N>, D> {
     let slopes: [SVector<f64, D>; N] = std::array::from_fn(slope);
     SVector::from_fn(|i, _| Dual::with(value[i], |k| slopes[k][i]))
 }

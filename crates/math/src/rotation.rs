@@ -105,3 +105,26 @@ pub fn implicit_rate(inertia: Matrix3<f64>, s: f64, m: Vector3<f64>, guess: Vect
     }
     None
 }
+
+/// Solves k I y + s y x (I y + push) = momentum + push for y by Newton, theory (13.7): the mean rate of a body over a step of length 2 s,
+/// whose angular momentum at its start is `momentum`, whose half angular impulse is `push` and whose drag factor is k. `None` when it
+/// does not converge within the cap.
+pub fn mean_rate(inertia: Matrix3<f64>, s: f64, k: f64, momentum: Vector3<f64>, push: Vector3<f64>, guess: Vector3<f64>) -> Option<Vector3<f64>> {
+    let mut y = guess;
+    let wanted = momentum + push;
+    let scale = momentum.norm().max(push.norm()).max((inertia * guess).norm());
+    for _ in 0..IMPLICIT_RATE_CAP {
+        let carried = inertia * y + push;
+        let residual = inertia * y * k + y.cross(&carried) * s - wanted;
+        if residual.norm() <= f64::EPSILON * scale {
+            return Some(y);
+        }
+        let jacobian = inertia * k + (cross_matrix(y) * inertia - cross_matrix(carried)) * s;
+        let change = jacobian.lu().solve(&residual)?;
+        y -= change;
+        if change.norm() <= f64::EPSILON * y.norm() {
+            return Some(y);
+        }
+    }
+    None
+}

@@ -162,6 +162,10 @@ pub trait Space: Copy + Clone + Debug + Default + PartialEq + Eq + PartialOrd + 
     /// Implicit end-of-step rate, theory (2.24): y with I y + s y x I y = momentum, by Newton from `guess`; `None` if it does not
     /// converge. In the plane y = I^-1 momentum.
     fn implicit_rate(inertia: Self::Inertia, half_step: f64, momentum: Self::Ang, guess: Self::Ang) -> Option<Self::Ang>;
+    /// Mean rate over a step, theory (13.7): y with k I y + s y x (I y + push) = momentum + push, by Newton from `guess`; `None` if it
+    /// does not converge. In the plane y = I^-1 (momentum + push)/k.
+    fn mean_rate(inertia: Self::Inertia, half_step: f64, drag: f64, momentum: Self::Ang, push: Self::Ang, guess: Self::Ang)
+    -> Option<Self::Ang>;
 
     /// Tangents orthonormal to a unit normal; the first `TANGENTS` entries count. In the plane (-n_y, n_x).
     fn tangents(normal: Self::Lin) -> [Self::Lin; 2];
@@ -281,6 +285,9 @@ impl Space for Planar {
     }
     fn implicit_rate(inertia: Self::Inertia, _: f64, momentum: Self::Ang, _: Self::Ang) -> Option<Self::Ang> {
         Self::inertia_invert(inertia).map(|inverse| Vector1::new(inverse.x * momentum.x))
+    }
+    fn mean_rate(inertia: Self::Inertia, _: f64, drag: f64, momentum: Self::Ang, push: Self::Ang, _: Self::Ang) -> Option<Self::Ang> {
+        Self::inertia_invert(inertia).map(|inverse| Vector1::new(inverse.x * (momentum.x + push.x) / drag))
     }
     fn tangents(n: Self::Lin) -> [Self::Lin; 2] {
         [Vector2::new(-n.y, n.x), Vector2::zeros()]
@@ -411,6 +418,16 @@ impl Space for Spatial {
     }
     fn implicit_rate(inertia: Self::Inertia, half_step: f64, momentum: Self::Ang, guess: Self::Ang) -> Option<Self::Ang> {
         rotation::implicit_rate(inertia, half_step, momentum, guess)
+    }
+    fn mean_rate(
+        inertia: Self::Inertia,
+        half_step: f64,
+        drag: f64,
+        momentum: Self::Ang,
+        push: Self::Ang,
+        guess: Self::Ang,
+    ) -> Option<Self::Ang> {
+        rotation::mean_rate(inertia, half_step, drag, momentum, push, guess)
     }
     fn tangents(n: Self::Lin) -> [Self::Lin; 2] {
         let least = least_aligned(n);

@@ -136,15 +136,16 @@ fn ends(link: &Link<'_>, index: &BTreeMap<String, usize>, part: &str, sink: &mut
 
 fn spec<G: SceneSpace>(link: &Link<'_>, bodies: [Option<usize>; 2]) -> JointSpec<G> {
     let tree = link.tree;
-    let moved = |p: &Triple| lin::<G>(p) + lin::<G>(&link.shift);
+    let moved = |p: &Triple| lin::<G>(&link.placing.point(*p));
+    let turned = |p: &Triple| lin::<G>(&link.placing.direction(*p));
     JointSpec {
         name: link.name.clone(),
         bodies,
         kind: tree.kind,
         anchor: tree.anchor.as_ref().map(moved),
         anchors: tree.anchors.as_ref().map(|[a, b]| [moved(a), moved(b)]),
-        axis: tree.axis.as_ref().map(lin::<G>),
-        axes: tree.axes.as_ref().map(|[a, b]| [lin::<G>(a), lin::<G>(b)]),
+        axis: tree.axis.as_ref().map(turned),
+        axes: tree.axes.as_ref().map(|[a, b]| [turned(a), turned(b)]),
         length: tree.length,
         rest: tree.rest,
         stiffness: tree.stiffness,

@@ -95,7 +95,12 @@ fn scene<'t>(r: &mut Reader<'t>, root: &Node<'t>) -> Option<SceneTree> {
             friction_cone: f.raw("friction_cone").and_then(|node| choice::cone(r, &f.part, node)).unwrap_or_default(),
             integrator: match f.text("integrator").as_deref() {
                 Some("euler") => options::Integrator::Euler,
+                Some("energy-momentum") => options::Integrator::EnergyMomentum,
                 _ => options::Integrator::Verlet,
+            },
+            gyroscopic: match f.text("gyroscopic").as_deref() {
+                Some("forward") => options::Gyroscopic::Forward,
+                _ => options::Gyroscopic::Exact,
             },
             time_of_impact: match f.text("time_of_impact").as_deref() {
                 Some("halving") => options::TimeOfImpact::Halving,

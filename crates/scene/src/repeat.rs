@@ -3,11 +3,49 @@
 use crate::error::{Fault, Sink};
 use crate::keys::MAX_BODIES;
 use crate::tree::{At, BodyTree, JointTree, Pattern, RepeatTree, SceneTree, Triple};
+use nalgebra::{Quaternion, UnitQuaternion, Vector3};
 
 /// Largest number of points of all shapes of all copies together.
 const MAX_POINTS: usize = 20_000_000;
 
-/// A body of the scene: the one written, its name and how far it is moved.
+/// How a copy is placed: turned about the origin (in space about z), then moved.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Placing {
+    /// Angle [rad].
+    turn: f64,
+    /// Move [m].
+    shift: Triple,
+}
+
+impl Placing {
+    /// A direction or velocity.
+    pub fn direction(&self, [x, y, z]: Triple) -> Triple {
+        if self.turn == 0.0 {
+            return [x, y, z];
+        }
+        let (sin, cos) = self.turn.sin_cos();
+        [cos * x - sin * y, sin * x + cos * y, z]
+    }
+    /// A point.
+    pub fn point(&self, p: Triple) -> Triple {
+        let turned = self.direction(p);
+        [0, 1, 2].map(|k| turned[k] + self.shift[k])
+    }
+    /// The angle, or quaternion, of a body.
+    pub fn rotation(&self, dimension: usize, rotation: [f64; 4]) -> [f64; 4] {
+        let [w, x, y, z] = rotation;
+        if self.turn == 0.0 {
+            return rotation;
+        }
+        if dimension == 2 {
+            return [w + self.turn, x, y, z];
+        }
+        let q = UnitQuaternion::from_axis_angle(&Vector3::z_axis(), self.turn).into_inner() * Quaternion::new(w, x, y, z);
+        [q.w, q.i, q.j, q.k]
+    }
+}
+
+/// A body of the scene: the one written, its name and where it is put.
 #[derive(Clone, Debug)]
 pub(crate) struct Copy<'a> {
     /// As written; shared by all copies.
@@ -16,8 +54,8 @@ pub(crate) struct Copy<'a> {
     pub written: usize,
     /// Final name.
     pub name: String,
-    /// Added to its position [m].
-    pub shift: Triple,
+    /// Where it is put.
+    pub placing: Placing,
 }
 
 /// A body named by a joint.
@@ -25,11 +63,11 @@ pub(crate) struct Copy<'a> {
 pub(crate) enum End<'a> {
     /// By name.
     Name(&'a At<String>),
-    /// By `self` or `next`.
+    /// By `self`, `next` or `across`.
     Index(usize),
 }
 
-/// A joint of the scene: the one written, its name, its bodies and how far it is moved.
+/// A joint of the scene: the one written, its name, its bodies and where it is put.
 #[derive(Clone, Debug)]
 pub(crate) struct Link<'a> {
     /// As written; shared by all copies.
@@ -38,8 +76,8 @@ pub(crate) struct Link<'a> {
     pub name: String,
     /// Its bodies.
     pub ends: [End<'a>; 2],
-    /// Added to its anchors [m].
-    pub shift: Triple,
+    /// Where it is put.
+    pub placing: Placing,
 }
 
 /// All bodies and joints in order: every `[[body]]`, then each `[[repeat]]` with the last index fastest; joints likewise.
@@ -57,11 +95,11 @@ pub(crate) fn expand<'a>(tree: &'a SceneTree, sink: &mut Sink<'_>) -> Option<Exp
     let mut points: usize = 0;
     for (i, body) in tree.bodies.iter().enumerate() {
         let name = body.name.as_ref().map_or_else(|| format!("body{i}"), |n| n.value.clone());
-        out.bodies.push(Copy { tree: body, written: i, name, shift: [0.0; 3] });
+        out.bodies.push(Copy { tree: body, written: i, name, placing: Placing::default() });
     }
     for (i, joint) in tree.joints.iter().enumerate() {
         let name = joint.name.as_ref().map_or_else(|| format!("joint{i}"), |n| n.value.clone());
-        out.joints.push(Link { tree: joint, name, ends: [0, 1].map(|k| End::Name(&joint.between[k])), shift: [0.0; 3] });
+        out.joints.push(Link { tree: joint, name, ends: [0, 1].map(|k| End::Name(&joint.between[k])), placing: Placing::default() });
     }
     for (i, repeat) in tree.repeats.iter().enumerate() {
         let copies = copies(repeat);
@@ -100,6 +138,8 @@ fn indices(repeat: &RepeatTree) -> Vec<Vec<usize>> {
 fn append<'a>(out: &mut Expanded<'a>, repeat: &'a RepeatTree, written: usize) {
     let first = out.bodies.len();
     let all = indices(repeat);
+    // Copies between one and the next along the first index.
+    let stride: usize = repeat.count.iter().skip(1).product();
     for (k, index) in all.iter().enumerate() {
         let mut shift = [0.0; 3];
         for (n, offset) in index.iter().zip(&repeat.offset) {
@@ -112,21 +152,24 @@ fn append<'a>(out: &mut Expanded<'a>, repeat: &'a RepeatTree, written: usize) {
             Some(name) => format!("{}{suffix}", name.value),
             None => format!("body{}", first + k),
         };
-        out.bodies.push(Copy { tree: &repeat.body, written, name, shift });
-        let Some(joint) = &repeat.joint else { continue };
+        let placing = Placing { turn: k as f64 * repeat.turn, shift };
+        out.bodies.push(Copy { tree: &repeat.body, written, name, placing });
         // The next copy along the last index stands right behind, unless this one ends its row.
         let next = all.get(k + 1).filter(|next| next[..next.len() - 1] == index[..index.len() - 1]).map(|_| first + k + 1);
+        let across = (repeat.pattern == Pattern::Grid && k + stride < all.len()).then_some(first + k + stride);
         let end = |name: &'a At<String>| match name.value.as_str() {
             "self" => Some(End::Index(first + k)),
             "next" => next.map(End::Index),
+            "across" => across.map(End::Index),
             _ => Some(End::Name(name)),
         };
-        if let (Some(a), Some(b)) = (end(&joint.between[0]), end(&joint.between[1])) {
+        for joint in &repeat.joints {
+            let (Some(a), Some(b)) = (end(&joint.between[0]), end(&joint.between[1])) else { continue };
             let name = match &joint.name {
                 Some(name) => format!("{}{suffix}", name.value),
                 None => format!("joint{}", out.joints.len()),
             };
-            out.joints.push(Link { tree: joint, name, ends: [a, b], shift });
+            out.joints.push(Link { tree: joint, name, ends: [a, b], placing });
         }
     }
 }

@@ -105,7 +105,7 @@ fn of_special(special: Special) -> Value {
         Special::Count => json!({ "anyOf": [count, list(count.clone(), 1, 3)] }),
         Special::Offset => json!({ "anyOf": [vector, { "type": "array", "items": vector.clone() }] }),
         Special::Body => reference(&keys::BODY),
-        Special::Joint => reference(&keys::JOINT),
+        Special::Joint => json!({ "anyOf": [reference(&keys::JOINT), tables(&keys::JOINT)] }),
         Special::Mesh => json!({ "anyOf": [{ "type": "string" }, reference(&keys::MESH)] }),
         Special::Heightfield => reference(&keys::HEIGHTFIELD),
         Special::Heights => {

@@ -286,10 +286,12 @@ pub struct RepeatTree {
     pub count: Vec<usize>,
     /// Offset per index [m].
     pub offset: Vec<Triple>,
+    /// Turn from one copy to the next [rad]; with one index only.
+    pub turn: f64,
     /// The body to copy.
     pub body: BodyTree,
-    /// The joint to copy.
-    pub joint: Option<JointTree>,
+    /// The joints to copy.
+    pub joints: Vec<JointTree>,
     /// Where its keys stand.
     pub places: Places,
 }

@@ -2,7 +2,7 @@
 
 use crate::solid::SceneSpace;
 use crate::{Scene, SceneOf};
-use carom_dynamics::options::{FrictionCone, ImpactLaw, Integrator, Order, SolverChoice, TimeOfImpact};
+use carom_dynamics::options::{FrictionCone, Gyroscopic, ImpactLaw, Integrator, Order, SolverChoice, TimeOfImpact};
 use carom_dynamics::{Body, BodyKind, JointSpec, Motor, Tolerances};
 use carom_math::Vector;
 use std::fmt::Write;
@@ -86,7 +86,12 @@ fn text<G: SceneSpace>(scene: &SceneOf<G>) -> String {
     if let FrictionCone::Polyhedral(n) = options.friction_cone {
         out.put("friction_cone", n.to_string());
     }
-    out.put_if(options.integrator == Integrator::Euler, "integrator", || quoted("euler"));
+    match options.integrator {
+        Integrator::Verlet => {}
+        Integrator::Euler => out.put("integrator", quoted("euler")),
+        Integrator::EnergyMomentum => out.put("integrator", quoted("energy-momentum")),
+    }
+    out.put_if(options.gyroscopic == Gyroscopic::Forward, "gyroscopic", || quoted("forward"));
     match options.time_of_impact {
         TimeOfImpact::Event => {}
         TimeOfImpact::Halving => out.put("time_of_impact", quoted("halving")),

@@ -127,6 +127,54 @@ fn a_grid_takes_one_vector_of_steps() {
 }
 
 #[test]
+fn a_turned_row_is_a_wheel_and_a_list_of_joints_a_lattice() {
+    let s = plane(
+        "[[repeat]]\ncount = 4\noffset = [10, 0]\nturn = 1.5707963267948966\n\
+         body = { name = \"w\", shape = { box = [2, 1] }, position = [3, 0], angle = 0.25, velocity = [0, 1], spin = 1 }\n\
+         joint = { kind = \"slider\", between = [\"self\", \"world\"], anchor = [1, 0], axis = [1, 0] }\n\
+         [[repeat]]\ncount = [2, 3]\noffset = [[0, 1], [1, 0]]\nbody = { name = \"g\", shape = { ball = 0.1 }, position = [0, 9] }\n\
+         joint = [{ name = \"n\", kind = \"distance\", between = [\"self\", \"next\"], anchors = [[0, 9], [1, 9]] }, \
+         { name = \"a\", kind = \"distance\", between = [\"across\", \"self\"], anchors = [[0, 10], [0, 9]] }]\n",
+    );
+    let (pose, twist) = (s.state.poses[1], s.state.twists[1]);
+    close(pose.position.x, 10.0);
+    close(pose.position.y, 3.0);
+    close(pose.rotation.angle, 0.25 + 0.5 * PI);
+    close(twist.lin.x, -1.0);
+    close(twist.lin.y, 0.0);
+    close(twist.ang.x, 1.0);
+    let (anchor, axis) = (s.joints[1].anchor.unwrap(), s.joints[1].axis.unwrap());
+    close(anchor.x, 10.0);
+    close(anchor.y, 1.0);
+    close(axis.x, 0.0);
+    close(axis.y, 1.0);
+    let joints: Vec<(&str, [Option<usize>; 2])> = s.model.joints.iter().skip(4).map(|j| (j.name.as_str(), j.bodies)).collect();
+    let of = |a: usize, b: usize| [Some(4 + a), Some(4 + b)];
+    let lattice = [
+        ("n_0_0", of(0, 1)),
+        ("a_0_0", of(3, 0)),
+        ("n_0_1", of(1, 2)),
+        ("a_0_1", of(4, 1)),
+        ("a_0_2", of(5, 2)),
+        ("n_1_0", of(3, 4)),
+        ("n_1_1", of(4, 5)),
+    ];
+    assert_eq!(joints, lattice);
+    assert!(s.joints.iter().skip(4).all(|j| (j.anchors.unwrap()[0] - j.anchors.unwrap()[1]).norm() == 1.0));
+    // In space the turn is about z, and what the body is turned by comes first.
+    let s = space(
+        "[[repeat]]\ncount = 2\noffset = [0, 0, 5]\nturn = 1.5707963267948966\n\
+         body = { shape = { box = [1, 2, 3] }, position = [1, 0, 0], rotation = [0.7071067811865476, 0.7071067811865476, 0, 0], spin = [1, 0, 0] }\n",
+    );
+    let (pose, twist) = (s.state.poses[1], s.state.twists[1]);
+    assert!((pose.position - nalgebra::Vector3::new(0.0, 1.0, 5.0)).norm() < 1e-15, "{:?}", pose.position);
+    assert!((twist.ang - nalgebra::Vector3::y()).norm() < 1e-15, "{:?}", twist.ang);
+    // Its own y axis points up after its own turn about x, and a turn about z leaves that.
+    assert!((pose.rotation * nalgebra::Vector3::y() - nalgebra::Vector3::z()).norm() < 1e-15, "{:?}", pose.rotation);
+    assert!((pose.rotation * nalgebra::Vector3::x() - nalgebra::Vector3::y()).norm() < 1e-15, "{:?}", pose.rotation);
+}
+
+#[test]
 fn choices_arrive_in_the_model() {
     let s = space(
         "impact = { law = \"gauss-seidel\", order = \"random\", seed = 7 }\nfriction_cone = 6\n[tolerances]\nmax_rounds = 3\nslop = 1e-5\n",

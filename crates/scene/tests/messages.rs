@@ -63,7 +63,12 @@ fn cases() -> Vec<(&'static str, String)> {
         ("order without gauss-seidel", "dimension = 2\nimpact = { law = \"stronge\", order = \"cyclic\" }\n".into()),
         ("seed without random", "dimension = 2\nimpact = { law = \"gauss-seidel\", seed = 1 }\n".into()),
         ("solver of tomorrow", "dimension = 2\nsolver = \"articulated\"\n".into()),
-        ("integrator of tomorrow", "dimension = 2\nintegrator = \"energy-momentum\"\n".into()),
+        ("unknown integrator", "dimension = 2\nintegrator = \"energy\"\n".into()),
+        ("forward without verlet", "dimension = 3\nintegrator = \"euler\"\ngyroscopic = \"forward\"\n".into()),
+        (
+            "rebound of a mean velocity",
+            "dimension = 2\nintegrator = \"energy-momentum\"\nimpact = \"newton\"\ntime_of_impact = \"halving\"\n".into(),
+        ),
         ("odd pyramid", "dimension = 3\nfriction_cone = 5\n".into()),
         ("tolerances out of order", "dimension = 2\n[tolerances]\nslop = 0.1\n".into()),
         ("unknown tolerance", "dimension = 2\n[tolerances]\nslopp = 0.1\n".into()),
@@ -112,6 +117,13 @@ fn cases() -> Vec<(&'static str, String)> {
             "fault in a repeat",
             "dimension = 2\n[[repeat]]\ncount = 5\noffset = [1, 1]\nbody = { name = \"b\", shape = { ball = 0 } }\n".into(),
         ),
+        (
+            "across in a row",
+            "dimension = 2\n[[repeat]]\ncount = 5\noffset = [1, 1]\nbody = { shape = { ball = 1 } }\n\
+             joint = { kind = \"weld\", between = [\"self\", \"across\"] }\n"
+                .into(),
+        ),
+        ("turned grid", "dimension = 2\n[[repeat]]\ncount = [5, 5]\noffset = [1, 1]\nturn = 0.1\nbody = { shape = { ball = 1 } }\n".into()),
         ("several faults", plane("mas = 1\nvelocty = [0, 0]\n[[joint]]\nkind = \"hing\"\nbetween = [\"cue\"]\n")),
     ]
 }

@@ -20,7 +20,7 @@ fn every_embedded_scene_loads_and_has_a_summary() {
             Scene::Planar(s) => s.model.bodies.len(),
             Scene::Spatial(s) => s.model.bodies.len(),
         };
-        assert!((1..=100).contains(&bodies), "{}: {bodies} bodies", embedded.name);
+        assert!((1..=10_000).contains(&bodies), "{}: {bodies} bodies", embedded.name);
     }
     assert!(scenes().windows(2).all(|w| w[0].name < w[1].name), "sorted by name, each once");
 }
@@ -48,8 +48,10 @@ fn overlaps<G: Geometry>(model: &carom_dynamics::Model<G>, state: &carom_dynamic
     for (i, a) in model.bodies.iter().enumerate() {
         for (j, b) in model.bodies.iter().enumerate().take(i) {
             let dynamic = [a, b].iter().any(|x| x.kind == carom_dynamics::BodyKind::Dynamic);
-            let jointed = model.joints.iter().any(|k| !k.collide && (k.bodies == [Some(i), Some(j)] || k.bodies == [Some(j), Some(i)]));
-            if !dynamic || jointed || a.group & b.mask == 0 || b.group & a.mask == 0 {
+            if !dynamic || a.group & b.mask == 0 || b.group & a.mask == 0 {
+                continue;
+            }
+            if model.joints.iter().any(|k| !k.collide && (k.bodies == [Some(i), Some(j)] || k.bodies == [Some(j), Some(i)])) {
                 continue;
             }
             for (s, t) in a.colliders.iter().flat_map(|s| b.colliders.iter().map(move |t| (s, t))) {

@@ -42,6 +42,18 @@ pub fn embedded(name: &str) -> Result<(World<Planar>, usize), String> {
     }
 }
 
+/// An embedded planar scene with another step [s].
+pub fn embedded_at(name: &str, step: f64) -> Result<World<Planar>, String> {
+    let found = scene(name).ok_or_else(|| format!("no embedded scene \"{name}\""))?;
+    match read(name, found.text)? {
+        Scene::Planar(mut scene) => {
+            scene.model.step = step;
+            world(scene)
+        }
+        Scene::Spatial(_) => Err("the scene is not planar".to_string()),
+    }
+}
+
 /// An embedded spatial scene.
 pub fn embedded_spatial(name: &str) -> Result<World<Spatial>, String> {
     spatial(scene(name).ok_or_else(|| format!("no embedded scene \"{name}\""))?.text)

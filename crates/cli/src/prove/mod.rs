@@ -3,6 +3,7 @@
 mod contact;
 mod impact;
 mod lab;
+mod mechanism;
 mod motion;
 
 use crate::args::ProveArgs;
@@ -68,6 +69,10 @@ const PROMISES: &[Promise] = &[
     Promise { name: "slide", claim: "it slides 0.1 degree above it, as far as the closed form", test: contact::slide },
     Promise { name: "stack", claim: "a stack of ten stands still", test: contact::stack },
     Promise { name: "four-bar", claim: "a driven four-bar loop stays closed", test: motion::four_bar },
+    Promise { name: "loops", claim: "ten loops on one crank stay closed", test: mechanism::loops },
+    Promise { name: "hub", claim: "a hub with 200 spokes stays together at large steps", test: mechanism::hub },
+    Promise { name: "chain", claim: "released chains keep their energy at large steps", test: mechanism::chain },
+    Promise { name: "strandbeest", claim: "a Strandbeest walks with all its loops closed", test: mechanism::strandbeest },
     Promise { name: "pendulum", claim: "a double pendulum keeps its energy", test: motion::pendulum },
     Promise { name: "top", claim: "a torque-free top flips like Dzhanibekov's, on time", test: motion::top },
     Promise { name: "hash", claim: "the same scene gives the same bits twice", test: motion::hash },

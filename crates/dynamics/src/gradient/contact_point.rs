@@ -106,7 +106,8 @@ impl<G: Geometry> ContactPoint<G> {
                     } else {
                         bar.gap = 1.0;
                     }
-                    let mut out = ContactAdjoint { pose_a: Wrench::zero(), pose_b: Wrench::zero(), shape_a: None, shape_b: None, regular: true };
+                    let mut out =
+                        ContactAdjoint { pose_a: Wrench::zero(), pose_b: Wrench::zero(), shape_a: None, shape_b: None, regular: true };
                     if side == 0 {
                         out.shape_a = Some(row);
                     } else {
@@ -128,11 +129,7 @@ impl<G: Geometry> ContactPoint<G> {
     }
 
     fn frame_moved(&self, side: usize, frame: &Twist<G>) -> Shift<G> {
-        let tangent = if side == 0 {
-            self.jacobian.apply(frame, &Twist::zero())
-        } else {
-            self.jacobian.apply(&Twist::zero(), frame)
-        };
+        let tangent = if side == 0 { self.jacobian.apply(frame, &Twist::zero()) } else { self.jacobian.apply(&Twist::zero(), frame) };
         Shift::of(&tangent)
     }
 

@@ -46,10 +46,7 @@ pub(crate) fn impulse<G: Geometry>(
 
 /// Rows of a direction at a contact: the wrenches of a unit impulse along it.
 pub(crate) fn along<G: Geometry>(point: &ContactPoint<G>, direction: G::Lin) -> Sides<G> {
-    [
-        (point.bodies[0], Wrench::along(direction, point.arms[0])),
-        (point.bodies[1], Wrench::along(direction, point.arms[1]).negated()),
-    ]
+    [(point.bodies[0], Wrench::along(direction, point.arms[0])), (point.bodies[1], Wrench::along(direction, point.arms[1]).negated())]
 }
 
 /// A direction at a contact that may turn with its own normal and with that of an earlier pose.

@@ -46,11 +46,7 @@ pub(crate) fn linearise<G: Geometry>(
         .map(|local| {
             let body = &stage.bodies[local];
             let free = body.dynamic && G::inertia_apply(body.inv_inertia, G::inertia_apply(body.inertia, body_rate::<G>())).norm() > 0.0;
-            (implicit && free).then(|| ImplicitRate {
-                before: substep.half[local].ang,
-                after: substep.end[local].ang,
-                duration: share * t,
-            })
+            (implicit && free).then(|| ImplicitRate { before: substep.half[local].ang, after: substep.end[local].ang, duration: share * t })
         })
         .collect();
     let known = stage.fresh(program);

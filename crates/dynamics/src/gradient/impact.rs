@@ -35,9 +35,7 @@ pub(crate) fn linearise<G: Geometry>(
     let points: Vec<ContactPoint<G>> = strike
         .contacts
         .iter()
-        .map(|&(key, bodies)| {
-            ContactPoint::new(program, stage.model, stage.parameters, key, bodies, &substep.poses, &running.poses)
-        })
+        .map(|&(key, bodies)| ContactPoint::new(program, stage.model, stage.parameters, key, bodies, &substep.poses, &running.poses))
         .collect();
     switches.irregular += points.iter().filter(|p| !p.regular).count();
     let contact_of = |row: usize| if row < m { row } else { (row - m) / G::TANGENTS };

@@ -120,8 +120,7 @@ impl<G: Geometry> ImplicitRate<G> {
         if G::ANG > 1 {
             program.linear(out, pose.0.part(G::DIM, G::ANG), |x, y| {
                 let xi = G::Ang::from_slice(x);
-                let residual =
-                    turned::<G>(world, xi, gained) + cross::<G>(self.after, turned::<G>(world, xi, self.after)) * self.duration;
+                let residual = turned::<G>(world, xi, gained) + cross::<G>(self.after, turned::<G>(world, xi, self.after)) * self.duration;
                 y.copy_from_slice((-unfold(residual)).as_slice());
             });
             program.linear(out, time.0, |x, y| {

@@ -91,13 +91,8 @@ impl Parameters {
             })
             .collect();
         let joints = model.joints.iter().map(|joint| take(joint.parameter_count())).collect();
-        let pairs = model
-            .pairs
-            .iter()
-            .map(|rule| [rule.friction, rule.restitution].map(|value| value.map(|_| take(1).start)))
-            .collect();
-        let forces =
-            model.forces.iter().map(|_| ForceSlots { force: take(G::DIM), torque: take(G::ANG), at: take(G::DIM) }).collect();
+        let pairs = model.pairs.iter().map(|rule| [rule.friction, rule.restitution].map(|value| value.map(|_| take(1).start))).collect();
+        let forces = model.forces.iter().map(|_| ForceSlots { force: take(G::DIM), torque: take(G::ANG), at: take(G::DIM) }).collect();
         let gravity = take(G::DIM);
         let step = take(1).start;
         Parameters { bodies, joints, pairs, forces, gravity, step, len }

@@ -13,6 +13,12 @@ use carom_math::{Pose, Twist, Vector};
 /// one-sided.
 const WEAK: f64 = 1e-7;
 
+/// A friction impulse within this fraction of its bound slides.
+pub(crate) const AT_THE_BOUND: f64 = 1e-9;
+
+/// Gaps below this fraction of the size are closed to rounding.
+const CLOSED: f64 = 1e-11;
+
 /// What decided the length of a substep.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Length<G: Geometry> {
@@ -88,6 +94,8 @@ pub(crate) struct Pushed<G: Geometry> {
     pub impulses: [f64; 3],
     /// Held at the end of the move; otherwise by the rows of the start pose only.
     pub held: bool,
+    /// Whether the row was open (1), closed (0) or overlapping (-1) at the start, beyond rounding.
+    pub opening: i8,
 }
 
 /// One of the two solves of a substep.
@@ -263,6 +271,62 @@ impl<G: Geometry> Substep<G> {
     }
 }
 
+impl<G: Geometry> Pushed<G> {
+    /// Whether friction is at its bound.
+    pub fn slides(&self) -> bool {
+        match self.source {
+            RowSource::Contact { friction, .. } => {
+                let size = self.impulses[1].hypot(self.impulses[2]);
+                friction > 0.0 && size >= friction * self.impulses[0] * (1.0 - AT_THE_BOUND)
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether another group comes from the same place and answers in the same way.
+    fn same(&self, other: &Self) -> bool {
+        let place = match (self.source, other.source) {
+            (RowSource::Contact { key: a, deep: i, .. }, RowSource::Contact { key: b, deep: j, .. }) => a == b && i == j,
+            (RowSource::Limit { joint: a, index: i, deep: p }, RowSource::Limit { joint: b, index: j, deep: q }) => (a, i, p) == (b, j, q),
+            (RowSource::Motor { joint: a }, RowSource::Motor { joint: b })
+            | (RowSource::Friction { joint: a }, RowSource::Friction { joint: b })
+            | (RowSource::Spring { joint: a }, RowSource::Spring { joint: b }) => a == b,
+            _ => false,
+        };
+        place && self.slides() == other.slides() && self.held == other.held && self.opening == other.opening
+    }
+}
+
+impl<G: Geometry> Substep<G> {
+    /// Whether another substep took the same decisions: what struck, what held, what slid, what ended the move.
+    fn same(&self, other: &Self) -> bool {
+        let rule = match (self.rule, other.rule) {
+            (Length::Event(a, _), Length::Event(b, _)) => a == b,
+            (Length::OfRemaining(a), Length::OfRemaining(b)) | (Length::OfPace(a), Length::OfPace(b)) => a == b,
+            (Length::Frozen, Length::Frozen) => true,
+            _ => false,
+        };
+        let solved = |a: &Solved<G>, b: &Solved<G>| {
+            a.uncorrected == b.uncorrected && a.pushed.len() == b.pushed.len() && a.pushed.iter().zip(&b.pushed).all(|(a, b)| a.same(b))
+        };
+        let strikes = self.strikes.len() == other.strikes.len()
+            && self.strikes.iter().zip(&other.strikes).all(|(a, b)| {
+                let order = |s: &Strike<G>| s.sequence.iter().map(|c| c.0).collect::<Vec<_>>();
+                a.contacts == b.contacts && a.elastic == b.elastic && order(a) == order(b)
+            });
+        rule && strikes && solved(&self.hold, &other.hold) && solved(&self.finish, &other.finish) && self.projected == other.projected
+    }
+}
+
+impl<G: Geometry> IslandRecord<G> {
+    /// Whether another island went the same way.
+    pub fn same_decisions(&self, other: &Self) -> bool {
+        self.bodies == other.bodies
+            && self.substeps.len() == other.substeps.len()
+            && self.substeps.iter().zip(&other.substeps).all(|(a, b)| a.same(b))
+    }
+}
+
 /// What the present solve of an island answered, and how many contacts answered with nothing to nothing.
 fn solved<G: Geometry>(island: &Island<G>, ctx: &Context<G>, phase: Phase) -> (Solved<G>, usize) {
     let Island { assembly, solve, near, next, pairs, joints, .. } = island;
@@ -286,11 +350,12 @@ fn solved<G: Geometry>(island: &Island<G>, ctx: &Context<G>, phase: Phase) -> (S
         if one_sided && impulses[0] <= 0.0 {
             continue;
         }
+        let (mut start, mut size) = (0.0, 1.0);
         let (source, held) = match group.source {
             Source::Contact(c) => {
                 let contact = &near[c];
                 let touch = model.tolerances.touch * pairs[contact.pair].size;
-                let start = contact.contact.gap;
+                (start, size) = (contact.contact.gap, pairs[contact.pair].size);
                 let leaving = solve.leaving[position];
                 // An overlap that does not deepen is left where it is: its rows are those of the start pose. Within touching it counts as closed,
                 // which is what any opening of it makes it.
@@ -300,13 +365,14 @@ fn solved<G: Geometry>(island: &Island<G>, ctx: &Context<G>, phase: Phase) -> (S
                     then < 0.0 && then >= start - model.tolerances.position * pairs[contact.pair].size
                 };
                 let friction = if solve.jammed { 0.0 } else { pairs[contact.pair].friction };
-                let source =
-                    RowSource::Contact { key: contact.key, bodies: contact.bodies, friction, deep, leaving };
+                let source = RowSource::Contact { key: contact.key, bodies: contact.bodies, friction, deep, leaving };
                 (source, phase == Phase::Move && !uncorrected && !left && !leaving)
             }
             Source::Limit { joint, index, gap } => {
                 let [a, b] = joints[joint].bodies;
-                let then = if phase == Phase::Move { model.joints[joints[joint].index].inequality(index, &next[a], &next[b]).0 } else { 0.0 };
+                let then =
+                    if phase == Phase::Move { model.joints[joints[joint].index].inequality(index, &next[a], &next[b]).0 } else { 0.0 };
+                start = gap;
                 let deep = gap < -model.tolerances.touch;
                 let left = deep && then < 0.0 && then >= gap - model.tolerances.position;
                 let source = RowSource::Limit { joint, index, deep };
@@ -316,7 +382,8 @@ fn solved<G: Geometry>(island: &Island<G>, ctx: &Context<G>, phase: Phase) -> (S
             Source::Friction { joint } => (RowSource::Friction { joint }, false),
             Source::Spring { joint, .. } => (RowSource::Spring { joint }, false),
         };
-        out.pushed.push(Pushed { source, impulses, held });
+        let opening = if start.abs() <= CLOSED * size { 0 } else { start.signum() as i8 };
+        out.pushed.push(Pushed { source, impulses, held, opening });
     }
     (out, weak)
 }

@@ -5,6 +5,7 @@ use super::program::Program;
 use super::step::{StepRecord, differentiate};
 use super::substep::Switches;
 use crate::error::StepError;
+use crate::options::{FrictionCone, Integrator};
 use crate::state::State;
 use crate::world::{StepReport, World};
 use carom_geometry::Geometry;
@@ -81,6 +82,15 @@ pub struct Direction {
 pub enum GradientError {
     /// It was made without a tape.
     NoTape,
+    /// A choice of the scene has no derivative.
+    Choice {
+        /// Its key.
+        key: &'static str,
+        /// Its value.
+        value: &'static str,
+        /// What has one.
+        instead: &'static str,
+    },
     /// An array has the wrong length.
     Length {
         /// Which.
@@ -103,6 +113,9 @@ impl std::fmt::Display for GradientError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             GradientError::NoTape => f.write_str("the rollout was made without a tape and cannot be differentiated"),
+            GradientError::Choice { key, value, instead } => {
+                write!(f, "{key} = \"{value}\" has no derivative; use {instead}")
+            }
             GradientError::Length { what, found, wanted } => write!(f, "{what}: found {found} numbers, needs {wanted}"),
             GradientError::NotFinite { what } => write!(f, "{what}: needs finite numbers"),
             GradientError::Step(error) => write!(f, "a step between checkpoints failed when it was repeated: {error}"),
@@ -186,6 +199,11 @@ impl<G: Geometry> Rollout<G> {
         &self.world
     }
 
+    /// Whether another rollout with a full tape took the same decisions in every step.
+    pub fn same_decisions(&self, other: &Self) -> bool {
+        self.records.len() == other.records.len() && self.records.iter().zip(&other.records).all(|(a, b)| a.same_decisions(b))
+    }
+
     /// Bytes that the tape holds.
     pub fn tape_bytes(&self) -> usize {
         self.records.iter().map(StepRecord::bytes).sum()
@@ -193,6 +211,22 @@ impl<G: Geometry> Rollout<G> {
 
     fn size(&self) -> usize {
         self.world.model().bodies.len() * G::DOF
+    }
+
+    /// Whether the choices of the scene have derivatives.
+    fn check_choices(&self) -> Result<(), GradientError> {
+        let options = &self.world.model().options;
+        if options.integrator == Integrator::EnergyMomentum {
+            let instead = "\"verlet\" or \"euler\"";
+            return Err(GradientError::Choice { key: "integrator", value: "energy-momentum", instead });
+        }
+        if options.forward() && G::ANG > 1 {
+            return Err(GradientError::Choice { key: "gyroscopic", value: "forward", instead: "\"exact\"" });
+        }
+        if matches!(options.friction_cone, FrictionCone::Polyhedral(_)) && G::TANGENTS > 1 {
+            return Err(GradientError::Choice { key: "friction_cone", value: "a number of directions", instead: "\"cone\"" });
+        }
+        Ok(())
     }
 
     /// Walks the steps backwards, each with its record; segments between checkpoints are recorded again.
@@ -227,6 +261,7 @@ impl<G: Geometry> Rollout<G> {
 
     /// The adjoint: from cotangents of the states to the gradient.
     pub fn backward(&self, cotangents: &Cotangents) -> Result<Gradient, GradientError> {
+        self.check_choices()?;
         let (size, steps) = (self.size(), self.steps());
         let all = (steps + 1) * size;
         check("cotangents of the poses", &cotangents.poses, &[all, size])?;
@@ -274,6 +309,7 @@ impl<G: Geometry> Rollout<G> {
 
     /// The tangent: from a direction to the tangents of the last state, poses (as tangents) and velocities.
     pub fn forward(&self, direction: &Direction) -> Result<(Vec<f64>, Vec<f64>), GradientError> {
+        self.check_choices()?;
         let size = self.size();
         check("direction of the poses", &direction.poses, &[size])?;
         check("direction of the velocities", &direction.twists, &[size])?;

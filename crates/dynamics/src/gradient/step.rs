@@ -19,6 +19,11 @@ pub struct StepRecord<G: Geometry> {
 }
 
 impl<G: Geometry> StepRecord<G> {
+    /// Whether another step took the same decisions: only then do differences between the two measure a derivative.
+    pub fn same_decisions(&self, other: &Self) -> bool {
+        self.islands.len() == other.islands.len() && self.islands.iter().zip(&other.islands).all(|(a, b)| a.same_decisions(b))
+    }
+
     /// Bytes held by the record.
     pub fn bytes(&self) -> usize {
         let ends = size_of_val(&self.poses[..]) + size_of_val(&self.twists[..]) + size_of_val(&self.controls[..]);

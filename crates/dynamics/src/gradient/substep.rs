@@ -8,7 +8,7 @@ use super::loads::{column, loads};
 use super::motion::{ImplicitRate, MassBlocks, changed, displaced, moved, response, turned};
 use super::parameters::Parameters;
 use super::program::{Block, Program};
-use super::record::{Length, Pace, Pushed, RowSource, Solved, Substep};
+use super::record::{AT_THE_BOUND, Length, Pace, Pushed, RowSource, Solved, Substep};
 use super::slots::cross;
 use super::system::{Residual, System, TimeColumn, nothing};
 use crate::constraints::{JointFunction, JointParameter, Motor};
@@ -18,9 +18,6 @@ use crate::options::Integrator;
 use crate::predict::kick_share;
 use carom_geometry::Geometry;
 use carom_math::{Pose, Twist, Vector, Wrench};
-
-/// A friction impulse within this fraction of its bound slides.
-const AT_THE_BOUND: f64 = 1e-9;
 
 /// An impulse within this fraction of its bound, or a slip slower than this fraction of the velocities, is near the switch.
 const NEAR_THE_BOUND: f64 = 1e-6;
@@ -171,8 +168,7 @@ pub(crate) fn linearise<G: Geometry>(
     // 3. Loads and the impulse they give.
     let share = kick_share(integrator);
     let wrenches = stage.fresh(program);
-    let mut forces =
-        loads(program, stage, substep.time, (&substep.poses, &running.poses), (&substep.twists, &running.twists), &wrenches);
+    let mut forces = loads(program, stage, substep.time, (&substep.poses, &running.poses), (&substep.twists, &running.twists), &wrenches);
     let implicit = integrator == Integrator::Euler && G::ANG > 1;
     if !implicit && G::ANG > 1 {
         gyroscopic(program, stage, substep, running, &wrenches, &mut forces);
@@ -204,7 +200,17 @@ pub(crate) fn linearise<G: Geometry>(
         let at = (pose, &substep.poses[local]);
         if implicit && G::inertia_apply(body.inv_inertia, G::inertia_apply(body.inertia, unit_rate::<G>())).norm() > 0.0 {
             // Semi-implicit Euler turns by the implicit rate of the loads, then by the rows: theory (17.9).
-            euler_rate(program, stage, local, substep, (out, before), (wrenches[local], &forces[local]), (impulse, &total[local]), at, time);
+            euler_rate(
+                program,
+                stage,
+                local,
+                substep,
+                (out, before),
+                (wrenches[local], &forces[local]),
+                (impulse, &total[local]),
+                at,
+                time,
+            );
         } else {
             response::<G>(program, out, (impulse, total[local]), at, body, stage.mass(local));
         }
@@ -235,8 +241,7 @@ pub(crate) fn linearise<G: Geometry>(
         }
         system.push_guard(Residual { velocity: nothing(), pose, time: 0.0 });
     }
-    let kicks: Vec<Twist<G>> =
-        (0..stage.bodies.len()).map(|b| stage.bodies[b].response(&Wrench::zero().plus(share, forces[b]))).collect();
+    let kicks: Vec<Twist<G>> = (0..stage.bodies.len()).map(|b| stage.bodies[b].response(&Wrench::zero().plus(share, forces[b]))).collect();
     let column_of_time = event.map(|_| TimeColumn { kicks: &kicks, twists: &substep.half });
     let respond = |body: usize, wrench: &Wrench<G>| stage.bodies[body].response(wrench);
     system.solve(program, respond, Some((&substep.half, t)), column_of_time);
@@ -568,11 +573,8 @@ fn hold_rows<G: Geometry>(
                 let share = kick_share(stage.model.options.integrator);
                 let rate = RateRow { twists: &substep.half, velocity, time, length: t, share };
                 let row = rate.residual(program, &start, group, system, switches);
-                let function = if matches!(group.source, RowSource::Spring { .. }) {
-                    JointFunction::SpringLength
-                } else {
-                    JointFunction::Coordinate
-                };
+                let function =
+                    if matches!(group.source, RowSource::Spring { .. }) { JointFunction::SpringLength } else { JointFunction::Coordinate };
                 let pose = nothing();
                 system.push(Residual { pose, ..row }, start.row(function, 0));
             }
@@ -583,9 +585,8 @@ fn hold_rows<G: Geometry>(
 
 /// Restitution of a pair of bodies.
 pub(crate) fn restitution_of<G: Geometry>(stage: &Stage<G>, bodies: [usize; 2]) -> f64 {
-    let rule = stage.model.pairs.iter().rev().find(|r| {
-        (r.bodies == bodies || r.bodies == [bodies[1], bodies[0]]) && r.restitution.is_some()
-    });
+    let rule =
+        stage.model.pairs.iter().rev().find(|r| (r.bodies == bodies || r.bodies == [bodies[1], bodies[0]]) && r.restitution.is_some());
     match rule.and_then(|r| r.restitution) {
         Some(value) => value,
         None => 0.5 * (stage.model.bodies[bodies[0]].restitution + stage.model.bodies[bodies[1]].restitution),

@@ -96,8 +96,8 @@ impl<const N: usize> Placed for Moving<'_, N> {
     #[inline(always)]
     fn radius(&self) -> Dual<N> {
         let mut radius = Dual::of(self.shape.radius());
-        if N > 0 {
-            radius.slope[0] = parameters::radius_tangent(self.shape, self.sizes);
+        if let Some(first) = radius.slope.first_mut() {
+            *first = parameters::radius_tangent(self.shape, self.sizes);
         }
         radius
     }

@@ -1,7 +1,8 @@
 //! Derivatives of the contacts in space: the closed forms over numbers with derivatives, theory (14.1)-(14.4).
 
 use super::core::{Body, Core, Facet};
-use super::feature::{Feature, Raw};
+use super::feature::{Feature, Kind, Raw};
+use super::nearest::whole;
 use super::nearest_tangent::whole_tangent;
 use super::parameters::{self, Part};
 use super::placed::{Motion, Moving};
@@ -9,7 +10,7 @@ use super::round::{Side, Solid, closed_form};
 use super::shape::Shape;
 use super::supported;
 use crate::contact_tangent::{ContactAdjoint, ContactJacobian, ContactMotion, ContactTangent, Sizes, unit_twist};
-use crate::scalar::{Dual, Real, constant};
+use crate::scalar::Dual;
 use carom_math::{Pose, Space, Spatial, Twist};
 use nalgebra::Vector3;
 
@@ -17,8 +18,11 @@ type V = Vector3<f64>;
 
 /// Degrees of freedom of a frame.
 const DOF: usize = Spatial::DOF;
+/// The derivative of what makes no contact.
+const NONE: ContactTangent<Spatial> = ContactTangent { gap: 0.0, normal: ZERO, point_a: ZERO, point_b: ZERO, regular: false };
+const ZERO: V = V::new(0.0, 0.0, 0.0);
 
-/// Both shapes of a contact at rest, measured from the frame of b.
+/// Two shapes and the feature they meet with.
 pub(crate) struct Pair<'a> {
     feature: Feature,
     a: (&'a Shape, &'a Pose<Spatial>),
@@ -26,8 +30,15 @@ pub(crate) struct Pair<'a> {
     facets: [Option<Facet<'a>>; 2],
 }
 
-/// A moving side of a contact.
-type MovingSide<'a, const N: usize> = Side<Moving<'a, N>, Dual<N>>;
+/// Both shapes placed, measured from the frame of b.
+struct Placed<'s> {
+    kind: Kind,
+    shapes: (&'s Shape, &'s Shape),
+    a: Solid<'s>,
+    b: Solid<'s>,
+    /// The nearest points where the feature has no closed form here.
+    nearest: Option<Raw>,
+}
 
 impl<'a> Pair<'a> {
     /// Two placed shapes and the feature they meet with.
@@ -35,58 +46,53 @@ impl<'a> Pair<'a> {
         let facet = |shape: &'a Shape| shape.surface().map(|mesh| mesh.facet(feature.part));
         Pair { feature, a: (a, pose_a), b: (b, pose_b), facets: [facet(a), facet(b)] }
     }
-    /// A placed side, or `None` where it is a surface without triangles to touch.
-    fn solid<'s>(&self, (shape, pose): (&'s Shape, &Pose<Spatial>), facet: &'s Option<Facet<'s>>) -> Option<Solid<'s>> {
+    /// Both sides placed; `None` for shapes that make no contacts with each other.
+    fn placed(&self) -> Option<Placed<'_>> {
         let origin = self.b.1.position;
-        match facet {
-            Some(facet) => Some(Solid::Core(Core::placed(Body::Triangle(facet), pose, origin, 0.0))),
-            None => Solid::of(shape, pose, origin),
+        if !supported(self.a.0, self.b.0) {
+            return None;
         }
-    }
-    /// The contact with its derivatives in `N` directions.
-    fn moved<const N: usize>(&self, motion_a: Motion<N>, motion_b: Motion<N>) -> Raw<Dual<N>> {
-        let solids = (self.solid(self.a, &self.facets[0]), self.solid(self.b, &self.facets[1]));
-        let ((Some(a), Some(b)), true) = (solids, supported(self.a.0, self.b.0)) else {
-            let none = constant(V::zeros());
-            return Raw { gap: Dual::of(f64::INFINITY), normal: constant(V::z()), point_a: none, point_b: none, regular: false };
-        };
-        let (x, y) = (moving(&a, motion_a), moving(&b, motion_b));
-        closed_form(self.feature.kind, &x, &y).unwrap_or_else(|| whole_tangent(&a, &b, &x, &y))
-    }
-    /// The derivative in one direction.
-    fn along(&self, twist_a: Twist<Spatial>, sizes_a: Sizes, twist_b: Twist<Spatial>, sizes_b: Sizes) -> ContactTangent<Spatial> {
-        let a = Motion { shape: self.a.0, twists: [twist_a], sizes: sizes_a };
-        let b = Motion { shape: self.b.0, twists: [twist_b], sizes: sizes_b };
-        self.moved(a, b).tangent(0)
+        let (a, b) = (place(self.a, &self.facets[0], origin)?, place(self.b, &self.facets[1], origin)?);
+        let kind = self.feature.kind;
+        let closed = matches!((&a, &b), (Side::Core(_), Side::Core(_))) || closed_form(kind, &a, &b).is_some();
+        let nearest = if closed { None } else { Some(whole(&a, &b, None).raw) };
+        Some(Placed { kind, shapes: (self.a.0, self.b.0), a, b, nearest })
     }
     /// The derivative along a motion.
     pub fn tangent(&self, motion: &ContactMotion<Spatial>) -> ContactTangent<Spatial> {
-        self.along(motion.pose_a, Sizes::of(motion.shape_a), motion.pose_b, Sizes::of(motion.shape_b))
+        let sizes = (Sizes::of(motion.shape_a), Sizes::of(motion.shape_b));
+        self.placed().map_or(NONE, |placed| placed.along(motion.pose_a, sizes.0, motion.pose_b, sizes.1))
     }
     /// The derivative by both poses.
     pub fn jacobian(&self) -> ContactJacobian<Spatial> {
-        let a: Motion<DOF> = Motion { shape: self.a.0, twists: std::array::from_fn(unit_twist), sizes: Sizes::Held };
-        let b: Motion<DOF> = Motion { shape: self.b.0, twists: [Twist::zero(); DOF], sizes: Sizes::Held };
-        let raw = self.moved(a, b);
+        self.placed().map_or(ContactJacobian { a: [NONE; DOF], b: [NONE; DOF], regular: false }, |placed| self.columns(&placed))
+    }
+    fn columns(&self, placed: &Placed) -> ContactJacobian<Spatial> {
+        let raw = placed.moved(Sizes::Held, std::array::from_fn(unit_twist), Sizes::Held, [Twist::zero(); DOF]);
         let contact = raw.value().named(self.feature, self.b.1.position);
         ContactJacobian::relative(&contact, self.a.1, self.b.1, std::array::from_fn(|k| raw.tangent(k)))
     }
     /// Adds the transpose applied to a gradient.
     pub fn adjoint(&self, bar: &ContactTangent<Spatial>, out: &mut ContactAdjoint<Spatial>) {
-        out.add_poses(&self.jacobian(), bar);
+        let Some(placed) = self.placed() else {
+            out.regular = false;
+            return;
+        };
+        out.add_poses(&self.columns(&placed), bar);
         let still = Twist::zero();
-        let (part_a, part_b) = self.parts();
+        // Nearest points wander over the whole shape.
+        let (part_a, part_b) = if placed.nearest.is_some() { (Part::Whole, Part::Whole) } else { self.feature.kind.parts() };
         if let Some(bars) = out.shape_a.as_deref_mut() {
             parameters::used(self.a.0, part_a, |k| {
                 if let Some(entry) = bars.get_mut(k) {
-                    *entry += self.along(still, Sizes::Unit(k), still, Sizes::Held).dot(bar);
+                    *entry += placed.along(still, Sizes::Unit(k), still, Sizes::Held).dot(bar);
                 }
             });
         }
         if let Some(bars) = out.shape_b.as_deref_mut() {
             parameters::used(self.b.0, part_b, |k| {
                 if let Some(entry) = bars.get_mut(k) {
-                    *entry += self.along(still, Sizes::Held, still, Sizes::Unit(k)).dot(bar);
+                    *entry += placed.along(still, Sizes::Held, still, Sizes::Unit(k)).dot(bar);
                 }
             });
         }
@@ -94,23 +100,46 @@ impl<'a> Pair<'a> {
     /// The contact whose derivatives are taken, and whether it has a closed form: that of `evaluate`, its nearest points freed of the
     /// errors of their iteration where it has none.
     #[cfg(test)]
-    pub fn exact(&self) -> (crate::contact::Contact<Spatial>, bool) {
-        let still = |shape| Motion::<0> { shape, twists: [], sizes: Sizes::Held };
-        let raw = self.moved(still(self.a.0), still(self.b.0)).value();
-        (raw.named(self.feature, self.b.1.position), !matches!(self.parts(), (Part::Whole, Part::Whole)))
+    pub fn exact(&self) -> Option<(crate::contact::Contact<Spatial>, bool)> {
+        let placed = self.placed()?;
+        let raw = placed.moved::<0>(Sizes::Held, [], Sizes::Held, []).value();
+        Some((raw.named(self.feature, self.b.1.position), placed.nearest.is_none()))
     }
-    /// The features whose sizes matter: all of the shape where the contact has no closed form here.
-    fn parts(&self) -> (Part, Part) {
-        let solids = (self.solid(self.a, &self.facets[0]), self.solid(self.b, &self.facets[1]));
-        match solids {
-            (Some(a), Some(b)) if closed_form(self.feature.kind, &a, &b).is_some() => self.feature.kind.parts(),
-            _ => (Part::Whole, Part::Whole),
+}
+
+impl Placed<'_> {
+    /// The contact with its derivatives in `N` directions of the frames; the sizes change along the first.
+    fn moved<const N: usize>(
+        &self,
+        sizes_a: Sizes,
+        twists_a: [Twist<Spatial>; N],
+        sizes_b: Sizes,
+        twists_b: [Twist<Spatial>; N],
+    ) -> Raw<Dual<N>> {
+        let x = moving(&self.a, Motion { shape: self.shapes.0, twists: twists_a, sizes: sizes_a });
+        let y = moving(&self.b, Motion { shape: self.shapes.1, twists: twists_b, sizes: sizes_b });
+        let iterated = |found: &Raw| whole_tangent(found, (&self.a, &x), (&self.b, &y));
+        match &self.nearest {
+            Some(found) => iterated(found),
+            None => closed_form(self.kind, &x, &y).unwrap_or_else(|| iterated(&whole(&self.a, &self.b, None).raw)),
         }
+    }
+    /// The derivative in one direction.
+    fn along(&self, twist_a: Twist<Spatial>, sizes_a: Sizes, twist_b: Twist<Spatial>, sizes_b: Sizes) -> ContactTangent<Spatial> {
+        self.moved(sizes_a, [twist_a], sizes_b, [twist_b]).tangent(0)
+    }
+}
+
+/// One side placed: a triangle of a surface, or the solid.
+fn place<'s>((shape, pose): (&'s Shape, &Pose<Spatial>), facet: &'s Option<Facet<'s>>, origin: V) -> Option<Solid<'s>> {
+    match facet {
+        Some(facet) => Some(Solid::Core(Core::placed(Body::Triangle(facet), pose, origin, 0.0))),
+        None => Solid::of(shape, pose, origin),
     }
 }
 
 /// A side at rest with its motion.
-fn moving<'s, const N: usize>(solid: &'s Solid<'s>, motion: Motion<'s, N>) -> MovingSide<'s, N> {
+fn moving<'s, const N: usize>(solid: &'s Solid<'s>, motion: Motion<'s, N>) -> Side<Moving<'s, N>, Dual<N>> {
     match solid {
         Side::Core(core) => Side::Core(Moving { core, motion }),
         Side::Round(round) => Side::Round(motion.of_round(round)),

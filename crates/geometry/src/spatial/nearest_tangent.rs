@@ -2,7 +2,7 @@
 
 use super::core::Core;
 use super::feature::Raw;
-use super::nearest::{pair_size, whole};
+use super::nearest::pair_size;
 use super::placed::Elements;
 use super::round::{Round, Side, Solid};
 use crate::scalar::{Dual, Real, constant, dot};
@@ -37,9 +37,20 @@ enum Patch<T: Real> {
     /// Through a point along two directions.
     Plane(Vector3<T>, Vector3<T>, Vector3<T>),
     /// By the angle from x.
-    Circle { centre: Vector3<T>, x: Vector3<T>, y: Vector3<T>, radius: T },
+    Circle {
+        centre: Vector3<T>,
+        x: Vector3<T>,
+        y: Vector3<T>,
+        radius: T,
+    },
     /// By the angle from x and the part of the way from the lower centre along the rise to the upper one.
-    Band { foot: Vector3<T>, rise: Vector3<T>, x: Vector3<T>, y: Vector3<T>, radii: [T; 2] },
+    Band {
+        foot: Vector3<T>,
+        rise: Vector3<T>,
+        x: Vector3<T>,
+        y: Vector3<T>,
+        radii: [T; 2],
+    },
 }
 
 impl<T: Real> Patch<T> {
@@ -189,12 +200,15 @@ fn margin<E: Elements>(side: &Side<E, E::T>) -> E::T {
     }
 }
 
-/// The nearest points with their derivatives; `a` and `b` at rest, then with their motions.
-pub(super) fn whole_tangent<E, const N: usize>(a: &Solid, b: &Solid, moving_a: &Side<E, Dual<N>>, moving_b: &Side<E, Dual<N>>) -> Raw<Dual<N>>
+/// Nearest points `found` by iteration with their derivatives; each solid at rest and with its motion.
+pub(super) fn whole_tangent<E, const N: usize>(
+    found: &Raw,
+    (a, moving_a): (&Solid, &Side<E, Dual<N>>),
+    (b, moving_b): (&Solid, &Side<E, Dual<N>>),
+) -> Raw<Dual<N>>
 where
     E: Elements<T = Dual<N>>,
 {
-    let found = whole(a, b, None).raw;
     let size = pair_size(a, b);
     let (n, slack) = (found.normal, ON_FEATURE * size);
     let (p, q) = (found.point_a + n * a.margin(), found.point_b - n * b.margin());

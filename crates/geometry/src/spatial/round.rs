@@ -43,9 +43,11 @@ struct Spot<T: Real> {
     regular: bool,
 }
 
-/// A straight line of the side of a solid.
+/// A straight feature.
 struct Line<T: Real> {
     ends: (Vector3<T>, Vector3<T>),
+    /// Distance about it that belongs to the shape [m].
+    about: T,
     /// Whether it moves smoothly with the poses.
     regular: bool,
 }
@@ -269,11 +271,13 @@ impl<E: Elements> Side<E, E::T> {
             _ => None,
         }
     }
-    /// A straight feature with the distance about it: an edge, or the axis of a cylinder under its side.
-    fn line(&self, curve: Curve) -> Option<((Vector3<E::T>, Vector3<E::T>), E::T)> {
+    /// A straight feature: an edge, or the axis of a cylinder under its side.
+    fn line(&self, curve: Curve) -> Option<Line<E::T>> {
         match (self, curve) {
-            (Side::Core(core), Curve::Edge(e)) => Some((core.edge(e), core.radius())),
-            (Side::Round(round), Curve::Side) => Some(((round.centre(0), round.centre(1)), round.radii[0])),
+            (Side::Core(core), Curve::Edge(e)) => Some(Line { ends: core.edge(e), about: core.radius(), regular: true }),
+            (Side::Round(round), Curve::Side) => {
+                Some(Line { ends: (round.centre(0), round.centre(1)), about: round.radii[0], regular: true })
+            }
             _ => None,
         }
     }
@@ -283,7 +287,7 @@ impl<E: Elements> Side<E, E::T> {
             Side::Round(round) => {
                 let (down, tilt) = round.downhill(up);
                 let end = |rim: u8| round.centre(rim) + down * round.radius(rim);
-                Some(Line { ends: (end(0), end(1)), regular: tilt.value() > 0.0 })
+                Some(Line { ends: (end(0), end(1)), about: Real::of(0.0), regular: tilt.value() > 0.0 })
             }
             Side::Core(_) => None,
         }
@@ -298,8 +302,8 @@ pub(super) fn evaluate(kind: Kind, a: &Solid, b: &Solid) -> Raw {
 /// The contact of a pair of features that have a closed form here.
 pub(super) fn closed_form<E: Elements>(kind: Kind, a: &Side<E, E::T>, b: &Side<E, E::T>) -> Option<Raw<E::T>> {
     match (kind, a, b) {
-        (Kind::Round { a: ca, b: cb }, ..) => on_flat(ca, a, cb, b).or_else(|| on_flat(cb, b, ca, a).map(Raw::swapped)),
         (_, Side::Core(x), Side::Core(y)) => Some(super::feature::evaluate(kind, x, y)),
+        (Kind::Round { a: ca, b: cb }, ..) => on_flat(ca, a, cb, b).or_else(|| on_flat(cb, b, ca, a).map(Raw::swapped)),
         _ => None,
     }
 }
@@ -307,22 +311,22 @@ pub(super) fn closed_form<E: Elements>(kind: Kind, a: &Side<E, E::T>, b: &Side<E
 /// The closed forms, with the flat or enclosing feature on b.
 fn on_flat<E: Elements>(ca: Curve, a: &Side<E, E::T>, cb: Curve, b: &Side<E, E::T>) -> Option<Raw<E::T>> {
     let zero = || <E::T as Real>::of(0.0);
-    let cut = |line: Line<E::T>, about: E::T, t: E::T| {
+    let cut = |line: Line<E::T>, t: E::T| {
         let (p, q) = line.ends;
-        Spot { at: p + (q - p) * t, about, regular: line.regular }
+        Spot { at: p + (q - p) * t, about: line.about, regular: line.regular }
     };
     match cb {
         Curve::Face(face) => {
             let (n, o) = b.plane(face);
             let spot = match (ca, b) {
-                (Curve::EdgeCut(e, root), Side::Round(round)) => {
-                    let (ends, about) = a.line(Curve::Edge(e))?;
-                    cut(Line { ends, regular: true }, about, wall_crossing(ends.0, ends.1, round, face.min(1) as u8, root)?)
-                }
-                (Curve::GeneratorCut(root), Side::Round(round)) => {
-                    let line = a.generator(n)?;
+                (Curve::EdgeCut(..) | Curve::GeneratorCut(_), Side::Round(round)) => {
+                    let (line, root) = match ca {
+                        Curve::EdgeCut(e, root) => (a.line(Curve::Edge(e))?, root),
+                        Curve::GeneratorCut(root) => (a.generator(n)?, root),
+                        _ => return None,
+                    };
                     let t = wall_crossing(line.ends.0, line.ends.1, round, face.min(1) as u8, root)?;
-                    cut(line, zero(), t)
+                    cut(line, t)
                 }
                 _ => a.point(ca, n)?,
             };
@@ -344,7 +348,7 @@ fn on_flat<E: Elements>(ca: Curve, a: &Side<E, E::T>, cb: Curve, b: &Side<E, E::
                     if slope.value() == 0.0 {
                         return None;
                     }
-                    cut(line, zero(), dot(outward, corner - p) / slope)
+                    cut(line, dot(outward, corner - p) / slope)
                 }
                 _ => return None,
             };
@@ -366,14 +370,15 @@ fn on_flat<E: Elements>(ca: Curve, a: &Side<E, E::T>, cb: Curve, b: &Side<E, E::
             _ => None,
         },
         Curve::Edge(_) | Curve::Side => {
-            let (line, radius) = b.line(cb)?;
-            if let Some((own, about)) = a.line(ca) {
+            let line = b.line(cb)?;
+            if let Some(own) = a.line(ca) {
                 // The axis of a cylinder keeps its radius away, which tells the side.
-                let flip = dot((own.1 - own.0).cross(&(line.1 - line.0)), own.0 - line.0).value() < 0.0;
-                return Some(line_line(own, line, flip, about, radius));
+                let across = (own.ends.1 - own.ends.0).cross(&(line.ends.1 - line.ends.0));
+                let flip = dot(across, own.ends.0 - line.ends.0).value() < 0.0;
+                return Some(line_line(own.ends, line.ends, flip, own.about, line.about));
             }
             let spot = a.point(ca, constant(V::zeros()))?;
-            Some(point_line(spot.at, line, spot.about, radius))
+            Some(point_line(spot.at, line.ends, spot.about, line.about))
         }
         _ => None,
     }

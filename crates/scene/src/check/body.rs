@@ -84,7 +84,7 @@ pub fn bodies<G: SceneSpace>(
         body.name = copy.name.clone();
         body.color = copy.tree.color.unwrap_or(PALETTE[i % PALETTE.len()]);
         model.bodies.push(body);
-        let Some(rotation) = G::read_rotation(&copy.tree.rotation) else {
+        let Some(rotation) = G::read_rotation(&copy.placing.rotation(G::DIM, copy.tree.rotation)) else {
             let key = if G::DIM == 2 { "angle" } else { "rotation" };
             sink.push(Fault::new(
                 copy.tree.places.of(key),
@@ -94,12 +94,13 @@ pub fn bodies<G: SceneSpace>(
             ));
             return;
         };
-        let position = lin::<G>(&copy.tree.position) + lin::<G>(&copy.shift);
+        let position = lin::<G>(&copy.placing.point(copy.tree.position));
         if !in_range(position.as_slice()) {
             sink.push(Fault::new(copy.tree.places.of("position"), format!("body \"{}\"", copy.name), "position", "too far away"));
             return;
         }
-        let twist = Twist { lin: lin::<G>(&copy.tree.velocity), ang: G::Ang::from_slice(&copy.tree.spin) };
+        let spin = if G::DIM == 2 { copy.tree.spin } else { copy.placing.direction(copy.tree.spin) };
+        let twist = Twist { lin: lin::<G>(&copy.placing.direction(copy.tree.velocity)), ang: G::Ang::from_slice(&spin) };
         state.push(Pose { position, rotation }, twist);
     }
 }

@@ -31,11 +31,13 @@ pub const ORDERS: &[&str] = &["lexicographic", "cyclic", "random", "worst"];
 /// Solvers that exist.
 pub const SOLVERS: &[&str] = &["auto", "interior-point"];
 /// Integrators that exist.
-pub const INTEGRATORS: &[&str] = &["verlet", "euler"];
+pub const INTEGRATORS: &[&str] = &["verlet", "euler", "energy-momentum"];
+/// Places of the gyroscopic torque of `verlet`.
+pub const GYROSCOPIC: &[&str] = &["exact", "forward"];
 /// Treatments of impacts within the step.
 pub const TIMES_OF_IMPACT: &[&str] = &["event", "halving", "off"];
 /// Choices that are planned and refused by name: (key, choice).
-pub const NOT_YET: &[(&str, &str)] = &[("solver", "articulated"), ("integrator", "energy-momentum")];
+pub const NOT_YET: &[(&str, &str)] = &[("solver", "articulated")];
 /// Kinds of bodies.
 pub const BODY_KINDS: &[&str] = &["dynamic", "static", "kinematic"];
 /// Degrees of freedom that can be held.
@@ -65,7 +67,14 @@ pub const SCENE: Table = Table {
             "\"cone\"",
             "Round, or a pyramid with this many directions; in the plane friction is exact either way.",
         ),
-        key("integrator", Kind::Choice(INTEGRATORS), "", "\"verlet\"", "How a step moves the bodies."),
+        key("integrator", Kind::Choice(INTEGRATORS), "", "\"verlet\"", "How a step moves the bodies; [docs/integrators.md](integrators.md) says when to use which."),
+        key(
+            "gyroscopic",
+            Kind::Choice(GYROSCOPIC),
+            "",
+            "\"exact\"",
+            "Where `verlet` takes the gyroscopic torque of the move in space: before or after the torques of the loads.",
+        ),
         key("time_of_impact", Kind::Choice(TIMES_OF_IMPACT), "", "\"event\"", "What is done about bodies that would meet within the step."),
         key("tolerances", Kind::Special(Special::Tolerances), "", "see below", "Named tolerances."),
         key("materials", Kind::Special(Special::Materials), "", "none", "Named materials."),
@@ -129,7 +138,7 @@ pub const BODY: Table = Table {
     heading: "[[body]]",
     about: "A rigid body. Its position is its centre of mass: shapes are shifted so that their common centroid lies there.",
     keys: &[
-        key("name", Kind::Name, "", "`body0`, `body1`, ...", "Unique; `world`, `self` and `next` are taken."),
+        key("name", Kind::Name, "", "`body0`, `body1`, ...", "Unique; `world`, `self`, `next` and `across` are taken."),
         key(
             "kind",
             Kind::Choice(BODY_KINDS),
@@ -341,6 +350,13 @@ pub const REPEAT: Table = Table {
         key("count", Kind::Special(Special::Count), "", "required", "How many: a number, or one per axis of a grid; rows of a triangle."),
         key("offset", Kind::Special(Special::Offset), "m", "required", "From one to the next: a vector, or one vector per index."),
         key(
+            "turn",
+            Kind::Number(Bound::Any),
+            "rad",
+            "0",
+            "Copy k is turned by k times this about the origin (in space about the z axis), then moved; with one index only.",
+        ),
+        key(
             "pattern",
             Kind::Choice(PATTERNS),
             "",
@@ -359,7 +375,7 @@ pub const REPEAT: Table = Table {
             Kind::Special(Special::Joint),
             "",
             "none",
-            "A joint per copy; `between` may say `self` and `next` (along the last index), anchors move with the copy.",
+            "A joint per copy, or a list of them; `between` may say `self`, `next` (along the last index) and `across` (along the first of several), anchors move with the copy.",
         ),
     ],
 };

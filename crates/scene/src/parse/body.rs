@@ -26,7 +26,7 @@ pub fn body<'t>(r: &mut Reader<'t>, node: &Node<'t>, part: Part) -> Option<BodyT
             r.sink.push(fault.allowed("kind = \"kinematic\", which moves with its velocity and spin"));
         }
     }
-    if let Some(name) = f.text("name").filter(|name| ["world", "self", "next"].contains(&name.as_str())) {
+    if let Some(name) = f.text("name").filter(|name| ["world", "self", "next", "across"].contains(&name.as_str())) {
         r.sink.push(f.fault("name", format!("\"{name}\" has a meaning of its own")).allowed("any other name"));
     }
     let locked = f.names("locked").unwrap_or_default();

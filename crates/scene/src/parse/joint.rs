@@ -9,7 +9,7 @@ use carom_dynamics::{JointKind, Motor};
 /// Keys every kind of joint takes.
 const COMMON: [&str; 4] = ["name", "kind", "between", "collide"];
 
-/// Reads a joint. In a repeat `self` and `next` may stand for bodies.
+/// Reads a joint. In a repeat `self`, `next` and `across` may stand for bodies.
 pub fn joint<'t>(r: &mut Reader<'t>, node: &Node<'t>, part: Part, in_repeat: bool) -> Option<JointTree> {
     let f = r.table(&keys::JOINT, part, node, &["kind", "between"])?;
     let dimension = r.dimension;
@@ -37,7 +37,7 @@ pub fn joint<'t>(r: &mut Reader<'t>, node: &Node<'t>, part: Part, in_repeat: boo
     }
     let between = f.two_names("between")?;
     for name in &between {
-        if !in_repeat && ["self", "next"].contains(&name.value.as_str()) {
+        if !in_repeat && ["self", "next", "across"].contains(&name.value.as_str()) {
             let fault = f.part.fault(name.span.clone(), "between", "exists only in the joint of a [[repeat]]");
             r.sink.push(fault.quoted().allowed("the name of a body, or \"world\""));
         }

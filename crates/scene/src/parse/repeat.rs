@@ -7,6 +7,9 @@ use crate::parse::part_name;
 use crate::read::{Node, Part, Reader, array, span, whole};
 use crate::tree::{Pattern, RepeatTree, Triple};
 
+/// Joints of one copy: bounds the joints of a scene as the number of bodies is bounded.
+const MAX_JOINTS: usize = 16;
+
 /// Reads a repeat.
 pub fn repeat<'t>(r: &mut Reader<'t>, node: &Node<'t>, part: Part) -> Option<RepeatTree> {
     let f = r.table(&keys::REPEAT, part, node, &["count", "offset", "body"])?;
@@ -14,7 +17,13 @@ pub fn repeat<'t>(r: &mut Reader<'t>, node: &Node<'t>, part: Part) -> Option<Rep
     let within =
         |word: &str, node: &Node<'t>| Part::new(format!("{}, {}", f.part.name, part_name(word, node).unwrap_or_else(|| word.to_string())));
     let body = body::body(r, body_node, within("body", body_node));
-    let joint = f.raw("joint").map(|node| joint::joint(r, node, within("joint", node), true));
+    let written = f.raw("joint").map_or_else(Vec::new, |node| array(node).map_or_else(|_| vec![node], |items| items.iter().collect()));
+    if written.len() > MAX_JOINTS {
+        let fault = f.fault("joint", "too many").found(written.len());
+        r.sink.push(fault.allowed(format!("at most {MAX_JOINTS} joints per copy")));
+        return None;
+    }
+    let joints: Vec<_> = written.iter().map(|node| joint::joint(r, node, within("joint", node), true)).collect();
     let is_list = array(count_node).is_ok();
     let pattern = match f.text("pattern").as_deref() {
         Some("line") => Pattern::Line,
@@ -26,12 +35,18 @@ pub fn repeat<'t>(r: &mut Reader<'t>, node: &Node<'t>, part: Part) -> Option<Rep
     let count = count(r, &f.part, count_node, pattern)?;
     let indices = if pattern == Pattern::Triangle { 2 } else { count.len() };
     let offset = offset(r, &f.part, offset_node, pattern, indices)?;
-    let joint = match joint {
-        Some(None) => return None,
-        Some(Some(joint)) => Some(joint),
-        None => None,
-    };
-    Some(RepeatTree { pattern, count, offset, body: body?, joint, places: f.places() })
+    let joints = joints.into_iter().collect::<Option<Vec<_>>>()?;
+    for name in joints.iter().flat_map(|joint| &joint.between) {
+        if name.value == "across" && (pattern != Pattern::Grid || indices < 2) {
+            let fault = f.part.fault(name.span.clone(), "joint.between", "a row has nothing across").quoted();
+            r.sink.push(fault.allowed("\"self\", \"next\", the name of a body or \"world\"; \"across\" in a grid of several indices"));
+        }
+    }
+    let turn = f.number("turn").unwrap_or(0.0);
+    if f.has("turn") && indices > 1 {
+        r.sink.push(f.fault("turn", "goes with a single index").quoted());
+    }
+    Some(RepeatTree { pattern, count, offset, turn, body: body?, joints, places: f.places() })
 }
 
 /// Copies per axis: one number, or for a grid one per axis.

@@ -2,7 +2,11 @@
 
 use crate::{Contact, ContactAdjoint, ContactMotion, ContactTangent, Geometry};
 use carom_math::{Planar, Pose, Spatial, Twist, Vector, Wrench};
+use shapes::{planar_shapes, spatial_shapes};
 use std::collections::BTreeMap;
+
+mod cost;
+mod shapes;
 
 /// Steps of the central differences, relative to sizes of one metre and one radian.
 const STEPS: [f64; 5] = [1e-3, 3e-4, 1e-4, 3e-5, 1e-5];
@@ -19,6 +23,8 @@ const ITERATED_NORMAL: f64 = 1e-4;
 const STIFF: f64 = 1e4;
 /// The transpose identity, relative.
 const TRANSPOSE: f64 = 1e-12;
+/// Halvings of the distance at which a gap is looked for: to a micrometre.
+const BISECTIONS: usize = 23;
 /// Gaps [m] at which pairs are looked at.
 const GAPS: [f64; 4] = [0.15, 1e-3, 0.0, -0.02];
 
@@ -67,13 +73,7 @@ fn unit<G: Geometry>(k: usize) -> Twist<G> {
 }
 
 /// The contact of a feature without errors of an iteration, and whether it has a closed form.
-type Exact<G> = fn(
-    <G as Geometry>::Feature,
-    &<G as Geometry>::Shape,
-    &Pose<G>,
-    &<G as Geometry>::Shape,
-    &Pose<G>,
-) -> (Contact<G>, bool);
+type Exact<G> = fn(<G as Geometry>::Feature, &<G as Geometry>::Shape, &Pose<G>, &<G as Geometry>::Shape, &Pose<G>) -> (Contact<G>, bool);
 
 /// One contact of two placed shapes.
 struct Case<'a, G: Geometry> {
@@ -92,7 +92,14 @@ impl<G: Geometry> Case<'_, G> {
         G::evaluate_tangent(self.feature, self.a, &self.pose_a, self.b, &self.pose_b, motion)
     }
     fn describe(&self) -> String {
-        format!("{} of {} at {:?} on {} at {:?}", class::<G>(&self.feature), G::shape_key(self.a), self.pose_a, G::shape_key(self.b), self.pose_b)
+        format!(
+            "{} of {} at {:?} on {} at {:?}",
+            class::<G>(&self.feature),
+            G::shape_key(self.a),
+            self.pose_a,
+            G::shape_key(self.b),
+            self.pose_b
+        )
     }
     /// The best relative error over the steps of the central differences of `moved`.
     fn compare(&self, what: &str, found: &ContactTangent<G>, moved: impl Fn(f64) -> Option<Contact<G>>) {
@@ -119,7 +126,11 @@ impl<G: Geometry> Case<'_, G> {
         let evaluate = |a: &G::Shape, pose_a: &Pose<G>, b: &G::Shape, pose_b: &Pose<G>| (self.exact)(self.feature, a, pose_a, b, pose_b).0;
         let (contact, closed) = (self.exact)(self.feature, self.a, &self.pose_a, self.b, &self.pose_b);
         let off = numbers(&G::evaluate(self.feature, self.a, &self.pose_a, self.b, &self.pose_b)).plus(-1.0, &numbers(&contact));
-        assert!(if closed { size(&off) == 0.0 } else { off.gap.abs() < ITERATED_GAP && off.normal.max_abs() < ITERATED_NORMAL }, "{} is off by {off:?}", self.describe());
+        assert!(
+            if closed { size(&off) == 0.0 } else { off.gap.abs() < ITERATED_GAP && off.normal.max_abs() < ITERATED_NORMAL },
+            "{} is off by {off:?}",
+            self.describe()
+        );
         let jacobian = G::evaluate_jacobian(self.feature, self.a, &self.pose_a, self.b, &self.pose_b);
         assert!(jacobian.regular, "{} is not regular", self.describe());
         for k in 0..G::DOF {
@@ -190,14 +201,19 @@ impl<G: Geometry> Case<'_, G> {
         // The gap follows the material points, theory (7.2), unless the point slides along a cut edge.
         let name = class::<G>(&self.feature);
         let slides = ["EdgeFace", "FaceEdge", "Wall", "Cut"].iter().any(|cut| name.contains(cut));
-        let row = contact.normal.dot(twist_a.at(contact.point_a - self.pose_a.position) - twist_b.at(contact.point_b - self.pose_b.position));
+        let row =
+            contact.normal.dot(twist_a.at(contact.point_a - self.pose_a.position) - twist_b.at(contact.point_b - self.pose_b.position));
         let slack = if closed { TRANSPOSE } else { ITERATED } * scale;
         assert!(slides || (row - poses.gap).abs() < slack, "row of {}: {row} {}", self.describe(), poses.gap);
         // Both as one rigid body.
         let both = Twist { lin: twist_a.at(self.pose_b.position - self.pose_a.position), ang: twist_a.ang };
         let together = self.tangent(&ContactMotion::of_poses(twist_a, both));
         let turned = G::spin(twist_a.ang, contact.normal);
-        assert!(together.gap.abs() < slack && (together.normal - turned).max_abs() < slack, "rigid motion of {}: {together:?}", self.describe());
+        assert!(
+            together.gap.abs() < slack && (together.normal - turned).max_abs() < slack,
+            "rigid motion of {}: {together:?}",
+            self.describe()
+        );
     }
 }
 
@@ -209,7 +225,7 @@ fn at_gap<G: Geometry>(a: &G::Shape, pose_a: Pose<G>, b: &G::Shape, pose_b: &Pos
     if !(separation(low) < gap && separation(high) > gap) {
         return None;
     }
-    for _ in 0..60 {
+    for _ in 0..BISECTIONS {
         let middle = 0.5 * (low + high);
         if separation(middle) < gap { low = middle } else { high = middle }
     }
@@ -248,7 +264,9 @@ fn sweep<G: Geometry>(shapes: &[G::Shape], exact: Exact<G>, count: usize, least:
             let jacobian = G::evaluate_jacobian(contact.feature, &a, &pose_a, &b, &pose_b);
             let scale = jacobian.a.as_ref().iter().chain(jacobian.b.as_ref()).fold(1.0, |most: f64, c| most.max(size(c)));
             // Bare corners that touch have no normal of their own.
-            if *hits > least || scale > STIFF {
+            // Iterated contacts take a thousand times as long.
+            let most = if exact(contact.feature, &a, &pose_a, &b, &pose_b).1 { least } else { least / 4 };
+            if *hits > most || scale > STIFF {
                 continue;
             }
             Case::<G> { exact, feature: contact.feature, a: &a, pose_a, b: &b, pose_b, scale }.check(&mut random);
@@ -259,19 +277,9 @@ fn sweep<G: Geometry>(shapes: &[G::Shape], exact: Exact<G>, count: usize, least:
 
 #[test]
 fn contacts_of_the_plane_have_exact_derivatives() {
-    use crate::planar::Shape;
-    use nalgebra::Vector2;
-    let points = [(-0.5, -0.3), (0.4, -0.4), (0.7, 0.1), (0.2, 0.5), (-0.4, 0.3)].map(|(x, y)| Vector2::new(x, y));
-    let shapes = [
-        Shape::ball(0.4).unwrap(),
-        Shape::cuboid(0.9, 0.6).unwrap(),
-        Shape::capsule(0.7, 0.2).unwrap(),
-        Shape::convex(&points).unwrap(),
-        Shape::half_space(Vector2::new(0.3, 1.0)).unwrap(),
-        Shape::segment(Vector2::new(-0.4, 0.1), Vector2::new(0.6, -0.2)).unwrap(),
-        Shape::heightfield(&[0.4, 0.0, 0.1, -0.1, 0.5], 0.6).unwrap(),
-    ];
-    let seen = sweep::<Planar>(&shapes, |f, a, x, b, y| (Planar::evaluate(f, a, x, b, y), true), rounds(2000, 40_000), rounds(100, 5000), 1);
+    let shapes = planar_shapes();
+    let seen =
+        sweep::<Planar>(&shapes, |f, a, x, b, y| (Planar::evaluate(f, a, x, b, y), true), rounds(2000, 40_000), rounds(100, 5000), 1);
     println!("{seen:#?}");
     for class in ["PointPoint", "PointFace", "FacePoint", "EdgeFace", "FaceEdge"] {
         let count: usize = seen.iter().filter(|(name, _)| name.starts_with(class)).map(|(_, n)| n).sum();
@@ -283,41 +291,106 @@ fn contacts_of_the_plane_have_exact_derivatives() {
 fn contacts_in_space_have_exact_derivatives() {
     use crate::spatial::derivative::Pair;
     let shapes = spatial_shapes();
-    let seen = sweep::<Spatial>(&shapes, |f, a, x, b, y| Pair::new(f, a, x, b, y).exact(), rounds(6000, 100_000), rounds(40, 1000), 2);
+    let seen =
+        sweep::<Spatial>(&shapes, |f, a, x, b, y| Pair::new(f, a, x, b, y).exact().unwrap(), rounds(2000, 20_000), rounds(15, 200), 2);
     println!("{seen:#?}");
     for class in ["PointPoint", "PointEdge", "EdgePoint", "PointFace", "FacePoint", "EdgeEdge", "EdgeFace", "FaceEdge"] {
         let count: usize = seen.iter().filter(|(name, _)| name.starts_with(class)).map(|(_, n)| n).sum();
         assert!(count > 10, "only {count} contacts of {class}");
     }
-    for curve in ["Vertex", "Edge", "EdgeCut", "Face", "Wall", "Rim", "Mark", "Cut", "Centre", "Side", "Generator", "GeneratorCut", "Whole"] {
+    for curve in
+        ["Vertex", "Edge(", "EdgeCut", "Face", "Wall", "Rim", "Mark", ": Cut", "Centre", "Side", "Generator", "GeneratorCut", "Whole"]
+    {
         let count: usize = seen.iter().filter(|(name, _)| name.contains("Round") && name.contains(curve)).map(|(_, n)| n).sum();
-        assert!(count > 10, "only {count} contacts of {curve}");
+        assert!(count > 5, "only {count} contacts of {curve}");
     }
 }
 
-fn spatial_shapes() -> Vec<crate::spatial::Shape> {
-    use crate::spatial::Shape;
-    use nalgebra::Vector3;
-    let mut random = Random(11);
-    let points: Vec<Vector3<f64>> = (0..12).map(|_| random.vector::<Vector3<f64>>(1.0).unit() * 0.6).collect();
-    let prism: Vec<Vector3<f64>> = (0..10)
-        .map(|i| {
-            let (s, c) = (std::f64::consts::TAU * f64::from(i / 2) / 5.0).sin_cos();
-            Vector3::new(0.5 * c, 0.4 * s, if i % 2 == 0 { -0.3 } else { 0.3 })
-        })
-        .collect();
-    let heights = (0..16).map(|_| random.next() * 0.2).collect();
-    vec![
-        Shape::ball(0.4).unwrap(),
-        Shape::cuboid(Vector3::new(0.5, 0.3, 0.4)).unwrap(),
-        Shape::capsule(0.4, 0.2).unwrap(),
-        Shape::convex(&points).unwrap(),
-        Shape::convex(&prism).unwrap(),
-        Shape::half_space(Vector3::new(0.3, 0.2, 1.0)).unwrap(),
-        Shape::segment(Vector3::new(-0.4, 0.1, 0.3), Vector3::new(0.6, -0.2, 0.1)).unwrap(),
-        Shape::cylinder(0.5, 0.3).unwrap(),
-        Shape::cylinder(0.2, 0.5).unwrap(),
-        Shape::cone(0.4, 0.35).unwrap(),
-        Shape::heightfield(heights, 4, 4, [0.8, 0.9]).unwrap(),
-    ]
+#[test]
+fn degenerate_contacts_are_finite_and_marked() {
+    use crate::{planar, spatial};
+    use nalgebra::{Vector2, Vector3};
+    fn check<G: Geometry>(feature: G::Feature, a: &G::Shape, pose_a: &Pose<G>, b: &G::Shape, pose_b: &Pose<G>) {
+        let sizes = vec![1.0; G::shape_parameters(a).len()];
+        let motion = ContactMotion { shape_a: Some(&sizes), ..ContactMotion::of_poses(unit(0), unit(G::DIM)) };
+        let tangent = G::evaluate_tangent(feature, a, pose_a, b, pose_b, &motion);
+        assert!(tangent.is_finite() && !tangent.regular, "{feature:?}: {tangent:?}");
+        let jacobian = G::evaluate_jacobian(feature, a, pose_a, b, pose_b);
+        let finite = jacobian.a.as_ref().iter().chain(jacobian.b.as_ref()).all(ContactTangent::is_finite);
+        assert!(finite && !jacobian.regular, "{feature:?}: {jacobian:?}");
+        let mut bars = vec![0.0; sizes.len()];
+        let mut out = ContactAdjoint { shape_a: Some(&mut bars), ..ContactAdjoint::of_poses() };
+        G::evaluate_adjoint(feature, a, pose_a, b, pose_b, &tangent, &mut out);
+        assert!(!out.regular && out.pose_a.lin.is_finite() && out.pose_b.ang.is_finite());
+        assert!(bars.iter().all(|x| x.is_finite()));
+    }
+    // Coincident centres, and an edge square to the face that should cut it.
+    let here = Pose::<Planar>::identity();
+    let (disc, square) = (planar::Shape::ball(0.5).unwrap(), planar::Shape::cuboid(1.0, 1.0).unwrap());
+    check::<Planar>(planar::Feature::PointPoint { a: 0, b: 0 }, &disc, &here, &disc, &here);
+    check::<Planar>(planar::Feature::EdgeFace { a: 1, b: 2, end: planar::End::Start }, &square, &here, &square, &here);
+    // The same in space; parallel edges; an upright cylinder over its lowest point; a rim along the wall that should cut it; a ball on
+    // the axis of a cone; two surfaces, which make no contacts; and a feature of other shapes.
+    let here = Pose::<Spatial>::identity();
+    let up = |z: f64| Pose::<Spatial> { position: Vector3::new(0.0, 0.0, z), ..Pose::identity() };
+    use spatial::{Curve, Feature, Kind, Shape};
+    let round = |a: Curve, b: Curve| Feature { part: 0, kind: Kind::Round { a, b } };
+    let named = |kind: Kind| Feature { part: 0, kind };
+    let (ball, cube) = (Shape::ball(0.5).unwrap(), Shape::cuboid(Vector3::repeat(0.5)).unwrap());
+    let (cylinder, cone) = (Shape::cylinder(0.5, 0.3).unwrap(), Shape::cone(0.5, 0.3).unwrap());
+    let ground = Shape::half_space(Vector3::z()).unwrap();
+    check::<Spatial>(named(Kind::PointPoint { a: 0, b: 0 }), &ball, &here, &ball, &here);
+    check::<Spatial>(named(Kind::EdgeEdge { a: 0, b: 1, flip: false }), &cube, &up(1.0), &cube, &here);
+    check::<Spatial>(named(Kind::EdgeFace { a: 8, b: 4, side: 0 }), &cube, &up(1.0), &cube, &here);
+    check::<Spatial>(round(Curve::Rim(0), Curve::Face(0)), &cylinder, &up(0.5), &ground, &here);
+    check::<Spatial>(round(Curve::Vertex(0), Curve::Whole), &ball, &up(1.2), &cone, &here);
+    check::<Spatial>(round(Curve::Face(1), Curve::Face(0)), &cylinder, &up(1.0), &cylinder, &here);
+    check::<Spatial>(named(Kind::PointFace { a: 0, b: 0 }), &ground, &here, &ground, &here);
+    check::<Spatial>(round(Curve::Rim(0), Curve::Face(0)), &cube, &up(1.0), &cube, &here);
+    // Nothing overflows where the distance is the least number there is.
+    let tiny = planar::Feature::PointPoint { a: 0, b: 0 };
+    let beside = Pose::<Planar> { position: Vector2::new(f64::MIN_POSITIVE, 0.0), ..Pose::identity() };
+    assert!(
+        Planar::evaluate_tangent(tiny, &disc, &beside, &disc, &Pose::identity(), &ContactMotion::of_poses(unit(1), unit(2))).is_finite()
+    );
+}
+
+#[test]
+fn sizes_come_back_as_they_went() {
+    use nalgebra::Vector2;
+    fn check<G: Geometry>(shape: &G::Shape) {
+        let sizes = G::shape_parameters(shape);
+        let again = G::with_shape_parameters(shape, &sizes).unwrap();
+        let near = G::shape_parameters(&again).iter().zip(&sizes).all(|(x, y)| (x - y).abs() < 1e-15);
+        assert!(near && G::shape_key(&again) == G::shape_key(shape), "{shape:?} came back as {again:?}");
+        let mut more = sizes.clone();
+        more.push(1.0);
+        assert!(G::with_shape_parameters(shape, &more).is_err());
+        if !sizes.is_empty() {
+            assert!(G::with_shape_parameters(shape, &sizes[1..]).is_err());
+            assert!(G::with_shape_parameters(shape, &vec![f64::NAN; sizes.len()]).is_err());
+            assert!(G::with_shape_parameters(shape, &vec![0.0; sizes.len()]).is_err());
+            // Twice as large is as well formed; turned inside out is not, but for directions and segments.
+            assert!(G::with_shape_parameters(shape, &sizes.iter().map(|x| 2.0 * x).collect::<Vec<_>>()).is_ok());
+        }
+    }
+    for shape in spatial_shapes() {
+        check::<Spatial>(&shape);
+    }
+    for shape in planar_shapes() {
+        check::<Planar>(&shape);
+    }
+    // A corner pushed through the opposite side.
+    let triangle = crate::planar::Shape::convex(&[Vector2::new(0.0, 0.0), Vector2::new(1.0, 0.0), Vector2::new(0.0, 1.0)]).unwrap();
+    let mut sizes = Planar::shape_parameters(&triangle);
+    sizes[0] += 2.0;
+    sizes[1] += 2.0;
+    assert!(Planar::with_shape_parameters(&triangle, &sizes).is_err());
+    let hull = &spatial_shapes()[3];
+    let mut sizes = Spatial::shape_parameters(hull);
+    for x in &mut sizes[..3] {
+        *x *= -1.5;
+    }
+    assert!(Spatial::with_shape_parameters(hull, &sizes).is_err());
+    assert!(Spatial::shape_parameters(hull).len() == 36);
 }

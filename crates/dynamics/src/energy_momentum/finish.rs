@@ -1,0 +1,115 @@
+//! Room 7 of `energy-momentum`: end velocities, the rows that hold at the end pose, and the books, theory (13.5), (13.17)-(13.18).
+
+use super::balance::path;
+use super::{Given, Midpoint};
+use crate::assembly;
+use crate::finish::{account_rows, book, enter, mark_held};
+use crate::integrate::Moved;
+use crate::island::{Context, Island};
+use crate::line::Line;
+use crate::solve::{self, Phase};
+use carom_geometry::Geometry;
+use carom_math::{Twist, Vector};
+
+/// The end of a substep: velocities v' at q'.
+pub(crate) fn finish<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, moved: &Moved) {
+    let mut work = std::mem::replace(&mut island.midpoint, Midpoint::empty());
+    work.keep(island);
+    work.book_move(island, ctx, moved.time);
+    work.mirror(island, moved.time);
+    crate::integrate::commit(island, ctx, moved);
+    assembly::assemble(island, ctx);
+    mark_held(island, ctx);
+    solve::select(island, ctx, Phase::Finish, moved.time, |near, _| near.held);
+    if !(island.solve.groups.is_empty() && work.given.is_empty()) {
+        work.land(island, ctx);
+    }
+    account_rows(island);
+    island.midpoint = work;
+}
+
+/// Velocities as the joints allow them at this pose. What strikes or is held does so with these: a row that answers the part that breaks the
+/// joints would feed energy to the part that keeps them, theory (13.18).
+pub(crate) fn obey_joints<G: Geometry>(island: &mut Island<G>) {
+    let before = island.kinetic(&island.twists);
+    let Island { assembly, solve, twists, .. } = island;
+    solve.joint_target.clear();
+    solve.joint_target.resize(assembly.equalities.len(), 0.0);
+    assembly.hold_joints(&solve.joint_target, &mut solve.reaction, twists);
+    island.flow.joint_work += island.kinetic(&island.twists) - before;
+}
+
+impl<G: Geometry> Midpoint<G> {
+    /// Books the symmetric part of the substep: whole impulses times mean twists, theory (13.8).
+    fn book_move(&self, island: &mut Island<G>, ctx: &Context<G>, t: f64) {
+        let Island { bodies, flow, .. } = island;
+        for (index, body) in bodies.iter().enumerate().filter(|(_, body)| body.dynamic) {
+            let mean = &self.mean[index];
+            flow.work_in += t * self.driving[index].power(mean);
+            let spec = &ctx.model.bodies[body.index];
+            let moving = mean.lin.scale(body.inv_mass) * body.mass;
+            let turning = if body.inv_inertia_body == G::inertia_zero() { G::Ang::zero() } else { mean.ang };
+            flow.damping_loss += t * spec.damping * body.mass * moving.dot(moving);
+            flow.damping_loss += t * spec.spin_damping * turning.dot(G::inertia_apply(body.inertia, turning));
+        }
+        flow.damping_loss += t * self.dashpots;
+        for given in &self.given {
+            let impulse = 2.0 * given.impulse;
+            flow.work_in -= impulse * given.line.driven_speed(bodies, &self.mean);
+            enter(flow, given.source, given.row, impulse * given.line.speed(&self.mean));
+        }
+        for (line, reaction) in self.lines.iter().zip(&self.reaction) {
+            let impulse = 2.0 * reaction;
+            flow.joint_work += impulse * line.speed(&self.mean);
+            flow.work_in -= impulse * line.driven_speed(bodies, &self.mean);
+        }
+    }
+
+    /// Remembers the rows of room 5 and half their impulses.
+    fn keep(&mut self, island: &Island<G>) {
+        self.given.clear();
+        for (position, &index) in island.solve.groups.iter().enumerate() {
+            let group = &island.assembly.groups[index];
+            for row in 0..group.rows {
+                let impulse = island.solve.impulses[island.solve.first[position] + row];
+                self.given.push(Given { source: group.source, row, line: island.assembly.lines[group.first + row], impulse });
+            }
+        }
+    }
+
+    /// v' = 2 v_mean - v in the axes of the body, theory (13.5).
+    fn mirror(&self, island: &mut Island<G>, t: f64) {
+        for index in (0..island.bodies.len()).filter(|&index| island.bodies[index].dynamic) {
+            let (start, mean) = (island.twists[index], self.mean[index]);
+            let turn = G::exp(path(mean, t).ang * t);
+            island.twists[index] = Twist { lin: mean.lin * 2.0 - start.lin, ang: G::rotate_rate(turn, mean.ang * 2.0 - start.ang) };
+        }
+    }
+
+    /// The rows of room 5 take back the second half of their impulses, and those that hold at q' find their own, theory (13.17): a slow landing
+    /// stays down, a motor ends at its rate.
+    fn land(&mut self, island: &mut Island<G>, ctx: &Context<G>) {
+        // Joints hold before and after every change below, so that their impulses do no work in it.
+        obey_joints(island);
+        let Midpoint { given, balanced: mirrored, change: free, .. } = self;
+        mirrored.clear();
+        mirrored.extend_from_slice(&island.twists);
+        free.clear();
+        free.extend_from_slice(&island.twists);
+        for given in given.iter_mut() {
+            given.line = Line::new(given.line.bodies, given.line.row, &island.bodies);
+            given.line.push(-given.impulse, free);
+        }
+        let Island { assembly, solve, solver, twists, report, bodies, flow, .. } = island;
+        assembly.hold_joints(&solve.joint_target, &mut solve.reaction, free);
+        for given in given.iter() {
+            let mean = |speed: &dyn Fn(&[Twist<G>]) -> f64| 0.5 * (speed(mirrored) + speed(free));
+            flow.work_in += given.impulse * mean(&|twists| given.line.driven_speed(bodies, twists));
+            enter(flow, given.source, given.row, -given.impulse * mean(&|twists| given.line.speed(twists)));
+        }
+        let _ = solve::resolve(assembly, solve, solver, ctx.model.options.friction_cone, free, twists, report);
+        let after = std::mem::take(&mut island.twists);
+        book(island, free, &after, 0.0);
+        island.twists = after;
+    }
+}

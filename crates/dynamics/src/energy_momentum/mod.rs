@@ -1,0 +1,216 @@
+//! The integrator `energy-momentum`: the midpoint rule with mean joint rows, theory chapter 13.
+//!
+//! A move is found by Newton over mean velocities and joint impulses together; the joints hold at its end. Contacts, limits, motors and
+//! friction keep their rooms: their rows are those of the start pose, and room 7 gives them an impulse of their own at the end pose.
+
+mod balance;
+mod finish;
+mod projected;
+
+pub(crate) use finish::{finish, obey_joints};
+
+use crate::assembly::Source;
+use crate::constraints::Row;
+use crate::island::{Context, Island, LocalBody};
+use crate::joint_factor::JointFactor;
+use crate::line::Line;
+use crate::solve::{Held, correct_targets, resolve, select_move};
+use carom_geometry::Geometry;
+use carom_math::{Twist, Wrench};
+use carom_solve::status::{Method, Outcome};
+
+/// Newton rounds of a move; 4-8 suffice where the step resolves the motion, and a move that needs more is too long.
+const NEWTON_CAP: usize = 40;
+
+/// Mean velocities and what the impulses make of them may differ by this fraction of the fastest of the island. What is left is the
+/// energy error of a step; rounding leaves a hundredth of it.
+const BALANCE_TOLERANCE: f64 = 1e-13;
+
+/// A difference that no longer falls is rounding if it is below this fraction.
+const BALANCE_STALL: f64 = 1e-10;
+
+/// Joint errors over their tolerance at which the work of their impulses is rounding too; they may stay at 1 if they no longer fall.
+const PRECISE: f64 = 1e-2;
+
+/// A value that falls by less than this in a round no longer falls.
+const FALLING: f64 = 0.5;
+
+/// Scratch and solution of a move under the midpoint rule.
+#[derive(Debug)]
+pub(crate) struct Midpoint<G: Geometry> {
+    /// When the substep starts [s].
+    pub time: f64,
+    /// Mean twists of the move, theory (13.4).
+    mean: Vec<Twist<G>>,
+    /// What loads and impulses make of the mean twists, theory (13.6)-(13.7).
+    balanced: Vec<Twist<G>>,
+    /// Half the impulses of loads and rows over the move.
+    pushes: Vec<Wrench<G>>,
+    /// Mean of forces and controls [N, N m].
+    driving: Vec<Wrench<G>>,
+    /// Power lost in the dampers of springs [W].
+    dashpots: f64,
+    /// Half the impulses of the joint rows.
+    reaction: Vec<f64>,
+    /// Mean joint rows.
+    lines: Vec<Line<G>>,
+    rows: Vec<Row<G>>,
+    /// Bodies with the stiffness of their tensions in the inertia, theory (13.15).
+    stiffened: Vec<LocalBody<G>>,
+    factor: JointFactor,
+    /// Change of the mean twists in a round.
+    change: Vec<Twist<G>>,
+    /// Bodies that turn by the exponential map: those that no mean row holds, in the plane.
+    unheld: Vec<bool>,
+    /// What the rows of contacts, limits, motors and friction have given in the move.
+    given: Vec<Given<G>>,
+}
+
+/// One row of room 5 and half its impulse over the move.
+#[derive(Clone, Copy, Debug)]
+struct Given<G: Geometry> {
+    /// Where the row comes from.
+    source: Source,
+    /// Which row of its group.
+    row: usize,
+    /// The row at the start pose.
+    line: Line<G>,
+    /// Half its impulse.
+    impulse: f64,
+}
+
+impl<G: Geometry> Midpoint<G> {
+    /// Nothing yet.
+    pub fn empty() -> Self {
+        Midpoint {
+            time: 0.0,
+            mean: Vec::new(),
+            balanced: Vec::new(),
+            pushes: Vec::new(),
+            driving: Vec::new(),
+            dashpots: 0.0,
+            reaction: Vec::new(),
+            lines: Vec::new(),
+            rows: Vec::new(),
+            stiffened: Vec::new(),
+            factor: JointFactor::default(),
+            change: Vec::new(),
+            unheld: Vec::new(),
+            given: Vec::new(),
+        }
+    }
+}
+
+/// Rooms 3 to 5 for a move of length t: mean velocities in `island.midpoint`, the path in `island.half`, poses q' in `island.next`. With
+/// `uncorrected` the rows of the start pose alone: what is left of a move that does not converge.
+pub(crate) fn hold<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, t: f64, uncorrected: bool) -> Held {
+    select_move(island, ctx, t);
+    let mut work = std::mem::replace(&mut island.midpoint, Midpoint::empty());
+    let held = work.newton(island, ctx, t, uncorrected);
+    island.midpoint = work;
+    held
+}
+
+impl<G: Geometry> Midpoint<G> {
+    fn newton(&mut self, island: &mut Island<G>, ctx: &Context<G>, t: f64, uncorrected: bool) -> Held {
+        let mut held = Held { converged: false, outcome: Outcome::judge(0.0, 1.0, 0, Method::Trivial) };
+        // Without rows that may let go the joints are all there is, and their own factor at the middle of the move is the better one.
+        let joints_only = island.solve.groups.is_empty() && !uncorrected;
+        self.start(island, ctx, t);
+        let mut last = (f64::INFINITY, f64::INFINITY);
+        for round in 0..NEWTON_CAP {
+            let balances = self.evaluate(island, ctx, t);
+            if t == 0.0 || (uncorrected && round == 1) {
+                held.converged = true;
+                break;
+            }
+            let mut worst = 0.0;
+            if round > 0 || joints_only {
+                self.aim(island, joints_only);
+                worst = correct_targets(island, ctx, t);
+                island.report.corrections += 1;
+            }
+            let (off, fastest) = self.imbalance(island, t);
+            if !(balances && worst.is_finite() && off.is_finite()) {
+                break;
+            }
+            let balanced = off <= BALANCE_TOLERANCE * fastest || (off <= BALANCE_STALL * fastest && off > FALLING * last.0);
+            let joined = worst <= PRECISE || (worst <= 1.0 && worst > FALLING * last.1);
+            if round > 0 && balanced && joined {
+                held.converged = true;
+                break;
+            }
+            last = (off, worst);
+            if joints_only {
+                self.joint_round(island, ctx, t);
+            } else {
+                held.outcome = self.row_round(island, ctx);
+            }
+        }
+        held
+    }
+
+    /// Joint targets before the errors at the end of the move are taken off them: the change of a round, or the rates of the present one.
+    fn aim(&self, island: &mut Island<G>, joints_only: bool) {
+        let Island { assembly, solve, .. } = island;
+        solve.joint_target.clear();
+        solve.joint_target.extend(assembly.equalities.iter().map(|line| if joints_only { 0.0 } else { line.speed(&self.mean) }));
+    }
+
+    /// How far the mean twists are from what the impulses make of them, and the fastest of them [m/s], both in the metric of the masses.
+    fn imbalance(&self, island: &Island<G>, t: f64) -> (f64, f64) {
+        let (mut off, mut fastest) = (0.0f64, 0.0f64);
+        for (index, body) in island.bodies.iter().enumerate().filter(|(_, body)| body.dynamic) {
+            let (mean, balanced) = (self.mean[index], self.balanced[index]);
+            let speed = |twist: &Twist<G>| (2.0 * body.kinetic(twist) / body.mass).sqrt();
+            off = off.max(speed(&balanced.plus(-1.0, mean)));
+            // A body at rest is judged by what its loads would make of it in the move.
+            let loaded = 0.5 * t * speed(&island.free[index]);
+            fastest = fastest.max(speed(&mean)).max(speed(&island.twists[index])).max(loaded);
+        }
+        (off, fastest)
+    }
+
+    /// One round for joints alone, theory (13.14): the mean twists and the impulses move together.
+    fn joint_round(&mut self, island: &mut Island<G>, ctx: &Context<G>, t: f64) {
+        self.stiffen(island, ctx, t);
+        let _ = self.factor.refactor(&island.joints, &self.lines, &self.stiffened);
+        self.change.clear();
+        for (index, body) in island.bodies.iter().enumerate() {
+            let mut off = self.balanced[index].plus(-1.0, self.mean[index]);
+            if body.dynamic {
+                off.ang = G::inertia_apply(self.stiffened[index].inv_inertia, G::inertia_apply(body.inertia, off.ang));
+            }
+            self.change.push(off);
+        }
+        let more = &mut island.solve.error;
+        more.clear();
+        more.extend(self.lines.iter().zip(&island.solve.joint_target).map(|(line, target)| target - line.speed(&self.change)));
+        self.factor.solve(more);
+        for ((line, y), reaction) in self.lines.iter().zip(more.iter()).zip(&mut self.reaction) {
+            line.push(*y, &mut self.change);
+            *reaction += y;
+        }
+        for (mean, change) in self.mean.iter_mut().zip(&self.change) {
+            *mean = mean.plus(1.0, *change);
+        }
+    }
+
+    /// One round with all rows: room 5's problem, where the free velocities carry what the midpoint rule makes different, theory (13.16).
+    fn row_round(&mut self, island: &mut Island<G>, ctx: &Context<G>) -> Outcome {
+        let mut free = std::mem::take(&mut self.change);
+        free.clear();
+        free.extend_from_slice(&self.balanced);
+        let Island { assembly, solve, solver, report, .. } = island;
+        for (line, y) in assembly.equalities.iter().zip(&self.reaction) {
+            line.push(-y, &mut free);
+        }
+        for (&line, impulse) in solve.lines.iter().zip(&solve.impulses) {
+            assembly.lines[line].push(-impulse, &mut free);
+        }
+        let outcome = resolve(assembly, solve, solver, ctx.model.options.friction_cone, &free, &mut self.mean, report);
+        self.reaction.copy_from_slice(&solve.reaction);
+        self.change = free;
+        outcome
+    }
+}

@@ -1,0 +1,6 @@
+//! The integrators side by side: released chains, free mechanisms, tops, contacts.
+
+mod chain;
+mod contact;
+mod free;
+mod top;
