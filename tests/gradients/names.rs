@@ -219,7 +219,8 @@ fn every_name_is_read_set_and_differentiated<G: Geometry>(scene: SceneOf<G>) {
         assert_eq!(&same, world.model(), "{key}");
         // The directional derivative of a loss along a random change of the whole array.
         let free = |k: usize| {
-            let at_border = matches!(key.as_str(), "friction" | "restitution" | "damping" | "spin_damping" | "joint_friction" | "joint_damping");
+            let at_border =
+                matches!(key.as_str(), "friction" | "restitution" | "damping" | "spin_damping" | "joint_friction" | "joint_damping");
             quantity.values[k].is_finite() && !(at_border && quantity.values[k] == 0.0) && !quantity.terms(k).is_empty()
         };
         let along: Vec<f64> = (0..quantity.len()).map(|k| if free(k) { random.range(-1.0, 1.0) } else { 0.0 }).collect();
@@ -249,7 +250,9 @@ fn every_name_in_the_plane() {
     let Ok(Scene::Planar(scene)) = from_toml(PLANE, "plane") else { panic!("{:?}", from_toml(PLANE, "plane")) };
     let (world, names) = parts(&scene);
     let keys = names.keys(world.model());
-    for key in ["mass", "inertia", "centre", "gravity", "step", "pair_friction", "joint_anchor", "joint_anchors", "joint_rest", "shape_convex"] {
+    for key in
+        ["mass", "inertia", "centre", "gravity", "step", "pair_friction", "joint_anchor", "joint_anchors", "joint_rest", "shape_convex"]
+    {
         assert!(keys.iter().any(|k| k == key), "{key}");
     }
     assert_eq!(names.get(world.model(), &Parameters::of(world.model()), "shape_convex").unwrap().shape, [1, 4, 2]);
@@ -292,7 +295,9 @@ fn errors_name_the_parameter_and_the_nearest_one() {
     let error = names.set(world.model(), "mass", &[1.0]).unwrap_err();
     assert_eq!(error.to_string(), "mass: found 1 numbers, needs shape (7)");
     let mass = names.get(world.model(), &Parameters::of(world.model()), "mass").unwrap().values;
-    for (value, words) in [(-1.0, "mass[sled]: found -1, needs a number above 0"), (f64::NAN, "mass[sled]: found NaN, needs a finite number")] {
+    for (value, words) in
+        [(-1.0, "mass[sled]: found -1, needs a number above 0"), (f64::NAN, "mass[sled]: found NaN, needs a finite number")]
+    {
         let mut mass = mass.clone();
         mass[1] = value;
         assert_eq!(names.set(world.model(), "mass", &mass).unwrap_err().to_string(), words);

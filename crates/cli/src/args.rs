@@ -174,10 +174,10 @@ pub struct FitArgs {
     #[arg(long, value_name = "PARAM", num_args = 1.., required = true)]
     pub params: Vec<String>,
     /// Bounds, as PARAM=LOW:HIGH; either side may be left out
-    #[arg(long, value_name = "PARAM=LOW:HIGH", num_args = 1.., allow_hyphen_values = true)]
+    #[arg(long, value_name = "PARAM=LOW:HIGH", num_args = 1..)]
     pub bounds: Vec<String>,
     /// Where to start, as PARAM=VALUE [default: the scene's value]
-    #[arg(long, value_name = "PARAM=VALUE", num_args = 1.., allow_hyphen_values = true)]
+    #[arg(long, value_name = "PARAM=VALUE", num_args = 1..)]
     pub start: Vec<String>,
     /// Compare velocities too
     #[arg(long)]

@@ -58,6 +58,8 @@ struct Differences {
     best: f64,
     /// Distance it was taken over.
     size: f64,
+    /// What rounding of the loss makes of it.
+    rounding: f64,
     /// One-sided differences over it.
     left: Option<f64>,
     right: Option<f64>,
@@ -136,7 +138,13 @@ fn differences<G: Geometry>(start: &Start<G>, loss: &Loss, variable: &Variable, 
                 (None, Some(right)) => (right - here) / (above - x),
                 (None, None) => return None,
             };
-            Some(Differences { best, size, left: left.map(|l| (here - l) / (x - below)), right: right.map(|r| (r - here) / (above - x)) })
+            Some(Differences {
+                best,
+                size,
+                rounding: f64::EPSILON * here.abs() / size,
+                left: left.map(|l| (here - l) / (x - below)),
+                right: right.map(|r| (r - here) / (above - x)),
+            })
         })
         .collect();
     // Truncation falls and rounding grows with shrinking size: where two neighbours agree best both are small.
@@ -147,10 +155,10 @@ fn differences<G: Geometry>(start: &Start<G>, loss: &Loss, variable: &Variable, 
     tried.into_iter().nth(chosen)
 }
 
-/// Difference of two derivatives as a part of the larger; 0 where both vanish.
-fn relative_error(exact: f64, difference: f64) -> f64 {
-    let larger = exact.abs().max(difference.abs());
-    if larger == 0.0 { 0.0 } else { (exact - difference).abs() / larger }
+/// Difference of two derivatives as a part of the larger, or of what rounding of the loss over the distance could feign.
+fn relative_error(exact: f64, d: &Differences) -> f64 {
+    let larger = exact.abs().max(d.best.abs()).max(d.rounding);
+    if larger == 0.0 { 0.0 } else { (exact - d.best).abs() / larger }
 }
 
 fn is_kink(d: &Differences) -> bool {
@@ -167,7 +175,7 @@ fn row<G: Geometry>(start: &Start<G>, variable: &Variable, gradient: &Gradient, 
         None => cells.extend(["-", "-", ""].map(str::to_string)),
         Some(d) => {
             cells.push(digits(d.best, DIGITS));
-            cells.push(format!("{:.1e}", relative_error(exact, d.best)));
+            cells.push(format!("{:.1e}", relative_error(exact, d)));
             cells.push(match (d.left, d.right) {
                 (Some(left), Some(right)) if is_kink(d) => {
                     format!("left {}, right {}", digits(left, DIGITS / 2), digits(right, DIGITS / 2))
@@ -186,7 +194,7 @@ fn row_json<G: Geometry>(start: &Start<G>, variable: &Variable, gradient: &Gradi
     let mut out = json!({ "parameter": variable.label, "value": variable.value, "gradient": exact });
     if let Some(d) = differences {
         out["difference"] = json!(d.best);
-        out["relative_error"] = json!(relative_error(exact, d.best));
+        out["relative_error"] = json!(relative_error(exact, d));
         out["difference_size"] = json!(d.size);
         out["left_difference"] = json!(d.left);
         out["right_difference"] = json!(d.right);

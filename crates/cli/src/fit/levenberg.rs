@@ -72,8 +72,8 @@ pub fn levenberg<P: LeastSquares>(
                     if still {
                         return Found { x, cost, iterations: iteration, status: Status::Step };
                     }
-                    // Rounding, not slope, decides below this.
-                    if promised <= COST * cost {
+                    // Rounding, not slope, decides below this; a bound that bends a step uphill calls for a shorter one.
+                    if promised.abs() <= COST * cost {
                         return Found { x, cost, iterations: iteration, status: Status::Cost };
                     }
                     damping *= growth;

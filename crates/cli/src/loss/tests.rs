@@ -3,7 +3,7 @@
 use super::*;
 use carom::dynamics::gradient::Parameters;
 use carom::dynamics::{State, World};
-use carom::math::{Spatial, Twist, Vector};
+use carom::math::{Space, Spatial, Twist, Vector};
 use carom::scene::{Scene, from_toml};
 
 const TEXT: &str = r#"

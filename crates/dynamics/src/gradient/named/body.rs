@@ -14,7 +14,8 @@ const BODIES: [&str; 9] = ["mass", "inertia", "centre", "friction", "restitution
 
 /// The names of this file that a model has.
 pub(super) fn keys<G: Geometry>(model: &Model<G>) -> Vec<String> {
-    let mut keys: Vec<String> = BODIES.iter().skip(if model.bodies.is_empty() { BODIES.len() - 2 } else { 0 }).map(|k| k.to_string()).collect();
+    let mut keys: Vec<String> =
+        BODIES.iter().skip(if model.bodies.is_empty() { BODIES.len() - 2 } else { 0 }).map(|k| k.to_string()).collect();
     let mut add = |there: bool, key: &str| {
         if there {
             keys.push(key.to_string());
