@@ -24,6 +24,10 @@ const FULL_TAPE: usize = 4000;
 const DIGITS: usize = 9;
 /// Left and right differences that differ by more than this part are told: a kink.
 const KINK: f64 = 1e-2;
+/// Roundings that a run adds up to in its loss, as a rule.
+const ROUNDINGS: f64 = 64.0;
+/// Left and right differences of a bend close up with the size, tenfold from one to the next; those of a kink by less than this.
+const CLOSING: f64 = 3.0;
 /// Moments of one kind of switch that are listed.
 const MAX_LISTED: usize = 3;
 
@@ -63,6 +67,8 @@ struct Differences {
     /// One-sided differences over it.
     left: Option<f64>,
     right: Option<f64>,
+    /// They disagree however near they are taken.
+    kink: bool,
 }
 
 fn go<G: SceneSpace>(args: &GradArgs, place: &str, scene: SceneOf<G>) -> Result<(), Failure> {
@@ -89,7 +95,7 @@ fn go<G: SceneSpace>(args: &GradArgs, place: &str, scene: SceneOf<G>) -> Result<
         .iter()
         .map(|variable| if args.no_differences { None } else { differences(&start, &loss, variable, steps, value) })
         .collect();
-    let switches = Told::new(&gradient, step, start.world.state().time, model.options.time_of_impact != TimeOfImpact::Event);
+    let switches = Told::new(&gradient, step, start.world.state().time, model.options.time_of_impact == TimeOfImpact::Halving);
     if args.json {
         let rows: Vec<Value> = variables.iter().zip(&differences).map(|(v, d)| row_json(&start, v, &gradient, d)).collect();
         print::json(&json!({
@@ -141,18 +147,24 @@ fn differences<G: Geometry>(start: &Start<G>, loss: &Loss, variable: &Variable, 
             Some(Differences {
                 best,
                 size,
-                rounding: f64::EPSILON * here.abs() / size,
+                rounding: ROUNDINGS * f64::EPSILON * here.abs() / size,
                 left: left.map(|l| (here - l) / (x - below)),
                 right: right.map(|r| (r - here) / (above - x)),
+                kink: false,
             })
         })
         .collect();
     // Truncation falls and rounding grows with shrinking size: where two neighbours agree best both are small.
     let gap = |k: usize| (tried[k].best - tried[k + 1].best).abs();
     let best = (0..tried.len().saturating_sub(1)).fold(0, |best, k| if gap(k) < gap(best) { k } else { best });
-    // Of the two the smaller, unless it is the last.
+    // Of the two the smaller.
     let chosen = if tried.len() > 1 { best + 1 } else { 0 };
-    tried.into_iter().nth(chosen)
+    let wider = chosen.checked_sub(1).map(|k| tried[k].apart());
+    let mut chosen = tried.into_iter().nth(chosen)?;
+    let apart = chosen.apart();
+    let slope = chosen.left.unwrap_or(0.0).abs().max(chosen.right.unwrap_or(0.0).abs());
+    chosen.kink = apart > KINK * slope && apart > chosen.rounding && wider.is_none_or(|wider| wider < CLOSING * apart);
+    Some(chosen)
 }
 
 /// Difference of two derivatives as a part of the larger, or of what rounding of the loss over the distance could feign.
@@ -161,10 +173,10 @@ fn relative_error(exact: f64, d: &Differences) -> f64 {
     if larger == 0.0 { 0.0 } else { (exact - d.best).abs() / larger }
 }
 
-fn is_kink(d: &Differences) -> bool {
-    match (d.left, d.right) {
-        (Some(left), Some(right)) => (left - right).abs() > KINK * left.abs().max(right.abs()),
-        _ => false,
+impl Differences {
+    /// Distance of left and right difference; 0 where one is missing.
+    fn apart(&self) -> f64 {
+        self.left.zip(self.right).map_or(0.0, |(left, right)| (left - right).abs())
     }
 }
 
@@ -177,7 +189,7 @@ fn row<G: Geometry>(start: &Start<G>, variable: &Variable, gradient: &Gradient, 
             cells.push(digits(d.best, DIGITS));
             cells.push(format!("{:.1e}", relative_error(exact, d)));
             cells.push(match (d.left, d.right) {
-                (Some(left), Some(right)) if is_kink(d) => {
+                (Some(left), Some(right)) if d.kink => {
                     format!("left {}, right {}", digits(left, DIGITS / 2), digits(right, DIGITS / 2))
                 }
                 (None, Some(_)) => "only larger values exist".to_string(),
@@ -207,7 +219,7 @@ struct Told {
     /// Kind, words, count, steps, first moments [s].
     kinds: Vec<(&'static str, &'static str, usize, usize, Vec<f64>)>,
     steps: usize,
-    /// Steps that depend on a test for overlap were held.
+    /// Steps are halved where bodies meet, and the gradient holds their lengths.
     frozen: bool,
 }
 

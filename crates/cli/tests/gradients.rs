@@ -120,6 +120,17 @@ fn steps_at_a_switch_are_told() {
 }
 
 #[test]
+fn substeps_that_are_halved_are_told() {
+    let folder = Folder::new("halved");
+    let text = fs::read_to_string(PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../scenes/ball_drop.toml")).unwrap();
+    folder.write("halving.toml", &format!("time_of_impact = \"halving\"\n{text}"));
+    let args = ["grad", "halving.toml", "--loss", "ball.y", "--wrt", "q[ball].y", "--time", "0.7"];
+    assert!(out(&folder.carom(&args)).contains("biased at impacts"));
+    let answer = folder.json(&[&args[..], &["--json"]].concat());
+    assert_eq!((&answer["frozen_step"], &answer["exact"]), (&Value::Bool(true), &Value::Bool(false)));
+}
+
+#[test]
 fn bad_input_is_pointed_at() {
     let folder = Folder::new("bad");
     for (args, words) in [
@@ -204,7 +215,7 @@ fn a_noisy_slide_gives_friction_with_an_interval() {
 #[test]
 fn a_bank_shot_and_a_throw_find_their_targets() {
     let folder = Folder::new("aim");
-    folder.write("spot.csv", "time,body,x,y\n2,cue,0.3,-0.2\n");
+    folder.write("spot.csv", "time,body,x,y\n2,cue,0.5,0\n");
     let answer = folder.json(&["fit", "bank_shot", "--data", "spot.csv", "--params", "v[cue].x", "v[cue].y", "--json"]);
     assert!(answer["misfit"].as_f64().unwrap() < 1e-9, "{answer:#}");
     folder.write("basket.csv", "time,body,x,y\n1,ball,2,0.6\n");
