@@ -2,7 +2,7 @@
 #![allow(unsafe_code)]
 
 use carom_dynamics::constraints::{JointFunction, MAX_COLUMNS, MAX_POSE_COLUMNS, MAX_ROWS};
-use carom_dynamics::options::ImpactLaw;
+use carom_dynamics::options::{ImpactLaw, Integrator, SolverChoice};
 use carom_dynamics::{JointKind, Motor, World};
 use carom_math::block_matrix::BlockMatrix;
 use carom_math::block_sparse::Pattern;
@@ -92,6 +92,24 @@ fn chain<G: Stage>() -> World<G> {
     scene.world()
 }
 
+/// A chain of balls that slides on the ground, solved by insertion into the factor of its joints.
+fn inserted<G: Stage>() -> World<G> {
+    let mut scene = Scene::<G>::new(0.005);
+    scene.model.options.solver = SolverChoice::Articulated;
+    scene.ground(0.1, 0.0);
+    let mut last = None;
+    for link in 0..12 {
+        let x = 0.2 * f64::from(link);
+        let body = scene.body(G::ball(0.05), 0.1, pose(x, 0.05, 0.0), 0.1, 0.0);
+        scene.moving(body, G::at(5.0, 0.0), G::rate(0.0));
+        if let Some(last) = last {
+            scene.joint(JointKind::Weld, [Some(body), Some(last)], |spec| spec.anchor = Some(G::at(x - 0.1, 0.05)));
+        }
+        last = Some(body);
+    }
+    scene.world()
+}
+
 fn sliding<G: Stage>() -> World<G> {
     let mut scene = Scene::<G>::new(0.005);
     scene.ground(0.1, 0.0);
@@ -144,14 +162,26 @@ fn bouncing_by<G: Stage>(law: ImpactLaw) -> World<G> {
     World::new(model, state).expect("a scene")
 }
 
+/// A scene under the midpoint rule.
+fn by_midpoint<G: Stage>(world: World<G>) -> World<G> {
+    let (mut model, state) = (world.model().clone(), world.state().clone());
+    model.options.integrator = Integrator::EnergyMomentum;
+    World::new(model, state).expect("a scene")
+}
+
 fn all<G: Stage>() -> bool {
     let mut good = per_step::<G>("stack of ten", stack(), 60, 200);
     good &= per_step::<G>("chain of twenty", chain(), 200, 200);
+    good &= per_step::<G>("chain sliding on the ground", inserted(), 60, 100);
     good &= per_step::<G>("sliding box", sliding(), 60, 100);
     good &= per_step::<G>("bouncing ball", bouncing(), 400, 400);
     good &= per_step::<G>("box bouncing flat", flat_bounces(), 400, 400);
     good &= per_step::<G>("position motor", motor(), 200, 200);
     good &= per_step::<G>("stiff spring", stiff_spring(), 200, 200);
+    good &= per_step::<G>("stack of ten, energy-momentum", by_midpoint(stack()), 60, 200);
+    good &= per_step::<G>("chain of twenty, energy-momentum", by_midpoint(chain()), 200, 200);
+    good &= per_step::<G>("bouncing ball, energy-momentum", by_midpoint(bouncing()), 400, 400);
+    good &= per_step::<G>("position motor, energy-momentum", by_midpoint(motor()), 200, 200);
     for law in [ImpactLaw::Reflections, ImpactLaw::GaussSeidel(Default::default()), ImpactLaw::Stronge, ImpactLaw::Newton] {
         good &= per_step::<G>(&format!("box bouncing flat, {law:?}"), bouncing_by(law), 400, 400);
     }

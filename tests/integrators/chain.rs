@@ -10,6 +10,9 @@ use carom_tests::{GRAVITY, Scene, Stage, figure, full, holds};
 const LENGTH: f64 = 0.1;
 const MASS: f64 = 0.1;
 
+/// Steps between looks at the energy that breaks the joints: each orders and factors the joints anew.
+const SAMPLE: usize = 10;
+
 /// Links along x, hinged to each other and the first to the world.
 fn chain<G: Stage>(links: usize, step: f64, integrator: Integrator) -> World<G> {
     let mut scene = Scene::<G>::new(step);
@@ -42,7 +45,7 @@ fn release<G: Stage>(links: usize, step: f64, seconds: f64, integrator: Integrat
     let scale = 0.5 * MASS * GRAVITY * LENGTH * (links * links) as f64;
     let mut run = Run { worst: 0.0, end: 0.0, gap: 0.0, broken: 0.0 };
     let (mut substeps, steps) = (0, (seconds / step).round() as usize);
-    for _ in 0..steps {
+    for number in 0..steps {
         let report = world.step().expect("a released chain");
         assert!(!report.unconverged, "every move converges");
         substeps += report.substeps;
@@ -50,7 +53,9 @@ fn release<G: Stage>(links: usize, step: f64, seconds: f64, integrator: Integrat
         run.end = (kinetic + potential) / scale;
         run.worst = run.worst.max(run.end.abs());
         run.gap = run.gap.max(world.joint_error());
-        run.broken = run.broken.max((kinetic - world.projected_kinetic()) / scale);
+        if number % SAMPLE == 0 {
+            run.broken = run.broken.max((kinetic - world.projected_kinetic()) / scale);
+        }
     }
     let name = format!("{} chain of {links}, {integrator:?} at {step:.5} s, {seconds} s", G::NAME);
     figure(&format!("{name}: largest change of energy"), run.worst);

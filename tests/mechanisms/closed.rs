@@ -4,32 +4,34 @@ use crate::lab::{FRAME, read, world};
 use carom_dynamics::options::Integrator;
 use carom_geometry::Geometry;
 use carom_math::Vector;
-use carom_scene::{Scene, SceneOf};
+use carom_scene::{Scene, SceneOf, from_toml};
 use carom_tests::{full, holds};
 
 /// Largest opening of a joint [m or rad].
 const GAP: f64 = 1e-10;
 
-/// Runs a scene and bounds its joint error at every step; `seconds` by default, the whole scene with `CAROM_FULL=1`.
-fn stays_closed(name: &str, seconds: f64) {
-    fn run<G: Geometry>(name: &str, scene: SceneOf<G>, seconds: f64) {
-        let seconds = if full() { scene.duration } else { seconds.min(scene.duration) };
-        let mut world = world(scene, FRAME, Integrator::Verlet);
-        let start = world.state().clone();
-        let (mut gap, mut unconverged, mut moved) = (0.0f64, 0, 0.0f64);
-        for _ in 0..(seconds / FRAME).round() as usize {
-            let report = world.step().unwrap_or_else(|error| panic!("{name}: {error}"));
-            gap = gap.max(world.joint_error());
-            unconverged += usize::from(report.unconverged);
-        }
-        for (before, after) in start.poses.iter().zip(&world.state().poses) {
-            moved = moved.max((after.position - before.position).norm());
-        }
-        assert!(moved > 1e-3, "{name}: the mechanism moves, {moved:e} m");
-        let mut good = holds(&format!("{name}, {seconds} s at 1/60 s: joint gap [m]"), gap, GAP);
-        good &= holds(&format!("{name}, {seconds} s at 1/60 s: unconverged steps"), unconverged as f64, 0.0);
-        assert!(good);
+/// Runs a scene for a time, or whole with `CAROM_FULL=1`, and bounds its joint error at every step.
+fn run<G: Geometry>(name: &str, scene: SceneOf<G>, seconds: f64) {
+    let seconds = if full() { scene.duration } else { seconds.min(scene.duration) };
+    let mut world = world(scene, FRAME, Integrator::Verlet);
+    let start = world.state().clone();
+    let (mut gap, mut unconverged, mut moved) = (0.0f64, 0, 0.0f64);
+    for _ in 0..(seconds / FRAME).round() as usize {
+        let report = world.step().unwrap_or_else(|error| panic!("{name}: {error}"));
+        gap = gap.max(world.joint_error());
+        unconverged += usize::from(report.unconverged);
     }
+    for (before, after) in start.poses.iter().zip(&world.state().poses) {
+        moved = moved.max((after.position - before.position).norm());
+    }
+    assert!(moved > 1e-3, "{name}: the mechanism moves, {moved:e} m");
+    let mut good = holds(&format!("{name}, {seconds} s at 1/60 s: joint gap [m]"), gap, GAP);
+    good &= holds(&format!("{name}, {seconds} s at 1/60 s: unconverged steps"), unconverged as f64, 0.0);
+    assert!(good);
+}
+
+/// An embedded scene.
+fn stays_closed(name: &str, seconds: f64) {
     match read(name) {
         Scene::Planar(scene) => run(name, scene, seconds),
         Scene::Spatial(scene) => run(name, scene, seconds),
@@ -65,4 +67,19 @@ stay_closed! {
     ten_legs: 5.0,
     tree: 2.0,
     trike: 3.0,
+}
+
+/// What the document shows how to write is a mechanism that works.
+#[test]
+fn the_example_of_the_document() {
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/mechanisms.md");
+    let text = std::fs::read_to_string(path).expect("the document");
+    let examples: Vec<&str> = text.split("```toml\n").skip(1).filter_map(|piece| piece.split("```").next()).collect();
+    assert!(!examples.is_empty());
+    for example in examples {
+        match from_toml(example, "example.toml").unwrap_or_else(|error| panic!("{error}")) {
+            Scene::Planar(scene) => run("the document's example", scene, 3.0),
+            Scene::Spatial(scene) => run("the document's example", scene, 3.0),
+        }
+    }
 }

@@ -45,10 +45,14 @@ fn describe<G: SceneSpace>(place: &str, scene: SceneOf<G>) -> Result<(String, Va
     if overlap > NOTABLE_OVERLAP {
         words += &format!("\n  note: bodies overlap by up to {} m at the start; the overlap is projected out", measure(overlap));
     }
+    let redundant: Vec<&str> = world.redundant_joints().into_iter().map(|joint| model.joints[joint].name.as_str()).collect();
+    if !redundant.is_empty() {
+        words += &format!("\n  note: redundant joints, whose rows others hold already: {}", redundant.join(", "));
+    }
     let facts = json!({
         "ok": true, "file": place, "name": name, "dimension": G::DIM, "bodies": model.bodies.len(), "dynamic": dynamic,
         "joints": model.joints.len(), "forces": model.forces.len(), "controls": model.control_count(), "step": model.step,
-        "duration": duration, "start_overlap": overlap.max(0.0), "start_joint_error": world.joint_error(),
+        "duration": duration, "start_overlap": overlap.max(0.0), "start_joint_error": world.joint_error(), "redundant_joints": redundant,
     });
     Ok((words, facts))
 }

@@ -3,6 +3,7 @@
 use crate::print::{columns, count, measure, plural, rough};
 use crate::simulate::{Stop, Tally};
 use carom::dynamics::World;
+use carom::dynamics::options::Integrator;
 use carom::geometry::Geometry;
 use serde::Serialize;
 use std::time::Duration;
@@ -42,6 +43,8 @@ pub struct Summary {
     worst_joint_error: f64,
     deepest_overlap: f64,
     flags: Vec<&'static str>,
+    /// Joints that hold nothing others do not hold already, at the end of the run.
+    redundant_joints: Vec<String>,
     ledger: LedgerLines,
     hash: String,
     files: Vec<String>,
@@ -57,6 +60,9 @@ struct Contacts {
 #[derive(Debug, Serialize)]
 struct LedgerLines {
     kinetic: f64,
+    /// Of the velocities that the joints allow; only under `energy-momentum`, whose own break them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    projected_kinetic: Option<f64>,
     potential: f64,
     elastic: f64,
     work_in: f64,
@@ -122,8 +128,10 @@ impl Summary {
             worst_joint_error: total.joint_error.max(world.joint_error()),
             deepest_overlap: (-tally.deepest).max(0.0),
             flags: flags.into_iter().filter(|(set, _)| *set).map(|(_, words)| words).collect(),
+            redundant_joints: world.redundant_joints().into_iter().map(|joint| model.joints[joint].name.clone()).collect(),
             ledger: LedgerLines {
                 kinetic: ledger.kinetic,
+                projected_kinetic: (model.options.integrator == Integrator::EnergyMomentum).then(|| world.projected_kinetic()),
                 potential: ledger.potential,
                 elastic: ledger.elastic,
                 work_in: flow.work_in,
@@ -169,6 +177,7 @@ impl Summary {
             ("deepest overlap", format!("{} m", measure(self.deepest_overlap))),
             ("flags", if self.flags.is_empty() { "none".to_string() } else { self.flags.join("; ") }),
         ];
+        let redundant = ("redundant joints", self.redundant_joints.join(", "));
         let l = &self.ledger;
         let energy = [
             ("kinetic", l.kinetic),
@@ -183,12 +192,19 @@ impl Summary {
             ("projection", l.projection),
             ("drift", l.drift),
         ];
-        let mut rows: Vec<Vec<String>> = facts.into_iter().map(|(name, value)| vec![format!("  {name}"), value]).collect();
+        let mut rows: Vec<Vec<String>> = facts
+            .into_iter()
+            .chain((!self.redundant_joints.is_empty()).then_some(redundant))
+            .map(|(name, value)| vec![format!("  {name}"), value])
+            .collect();
         rows.push(vec!["ledger [J]".to_string()]);
         rows.extend(energy.into_iter().map(|(name, value)| {
             let note = match name {
                 "drift" if l.drift != 0.0 && l.drift_fraction == 0.0 => ", the rounding of the lines above".to_string(),
                 "drift" => format!(", {} of the {} J exchanged", measure(l.drift_fraction), measure(l.exchanged)),
+                "kinetic" => {
+                    l.projected_kinetic.map_or_else(String::new, |x| format!(", {} of it in velocities that the joints allow", measure(x)))
+                }
                 _ => String::new(),
             };
             vec![format!("  {name}"), measure(value) + &note]

@@ -2,11 +2,13 @@
 //!
 //! Made once per pose: room 7 builds it at q', and the next substep's rooms 2, 4 and 5 select from it.
 
+use crate::articulated::Inserted;
 use crate::constraints::Row;
 use crate::contacts::NO_GROUP;
-use crate::island::{Context, Island};
+use crate::island::{Context, Island, LocalBody};
 use crate::joint_factor::JointFactor;
 use crate::line::Line;
+use crate::options::{FrictionCone, Options, SolverChoice};
 use crate::predict::{effective_mass, soft_spring};
 use carom_geometry::Geometry;
 use carom_math::{Twist, Wrench};
@@ -78,13 +80,18 @@ pub(crate) struct Assembly<G: Geometry> {
     pub groups: Vec<Group>,
     /// Their rows.
     pub lines: Vec<Line<G>>,
-    /// (J_e M^-1 J_e')^-1 J_e M^-1 J' of each row, one after the other.
-    pub columns: Vec<f64>,
-    /// J M~^-1 J' of all rows, by rows.
+    /// J M~^-1 J' of all rows, by rows: at hand once [`Assembly::reduce`] was called.
     pub matrix: Vec<f64>,
+    reduced: bool,
+    /// Rows are inserted into the joint factor one group at a time, theory (12.25); the reduced matrix is made only if that fails.
+    pub articulated: bool,
+    /// The inserted rows.
+    pub inserted: Inserted<G>,
     /// Whether a row has no freedom left.
     pub locked_rows: Vec<bool>,
     rows: Vec<Row<G>>,
+    /// (J_e M^-1 J_e')^-1 J_e M^-1 J' of the row at hand.
+    column: Vec<f64>,
     /// Held responses M~^-1 J' and their momenta, row by row over all bodies.
     held: Vec<Twist<G>>,
     momenta: Vec<Wrench<G>>,
@@ -102,10 +109,13 @@ impl<G: Geometry> Assembly<G> {
             redundant: 0,
             groups: Vec::new(),
             lines: Vec::new(),
-            columns: Vec::new(),
             matrix: Vec::new(),
+            reduced: false,
+            articulated: false,
+            inserted: Inserted::default(),
             locked_rows: Vec::new(),
             rows: Vec::new(),
+            column: Vec::new(),
             held: Vec::new(),
             momenta: Vec::new(),
             last_at: Vec::new(),
@@ -126,15 +136,13 @@ impl<G: Geometry> Assembly<G> {
         scratch.resize(count, 0.0);
         for (&line, &impulse) in selected.iter().zip(impulses) {
             if impulse != 0.0 {
-                let column = &self.columns[line * count..(line + 1) * count];
-                for (s, x) in scratch.iter_mut().zip(column) {
-                    *s -= x * impulse;
-                }
+                couple_joints(&self.factor, &self.equalities, &self.lines[line], -impulse, scratch);
             }
         }
-        for (row, &impulse) in scratch.iter().enumerate() {
-            self.equalities[row].push(impulse, twists);
-            reaction[row] += impulse;
+        self.factor.solve(scratch);
+        push_all(&self.equalities, scratch, twists);
+        for (sum, impulse) in reaction.iter_mut().zip(scratch.iter()) {
+            *sum += impulse;
         }
     }
 
@@ -146,9 +154,25 @@ impl<G: Geometry> Assembly<G> {
             return;
         }
         self.factor.solve(reaction);
-        for (line, &y) in self.equalities.iter().zip(reaction.iter()) {
-            line.push(y, twists);
+        push_all(&self.equalities, reaction, twists);
+    }
+}
+
+/// v += M^-1 J' l over rows of which those of a joint lie together: its two bodies are read and written once.
+fn push_all<G: Geometry>(lines: &[Line<G>], impulses: &[f64], twists: &mut [Twist<G>]) {
+    for rows in lines.chunk_by(|x, y| x.bodies == y.bodies).scan(0, |first, rows| {
+        *first += rows.len();
+        Some((*first - rows.len(), rows))
+    }) {
+        let (first, rows) = rows;
+        let [a, b] = rows[0].bodies;
+        let (mut at_a, mut at_b) = (twists[a], twists[b]);
+        for (line, &impulse) in rows.iter().zip(&impulses[first..]) {
+            at_a = at_a.plus(impulse, line.response[0]);
+            at_b = at_b.plus(impulse, line.response[1]);
         }
+        twists[a] = at_a;
+        twists[b] = at_b;
     }
 }
 
@@ -156,8 +180,7 @@ impl<G: Geometry> Assembly<G> {
 pub(crate) fn assemble<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>) {
     let model = ctx.model;
     let Island { bodies, poses, twists, joints, near, assembly, report, .. } = island;
-    let Assembly { equalities, factor, redundant, groups, lines, columns, matrix, locked_rows, rows, held, momenta, last_at, previous } =
-        assembly;
+    let Assembly { equalities, factor, redundant, groups, lines, rows, .. } = assembly;
 
     // Joints.
     equalities.clear();
@@ -170,7 +193,6 @@ pub(crate) fn assemble<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>) {
             equalities.extend(rows.iter().map(|row| Line::new(joint.bodies, *row, bodies)));
         }
     }
-    *redundant = factor.refactor(joints, equalities, bodies);
 
     // Contacts that touch, were active, or will be crossed slowly.
     groups.clear();
@@ -232,7 +254,93 @@ pub(crate) fn assemble<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>) {
         }
     }
 
-    // The reduced matrix J M~^-1 J', theory (2.12).
+    let articulated = articulates::<G>(&model.options, lines.len(), equalities.len());
+    *redundant = factor.refactor(joints, equalities, bodies, articulated);
+    report.redundant = report.redundant.max(*redundant);
+    assembly.articulated = articulated;
+    assembly.reduced = false;
+    if assembly.articulated {
+        let Assembly { equalities, factor, groups, lines, locked_rows, inserted, .. } = assembly;
+        // Rows that cannot be inserted are left to the reduced matrix.
+        assembly.articulated = inserted.insert(factor, equalities, groups, lines, model.tolerances.locked, locked_rows, bodies.len());
+    }
+    if !assembly.articulated {
+        reduce(assembly, bodies, model.tolerances.locked);
+    }
+    let Assembly { groups, locked_rows, .. } = assembly;
+    for group in groups.iter_mut() {
+        group.locked = locked_rows[group.first];
+    }
+}
+
+/// From this many rows on, sweeps along the joints are faster than the matrix of all rows with each other.
+const ARTICULATED_ROWS: usize = 40;
+
+/// Whether the rows of an island are to be inserted into the factor of its joints.
+fn articulates<G: Geometry>(options: &Options, rows: usize, equalities: usize) -> bool {
+    // The pyramid is no shape a single contact is solved for; in the plane both cones are the same.
+    let round = G::TANGENTS == 1 || options.friction_cone == FrictionCone::Round;
+    let wanted = match options.solver {
+        SolverChoice::Articulated => rows > 0,
+        SolverChoice::Auto => rows >= ARTICULATED_ROWS,
+        SolverChoice::InteriorPoint => false,
+    };
+    wanted && round && equalities > 0
+}
+
+/// out += s J_e M^-1 J' for one row: its couplings with the joints at its bodies.
+#[inline]
+fn couple_joints<G: Geometry>(factor: &JointFactor, equalities: &[Line<G>], line: &Line<G>, s: f64, out: &mut [f64]) {
+    for side in 0..2 {
+        for joint in factor.attached(line.bodies[side]) {
+            for row in joint.first..joint.first + joint.rows {
+                out[row] += s * equalities[row].block(joint.side).power(&line.response[side]);
+            }
+        }
+    }
+}
+
+impl<G: Geometry> Assembly<G> {
+    /// Makes the reduced matrix of inserted rows, J M~^-1 J' = J M^-1 J' - B' A^-1 B along their paths, where it is not at hand yet.
+    pub fn reduce(&mut self) {
+        if self.reduced {
+            return;
+        }
+        let Assembly { lines, matrix, locked_rows, inserted, groups, column, factor, .. } = self;
+        let n = lines.len();
+        matrix.clear();
+        matrix.resize(n * n, 0.0);
+        column.clear();
+        column.resize(factor.factor().map_or(0, |f| f.symbolic().pattern().rows()), 0.0);
+        for (g, group) in groups.iter().enumerate() {
+            for k in 0..group.rows {
+                let i = group.first + k;
+                inserted.paths.add(g, k, 1.0, column);
+                for (h, other) in groups.iter().enumerate() {
+                    for m in 0..other.rows {
+                        let j = other.first + m;
+                        if !locked_rows[i] && !locked_rows[j] {
+                            matrix[i * n + j] = lines[i].couple(&lines[j]) - inserted.paths.dot(h, m, column);
+                        }
+                    }
+                }
+                inserted.paths.add(g, k, -1.0, column);
+            }
+        }
+        // Rounding leaves the two triangles a little apart, and what joints lock a little below zero.
+        for i in 0..n {
+            for j in 0..i {
+                let mean = 0.5 * (matrix[i * n + j] + matrix[j * n + i]);
+                (matrix[i * n + j], matrix[j * n + i]) = (mean, mean);
+            }
+        }
+        self.reduced = true;
+    }
+}
+
+/// The reduced matrix J M~^-1 J' of few rows, theory (2.12).
+fn reduce<G: Geometry>(assembly: &mut Assembly<G>, bodies: &[LocalBody<G>], locked: f64) {
+    let Assembly { equalities, factor, lines, matrix, locked_rows, column, held, momenta, last_at, previous, .. } = assembly;
     let n = lines.len();
     let e = equalities.len();
     matrix.clear();
@@ -264,19 +372,6 @@ pub(crate) fn assemble<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>) {
     locked_rows.clear();
     locked_rows.extend((0..n).map(|i| matrix[i * n + i] <= 0.0));
     if e > 0 {
-        columns.clear();
-        columns.resize(n * e, 0.0);
-        for j in 0..n {
-            let column = &mut columns[j * e..(j + 1) * e];
-            let mut coupled = false;
-            for (value, equality) in column.iter_mut().zip(equalities.iter()) {
-                *value = equality.couple(&lines[j]);
-                coupled |= *value != 0.0;
-            }
-            if coupled {
-                factor.solve(column);
-            }
-        }
         // As the Gram matrix of the held responses P = M~^-1 J' in the metric M: positive semidefinite by construction, and an error of X
         // enters only squared. The difference A - B' X would lose the rows that the joints nearly lock.
         let count = bodies.len();
@@ -287,9 +382,13 @@ pub(crate) fn assemble<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>) {
         for i in 0..n {
             let response = &mut held[i * count..(i + 1) * count];
             lines[i].push(1.0, response);
-            for (equality, x) in equalities.iter().zip(&columns[i * e..(i + 1) * e]) {
-                if *x != 0.0 {
-                    equality.push(-x, response);
+            column.clear();
+            column.resize(e, 0.0);
+            couple_joints(factor, equalities, &lines[i], -1.0, column);
+            if column.iter().any(|x| *x != 0.0) {
+                factor.solve(column);
+                for (equality, &x) in equalities.iter().zip(column.iter()) {
+                    equality.push(x, response);
                 }
             }
             for (b, body) in bodies.iter().enumerate().filter(|(_, body)| body.dynamic) {
@@ -303,7 +402,7 @@ pub(crate) fn assemble<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>) {
                 }
                 matrix[i * n + j] = sum;
             }
-            locked_rows[i] |= matrix[i * n + i] <= model.tolerances.locked * unheld;
+            locked_rows[i] |= matrix[i * n + i] <= locked * unheld;
         }
     }
     for i in 0..n {
@@ -317,7 +416,5 @@ pub(crate) fn assemble<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>) {
             matrix[i * n + i] = 0.0;
         }
     }
-    for group in groups.iter_mut() {
-        group.locked = locked_rows[group.first];
-    }
+    assembly.reduced = true;
 }

@@ -145,6 +145,7 @@ pub(crate) fn detect<G: Geometry>(island: &mut Island<G>, model: &Model<G>) {
             }
         }
     }
+    island.detected = island.near.len();
 }
 
 /// Keeps what the next detection should know of the present contacts.

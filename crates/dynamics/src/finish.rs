@@ -32,8 +32,12 @@ pub(crate) fn book<G: Geometry>(island: &mut Island<G>, before: &[Twist<G>], aft
             flow.damping_loss -= duration * loads[index].damping.power(&mean);
         }
     }
+    let kinematic = bodies.iter().any(|body| body.kinematic);
     let work = |line: &crate::line::Line<G>, impulse: f64| {
         let mean = 0.5 * (line.speed(before) + line.speed(after));
+        if !kinematic {
+            return (impulse * mean, 0.0);
+        }
         let driven = 0.5 * (line.driven_speed(bodies, before) + line.driven_speed(bodies, after));
         (impulse * mean, -impulse * driven)
     };
@@ -74,6 +78,14 @@ pub(crate) fn finish<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, move
     // Room 5 is booked with the rows it used, before they are rebuilt at q'.
     let (before, after) = (std::mem::take(&mut island.twists), std::mem::take(&mut island.half));
     book(island, &before, &after, kick_share(ctx.model.options.integrator) * t);
+    // The rows of room 7 push about as those of room 5 did: where the search for the gyroscopic torque begins.
+    let mut pushed = std::mem::take(&mut island.turning);
+    pushed.clear();
+    pushed.resize(island.bodies.len(), G::Ang::zero());
+    if G::ANG > 1 {
+        angular_impulses(island, &mut pushed);
+    }
+    island.turning = pushed;
     island.twists = before;
     island.half = after;
     if ctx.model.options.forward() {
@@ -114,8 +126,6 @@ fn second_kick<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, t: f64, ti
 
     let mut scratch = std::mem::take(&mut island.scratch);
     let mut pushed = std::mem::take(&mut island.turning);
-    pushed.clear();
-    pushed.resize(island.bodies.len(), G::Ang::zero());
     scratch.clear();
     for _ in 0..GYROSCOPIC_CAP {
         if !end_velocity(island, t, &pushed, &mut scratch) {

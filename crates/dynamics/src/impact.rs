@@ -148,6 +148,7 @@ fn component<G: Geometry>(island: &Island<G>, parent: &mut [usize], near: &Near<
 
 /// Resolves one impact problem: a first round with restitution, later ones without, until nothing strikes.
 fn resolve<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, work: &mut ImpactScratch, inelastic: bool) -> Result<(), StepError> {
+    island.assembly.reduce();
     gather(island, work);
     let m = work.members.len();
     let law = law_of(island, &work.members);

@@ -200,7 +200,10 @@ fn motions<G: Geometry>(island: &Island<G>, ctx: &Context<G>, pair: [usize; 2], 
 
 /// Whether any contact of these colliders has a row in the present solve.
 fn has_row<G: Geometry>(island: &Island<G>, pair: usize, colliders: [usize; 2]) -> bool {
-    island.near.iter().any(|near| {
+    // Detection lists contacts by pair; those added since stand at the end.
+    let detected = &island.near[..island.detected];
+    let own = detected.partition_point(|near| near.pair < pair)..detected.partition_point(|near| near.pair <= pair);
+    detected[own].iter().chain(&island.near[island.detected..]).any(|near| {
         near.pair == pair
             && near.key.colliders == colliders
             && near.group != NO_GROUP
@@ -495,9 +498,9 @@ pub(crate) fn commit<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, move
         }
     }
     contacts::remember(&island.near, &mut island.memory);
+    island.curvature.learn(&island.joints, moved.time, &island.solve.joint_target);
     let Island { poses, next, .. } = island;
     std::mem::swap(poses, next);
-    let _ = moved;
     island.refresh_inertia();
     grow_travelled(island, ctx);
     contacts::detect(island, ctx.model);

@@ -2,6 +2,7 @@
 
 use crate::assembly::Assembly;
 use crate::contacts::{Memory, Near, Report};
+use crate::curvature::Curvature;
 use crate::energy_momentum::Midpoint;
 use crate::error::StepError;
 use crate::gradient::record::IslandRecord;
@@ -128,6 +129,10 @@ pub(crate) struct LocalJoint {
     pub first_row: usize,
     /// How many equality rows it has.
     pub rows: usize,
+    /// First of them among the rows of all joints of the model.
+    pub model_row: usize,
+    /// The length its errors are measured against [m].
+    pub size: f64,
     /// Its place among the controls, if it has one.
     pub control: Option<usize>,
 }
@@ -163,10 +168,14 @@ pub(crate) struct Island<G: Geometry> {
     pub forces: Vec<(usize, usize, Option<usize>)>,
     /// Contacts at the current pose within the margin.
     pub near: Vec<Near<G>>,
+    /// How many of them detection found, by rising pair; those after were added since.
+    pub detected: usize,
     /// What the last substep left: which contacts were active, with which impulses; sorted by key.
     pub memory: Vec<Memory<G>>,
     /// Contacts of this step and their summed impulses; sorted by key.
     pub reports: Vec<Report<G>>,
+    /// How joints bent the last moves.
+    pub curvature: Curvature,
     /// Rows and factors at the current pose.
     pub assembly: Assembly<G>,
     /// The selected problem and its solution.
@@ -181,6 +190,8 @@ pub(crate) struct Island<G: Geometry> {
     pub impact: crate::impact::ImpactScratch,
     /// The move under `energy-momentum`.
     pub midpoint: Midpoint<G>,
+    /// Rows and inertias are those of the present poses: the last step ended there and no row depends on anything else.
+    pub current: bool,
     /// Longest move tried next [s]; shorter than the step after one that did not converge.
     pub pace: f64,
     /// How the step went.
@@ -224,6 +235,10 @@ pub struct IslandReport {
     pub solves: usize,
     /// Iterations inside them.
     pub iterations: usize,
+    /// Of them, those solved by sweeps along the joints.
+    pub swept: usize,
+    /// Joint rows that depend on others and were dropped, the most at any pose; `World::redundant_joints` names them.
+    pub redundant: usize,
     /// Rounds of the joint and contact correction.
     pub corrections: usize,
     /// Largest complementarity residual [m/s].
@@ -255,6 +270,8 @@ impl IslandReport {
         self.impact_iterations += other.impact_iterations;
         self.solves += other.solves;
         self.iterations += other.iterations;
+        self.swept += other.swept;
+        self.redundant += other.redundant;
         self.corrections += other.corrections;
         self.residual = self.residual.max(other.residual);
         self.joint_error = self.joint_error.max(other.joint_error);
@@ -298,8 +315,10 @@ impl<G: Geometry> Island<G> {
             joints: Vec::new(),
             forces: Vec::new(),
             near: Vec::new(),
+            detected: 0,
             memory: Vec::new(),
             reports: Vec::new(),
+            curvature: Curvature::default(),
             assembly: Assembly::empty(),
             solve: Solve::default(),
             solver: ContactSolver::new(),
@@ -308,10 +327,24 @@ impl<G: Geometry> Island<G> {
             impact: Default::default(),
             midpoint: Midpoint::empty(),
             report: IslandReport::default(),
+            current: false,
             pace: f64::INFINITY,
             failure: None,
             record: None,
         }
+    }
+    /// Starts the next step where the last one ended, without being built anew; the result is the same bit for bit.
+    pub fn resume(&mut self, model: &Model<G>) {
+        for (body, pose) in self.bodies.iter_mut().zip(&self.poses) {
+            body.travelled = Aabb::of_point(pose.position);
+        }
+        self.reports.clear();
+        self.flow = Flow::default();
+        self.report = IslandReport::default();
+        self.failure = None;
+        self.pace = f64::INFINITY;
+        // Which limits and contacts have rows depends on velocities and on what was active.
+        self.current = self.near.is_empty() && self.joints.iter().all(|j| model.joints[j.index].inequality_count() == 0);
     }
     /// Forgets bodies, pairs and joints but keeps the scratch.
     pub fn clear(&mut self) {
@@ -322,6 +355,7 @@ impl<G: Geometry> Island<G> {
         self.joints.clear();
         self.forces.clear();
         self.near.clear();
+        self.detected = 0;
         self.memory.clear();
         self.reports.clear();
         self.flow = Flow::default();
@@ -329,6 +363,7 @@ impl<G: Geometry> Island<G> {
         self.failure = None;
         self.record = None;
         self.pace = f64::INFINITY;
+        self.current = false;
     }
     /// Kinetic energy [J] of velocities at the current pose.
     pub fn kinetic(&self, twists: &[Twist<G>]) -> f64 {

@@ -1,8 +1,11 @@
 //! Which bodies share an island: those joined, and those whose swept boxes meet, theory (2.1).
 
+use crate::constraints::Joint;
 use crate::contacts::Memory;
+use crate::curvature::Curvature;
 use crate::impact::root;
 use crate::island::{Island, LocalBody, LocalJoint, LocalPair};
+use crate::joint_graph::JointGraphs;
 use crate::model::{BodyKind, Model};
 use crate::state::State;
 use carom_geometry::{Aabb, Geometry};
@@ -23,6 +26,12 @@ pub(crate) struct PairTable {
 pub(crate) fn pair_size(extents: &[f64], i: usize, j: usize) -> f64 {
     let size = extents[i].min(extents[j]);
     if size.is_finite() && size > 0.0 { size } else { 1.0 }
+}
+
+/// The length that the errors of a joint are measured against [m]: the larger extent of the joined bodies, 1 where they have no shapes.
+fn joint_size<G: Geometry>(joint: &Joint<G>, extents: &[f64]) -> f64 {
+    let size = joint.bodies.iter().flatten().map(|&body| extents[body]).filter(|x| x.is_finite()).fold(0.0, f64::max);
+    if size > 0.0 { size } else { 1.0 }
 }
 
 fn ordered(a: usize, b: usize) -> (usize, usize) {
@@ -85,6 +94,7 @@ pub(crate) struct Partition {
     local: Vec<usize>,
     stamp: Vec<usize>,
     pairs_of: Vec<Vec<usize>>,
+    graphs: JointGraphs,
 }
 
 impl Partition {
@@ -98,6 +108,7 @@ impl Partition {
         extents: &[f64],
         pairs: &[(usize, usize)],
         memory: &[Memory<G>],
+        curvature: &Curvature,
         islands: &mut Vec<Island<G>>,
     ) -> usize {
         let count = model.bodies.len();
@@ -168,10 +179,12 @@ impl Partition {
         }
 
         // Joints and forces.
-        let mut control = 0;
+        let (mut control, mut model_row) = (0, 0);
         for (index, joint) in model.joints.iter().enumerate() {
             let own_control = joint.is_controlled().then_some(control);
             control += usize::from(joint.is_controlled());
+            let (first_of_all, rows) = (model_row, joint.row_count());
+            model_row += rows;
             let Some(owner) = joint.bodies.iter().flatten().copied().find(|&b| dynamic(b)) else { continue };
             let number = self.island_of[owner];
             let island = &mut islands[number];
@@ -187,11 +200,12 @@ impl Partition {
                             island.bodies.len() - 1
                         })
                     };
-                    island.bodies[bodies[side]].jointed = dynamic(body) && joint.row_count() > 0 || island.bodies[bodies[side]].jointed;
+                    island.bodies[bodies[side]].jointed = dynamic(body) && rows > 0 || island.bodies[bodies[side]].jointed;
                 }
             }
             let first_row = island.joints.last().map_or(0, |j| j.first_row + j.rows);
-            island.joints.push(LocalJoint { index, bodies, first_row, rows: joint.row_count(), control: own_control });
+            let size = joint_size(joint, extents);
+            island.joints.push(LocalJoint { index, bodies, first_row, rows, model_row: first_of_all, size, control: own_control });
         }
         for (index, force) in model.forces.iter().enumerate() {
             let own_control = force.control.then_some(control);
@@ -200,6 +214,11 @@ impl Partition {
                 let island = &mut islands[self.island_of[force.body]];
                 island.forces.push((index, self.local[force.body], own_control));
             }
+        }
+        for island in &mut islands[..islands_used] {
+            let graph = self.graphs.of(&island.joints, &island.bodies, !model.options.whole_bodies);
+            island.assembly.factor.prepare(graph, &island.joints, &island.bodies);
+            island.curvature.take(curvature, &island.joints);
         }
         islands_used
     }

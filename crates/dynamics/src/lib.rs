@@ -3,9 +3,11 @@
 //! A [`World`] holds a [`Model`] (what never changes), a [`State`] (what does) and scratch. One step takes every island through seven
 //! rooms: contacts, impact, predict, constraints, solve, integrate, finish. Equations cited as (n.m) stand in `docs/theory.md`.
 
+mod articulated;
 mod assembly;
 pub mod constraints;
 mod contacts;
+mod curvature;
 mod energy_momentum;
 pub mod error;
 mod finish;
@@ -15,12 +17,14 @@ mod integrate;
 mod island;
 mod islands;
 mod joint_factor;
+mod joint_graph;
 pub mod ledger;
 mod line;
 pub mod model;
 pub mod options;
 mod predict;
 mod project;
+mod redundancy;
 mod snapshot;
 mod solve;
 pub mod state;

@@ -38,6 +38,8 @@ pub enum SolverChoice {
     Auto,
     /// Primal-dual interior point with its fallbacks.
     InteriorPoint,
+    /// Rows inserted one at a time into the factor of the joints, in sweeps; islands without joints are solved as under `Auto`.
+    Articulated,
 }
 
 /// The shape of the friction cone in space; in the plane friction is exact either way.
@@ -99,6 +101,9 @@ pub struct Options {
     pub gyroscopic: Gyroscopic,
     /// Treatment of impacts within the step.
     pub time_of_impact: TimeOfImpact,
+    /// Bodies with many joints are left whole in the joint matrix: slower, the same motion; for comparison only.
+    #[doc(hidden)]
+    pub whole_bodies: bool,
 }
 
 impl Options {

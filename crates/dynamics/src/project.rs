@@ -4,7 +4,6 @@ use crate::assembly::{self, Source};
 use crate::contacts;
 use crate::integrate::grow_travelled;
 use crate::island::{Context, Island};
-use crate::solve::joint_size;
 use carom_geometry::Geometry;
 use carom_math::{Twist, Vector};
 use carom_solve::problem::{Block, Cone, Problem};
@@ -27,7 +26,8 @@ const TURN_CLAMP: f64 = 0.2;
 /// Whether anything overlaps beyond the slop or a joint is open.
 fn needed<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>) -> bool {
     let deep = island.near.iter().any(|near| near.contact.gap < -ctx.model.tolerances.slop * island.pairs[near.pair].size);
-    deep || worst_joint(island, ctx) > JOINT_SLOP
+    // Where the move was corrected until the joints held, they do.
+    deep || (!island.solve.closed && worst_joint(island, ctx) > JOINT_SLOP)
 }
 
 /// The largest joint error over its size.
@@ -39,8 +39,7 @@ fn worst_joint<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>) -> f64 {
         error.clear();
         error.resize(joint.rows, 0.0);
         ctx.model.joints[joint.index].error(&island.poses[a], &island.poses[b], error);
-        let size = joint_size(ctx.model, joint);
-        worst = error.iter().fold(worst, |m, e| m.max(e.abs() / size));
+        worst = error.iter().fold(worst, |m, e| m.max(e.abs() / joint.size));
     }
     worst
 }
@@ -63,6 +62,7 @@ pub(crate) fn project<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>) {
         return;
     }
     island.report.projected = true;
+    island.solve.closed = false;
     let (potential_before, kinetic_before) = (potential(island, ctx), island.kinetic(&island.twists));
     rounds(island, ctx, true);
     if worst_joint(island, ctx) > JOINT_SLOP {
@@ -151,6 +151,7 @@ fn displacement<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, with_cont
     scratch.clear();
     scratch.resize(bodies.len(), Twist::zero());
     assembly.hold_joints(&solve.joint_target, &mut solve.reaction, scratch);
+    assembly.reduce();
     let (n, all) = (solve.lines.len(), assembly.lines.len());
     solve.matrix.clear();
     solve.matrix.resize(n * n, 0.0);

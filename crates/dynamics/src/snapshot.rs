@@ -31,6 +31,8 @@ pub struct Snapshot<G: Geometry> {
     start_energy: f64,
     largest: f64,
     contacts: Vec<Remembered<G>>,
+    /// What is remembered of joints.
+    joints: Vec<f64>,
 }
 
 /// Bytes that are no snapshot of this world.
@@ -72,6 +74,7 @@ impl<G: Geometry> Snapshot<G> {
         let flow = &self.flow;
         word(self.state.poses.len() as u64);
         word(self.contacts.len() as u64);
+        word(self.joints.len() as u64);
         let books =
             [flow.work_in, flow.friction_loss, flow.impact_loss, flow.contact_loss, flow.damping_loss, flow.joint_work, flow.projection];
         for number in [self.state.time, self.start_energy, self.largest].into_iter().chain(books) {
@@ -92,6 +95,7 @@ impl<G: Geometry> Snapshot<G> {
             }
             contact.warm.iter().for_each(|w| w.as_slice().iter().for_each(|x| word(x.to_bits())));
         }
+        self.joints.iter().for_each(|x| word(x.to_bits()));
         out
     }
 
@@ -103,7 +107,7 @@ impl<G: Geometry> Snapshot<G> {
         }
         let mut words = bytes.chunks_exact(size_of::<u64>()).map(|c| u64::from_le_bytes(c.try_into().unwrap_or_default()));
         let mut word = || words.next().ok_or(length.clone());
-        let (bodies, contacts) = (word()? as usize, word()? as usize);
+        let (bodies, contacts, joint_numbers) = (word()? as usize, word()? as usize, word()? as usize);
         let mut number = || -> Result<f64, SnapshotError> { Ok(f64::from_bits(word()?)) };
         let mut head = [0.0; 10];
         for x in &mut head {
@@ -139,10 +143,14 @@ impl<G: Geometry> Snapshot<G> {
             }
             remembered.push(Remembered { bodies, colliders, place, active, rowed, warm });
         }
+        let mut joints = Vec::new();
+        for _ in 0..joint_numbers {
+            joints.push(f64::from_bits(word()?));
+        }
         if word().is_ok() {
             return Err(length);
         }
-        Ok(Snapshot { state, flow, start_energy, largest, contacts: remembered })
+        Ok(Snapshot { state, flow, start_energy, largest, contacts: remembered, joints })
     }
 }
 
@@ -165,7 +173,7 @@ impl<G: Geometry> World<G> {
             }
         }
         let (flow, start_energy, largest) = self.books();
-        Snapshot { state: self.state().clone(), flow, start_energy, largest, contacts }
+        Snapshot { state: self.state().clone(), flow, start_energy, largest, contacts, joints: self.curvature_values() }
     }
 
     /// Takes a snapshot's place; the next step is the one that would have followed it.
@@ -190,6 +198,9 @@ impl<G: Geometry> World<G> {
             memory.push(Memory { key, active: contact.active, rowed: contact.rowed, warm: contact.warm });
         }
         memory.sort_unstable_by_key(|a| a.key);
+        if !self.curvature().restore(&snapshot.joints) {
+            return Err(SnapshotError::Value);
+        }
         self.resume(memory, (snapshot.flow, snapshot.start_energy, snapshot.largest));
         Ok(())
     }

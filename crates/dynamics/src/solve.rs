@@ -3,6 +3,7 @@
 //! Impulses act along the rows of the start pose. Targets are corrected until joints, active contacts and active limits hold at the
 //! end of the move, and until a sticking contact has no mean slip over it.
 
+use crate::articulated;
 use crate::assembly::{Assembly, Source};
 use crate::constraints::Motor;
 use crate::contacts::{Near, arms};
@@ -14,13 +15,13 @@ use carom_geometry::Geometry;
 use carom_math::{Twist, Vector};
 use carom_solve::contact_solver::ContactSolver;
 use carom_solve::problem::{Block, Cone, Problem};
-use carom_solve::status::{Outcome, Status};
+use carom_solve::status::{Method, Outcome, Status};
 
 /// Rounds of the end-of-move correction. Flat contacts need one, curved ones and hinges 3-6; a move that needs more is too long.
 const CORRECTION_CAP: usize = 40;
 
 /// How much larger a miss may be where the solve itself was inaccurate: 1e-9 of the size instead of 1e-12.
-const INACCURATE_SLACK: f64 = 1e3;
+pub(crate) const INACCURATE_SLACK: f64 = 1e3;
 
 /// Position errors below this many units in the last place of the largest coordinate are rounding.
 const ROUNDING: f64 = 8.0;
@@ -58,8 +59,10 @@ pub(crate) struct Solve {
     pub jammed: bool,
     /// Only the rows of the start pose counted in the last move.
     pub uncorrected: bool,
+    /// Joints were seen to hold at the end of the last move.
+    pub closed: bool,
     /// Softness of soft rows: (row, inverse stiffness).
-    softness: Vec<(usize, f64)>,
+    pub softness: Vec<(usize, f64)>,
     scratch: Vec<f64>,
 }
 
@@ -164,8 +167,20 @@ pub(crate) fn select<G: Geometry>(
         solve.blocks.push(block);
         solve.lines.extend(group.first..group.first + group.rows);
     }
-    let n = solve.lines.len();
-    let all = assembly.lines.len();
+    solve.matrix.clear();
+    if !assembly.articulated {
+        gather_matrix(assembly, solve);
+    }
+    solve.impulses.clear();
+    solve.impulses.resize(solve.lines.len(), 0.0);
+    solve.joint_target.clear();
+    solve.joint_target.resize(assembly.equalities.len(), 0.0);
+}
+
+/// The selected part of the reduced matrix, with the softness of soft rows.
+fn gather_matrix<G: Geometry>(assembly: &mut Assembly<G>, solve: &mut Solve) {
+    assembly.reduce();
+    let (n, all) = (solve.lines.len(), assembly.lines.len());
     solve.matrix.clear();
     solve.matrix.resize(n * n, 0.0);
     for i in 0..n {
@@ -176,10 +191,6 @@ pub(crate) fn select<G: Geometry>(
     for &(row, soft) in &solve.softness {
         solve.matrix[row * n + row] += soft;
     }
-    solve.impulses.clear();
-    solve.impulses.resize(n, 0.0);
-    solve.joint_target.clear();
-    solve.joint_target.resize(assembly.equalities.len(), 0.0);
 }
 
 /// Target and softness of an implicit spring row: l = d (k (x - t s) - c s), with x the way still to go and s the speed, theory (3.9).
@@ -190,7 +201,7 @@ fn soft_row(stiffness: f64, damping: f64, way: f64, t: f64, duration: f64) -> (f
 
 /// Solves the selected problem for velocities `free` before rows act; the result is written to `out`.
 pub(crate) fn resolve<G: Geometry>(
-    assembly: &Assembly<G>,
+    assembly: &mut Assembly<G>,
     solve: &mut Solve,
     solver: &mut ContactSolver,
     cone: FrictionCone,
@@ -205,6 +216,41 @@ pub(crate) fn resolve<G: Geometry>(
     for (&line, target) in solve.lines.iter().zip(&solve.target) {
         // A direction that the joints lock has nothing to answer with.
         solve.free.push(if assembly.locked_rows[line] { 0.0 } else { assembly.lines[line].speed(out) - target });
+    }
+    let mut outcome = Outcome::failed(0, Method::Sweep);
+    if assembly.articulated && !solve.lines.is_empty() {
+        outcome = articulated::sweep(assembly, solve);
+        if outcome.is_solved() {
+            report.swept += 1;
+        } else {
+            // Sweeps that stall have found most of what there is to find.
+            solve.warm.copy_from_slice(&solve.impulses);
+        }
+    }
+    if !outcome.is_solved() {
+        outcome = resolve_reduced(assembly, solve, solver, cone, report);
+    }
+    report.solves += 1;
+    report.iterations += outcome.iterations;
+    report.residual = report.residual.max(outcome.residual);
+    if outcome.status != Status::Solved {
+        report.inaccurate = true;
+    }
+    solve.warm.copy_from_slice(&solve.impulses);
+    assembly.push(&solve.lines, &solve.impulses, &mut solve.reaction, &mut solve.scratch, out);
+    outcome
+}
+
+/// The problem of all selected rows at once, with its fallback where friction jams.
+fn resolve_reduced<G: Geometry>(
+    assembly: &mut Assembly<G>,
+    solve: &mut Solve,
+    solver: &mut ContactSolver,
+    cone: FrictionCone,
+    report: &mut IslandReport,
+) -> Outcome {
+    if solve.matrix.len() != solve.lines.len() * solve.lines.len() {
+        gather_matrix(assembly, solve);
     }
     let cone = match cone {
         FrictionCone::Round => Cone::Round,
@@ -222,14 +268,6 @@ pub(crate) fn resolve<G: Geometry>(
         solve.jammed = true;
         report.inaccurate = true;
     }
-    report.solves += 1;
-    report.iterations += outcome.iterations;
-    report.residual = report.residual.max(outcome.residual);
-    if outcome.status != Status::Solved {
-        report.inaccurate = true;
-    }
-    solve.warm.copy_from_slice(&solve.impulses);
-    assembly.push(&solve.lines, &solve.impulses, &mut solve.reaction, &mut solve.scratch, out);
     outcome
 }
 
@@ -263,6 +301,9 @@ pub(crate) fn hold_rows<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, t
     if options.impact == ImpactLaw::Newton && options.time_of_impact != TimeOfImpact::Event {
         restitution_targets(island, ctx);
     }
+    if !uncorrected {
+        island.curvature.guess(&island.joints, t, &mut island.solve.joint_target);
+    }
     let mut scratch = std::mem::take(&mut island.scratch);
     scratch.clear();
     scratch.extend((0..island.bodies.len()).map(|body| kick(island, body, options, t)));
@@ -288,6 +329,7 @@ pub(crate) fn hold_rows<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, t
         }
     }
     island.scratch = scratch;
+    island.solve.closed = held.converged && !uncorrected && t > 0.0;
     held
 }
 
@@ -330,7 +372,7 @@ pub(crate) fn correct_targets<G: Geometry>(island: &mut Island<G>, ctx: &Context
         solve.error.resize(joint.rows, 0.0);
         spec.error(&next[a], &next[b], &mut solve.error);
         let reach = next[a].position.max_abs().max(next[b].position.max_abs());
-        let size = joint_size(model, joint);
+        let size = joint.size;
         let tolerance = (model.tolerances.position * size).max(ROUNDING * f64::EPSILON * (reach + size));
         for (row, &error) in solve.error.iter().enumerate() {
             worst = worst.max(error.abs() / tolerance);
@@ -356,7 +398,8 @@ pub(crate) fn correct_targets<G: Geometry>(island: &mut Island<G>, ctx: &Context
                 let tolerance = (model.tolerances.position * size).max(ROUNDING * f64::EPSILON * (reach + size));
                 let start = contact.contact.gap;
                 let deeper = then.gap < start - tolerance;
-                if start < 0.0 && then.gap < 0.0 && !deeper {
+                // Overlap beyond touching is left alone unless it deepens. Within touching the sign of the gap is rounding and must not decide.
+                if start < -model.tolerances.touch * size && then.gap < 0.0 && !deeper {
                     continue;
                 }
                 let miss = then.gap - start.min(0.0);
@@ -385,7 +428,7 @@ pub(crate) fn correct_targets<G: Geometry>(island: &mut Island<G>, ctx: &Context
                 let [a, b] = joints[joint].bodies;
                 let (then, _) = model.joints[joints[joint].index].inequality(index, &next[a], &next[b]);
                 let tolerance = model.tolerances.position.max(ROUNDING * f64::EPSILON * (1.0 + next[a].position.max_abs()));
-                if gap < 0.0 && then < 0.0 && then >= gap - tolerance {
+                if gap < -model.tolerances.touch && then < 0.0 && then >= gap - tolerance {
                     continue;
                 }
                 let miss = then - gap.min(0.0);
@@ -402,17 +445,4 @@ pub(crate) fn correct_targets<G: Geometry>(island: &mut Island<G>, ctx: &Context
         report.joint_error = report.joint_error.max(joint_error);
     }
     worst
-}
-
-/// The length that joint errors are measured against [m]: the larger extent of the joined bodies, 1 where they have no shapes.
-pub(crate) fn joint_size<G: Geometry>(model: &crate::model::Model<G>, joint: &crate::island::LocalJoint) -> f64 {
-    let spec = &model.joints[joint.index];
-    let mut size: f64 = 0.0;
-    for body in spec.bodies.iter().flatten() {
-        let extent = model.bodies[*body].extent();
-        if extent.is_finite() {
-            size = size.max(extent);
-        }
-    }
-    if size > 0.0 { size } else { 1.0 }
 }

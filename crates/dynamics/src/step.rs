@@ -25,10 +25,12 @@ pub(crate) fn advance<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>) -> 
     let mut remaining = step;
     island.solver.prefer_interior_point(ctx.model.options.solver == SolverChoice::InteriorPoint);
     island.record = ctx.record.then(|| IslandRecord::begin(island));
-    island.refresh_inertia();
     grow_travelled(island, ctx);
-    contacts::detect(island, ctx.model); //                                                1. gaps, normals, arms   (2.1)
-    assembly::assemble(island, ctx);
+    if !island.current {
+        island.refresh_inertia();
+        contacts::detect(island, ctx.model); //                                            1. gaps, normals, arms   (2.1)
+        assembly::assemble(island, ctx);
+    }
     for _ in 0..SUBSTEP_CAP {
         if remaining <= NOTHING_LEFT * step {
             break;
@@ -49,7 +51,9 @@ fn substep<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, elapsed: f64, 
     island.midpoint.time = time;
     loads(island, ctx, Instant::Start, time);
     accelerate(island); //                                                                 loads at q and v         (2.2)
-    held_accelerations(island);
+    if !island.pairs.is_empty() {
+        held_accelerations(island);
+    }
     let inside_the_problem = options.impact == ImpactLaw::Newton && options.time_of_impact != TimeOfImpact::Event;
     if !inside_the_problem && impact(island, ctx, island.report.events_capped)? {
         // 2. v jumped: what depends on it is taken anew                                                            (2.4)

@@ -1,8 +1,9 @@
 //! A model in motion: state, step, contacts, ledger.
 
 use crate::contacts::{Memory, Report, placed};
+use crate::curvature::Curvature;
 use crate::error::{Cause, ModelError, Room, StepError};
-use crate::gradient::{StepRecord, energies};
+use crate::gradient::{StepRecord, elastic, energies};
 use crate::island::{Context, Island, IslandReport};
 use crate::islands::{PairTable, Partition, pair_size};
 use crate::ledger::{Flow, Ledger};
@@ -47,12 +48,20 @@ pub struct World<G: Geometry> {
     table: PairTable,
     extents: Vec<f64>,
     boxes: Vec<Aabb<G>>,
+    /// Bodies with shapes, and their boxes: the others meet nobody.
+    shaped: Vec<usize>,
+    shaped_boxes: Vec<Aabb<G>>,
     broadphase: Broadphase<G>,
     pairs: Vec<(usize, usize)>,
     wider: Vec<(usize, usize)>,
     partition: Partition,
     islands: Vec<Island<G>>,
+    /// Pairs the islands were built from, how many there are, and whether they ended where the state is now.
+    built: Vec<(usize, usize)>,
+    used: usize,
+    current: bool,
     memory: Vec<Memory<G>>,
+    curvature: Curvature,
     reports: Vec<Report<G>>,
     flow: Flow,
     start_energy: f64,
@@ -72,12 +81,18 @@ impl<G: Geometry> World<G> {
             table: PairTable::new(&model),
             extents: model.bodies.iter().map(|b| b.extent()).collect(),
             boxes: Vec::new(),
+            shaped: (0..model.bodies.len()).filter(|&b| !model.bodies[b].colliders.is_empty()).collect(),
+            shaped_boxes: Vec::new(),
             broadphase: Broadphase::new(),
             pairs: Vec::new(),
             wider: Vec::new(),
             partition: Partition::default(),
             islands: Vec::new(),
+            built: Vec::new(),
+            used: 0,
+            current: false,
             memory: Vec::new(),
+            curvature: Curvature::default(),
             reports: Vec::new(),
             flow: Flow::default(),
             start_energy: 0.0,
@@ -89,6 +104,7 @@ impl<G: Geometry> World<G> {
             state,
             model,
         };
+        world.curvature.reset(world.model.joints.len(), world.model.joints.iter().map(|j| j.row_count()).sum());
         world.open_books();
         Ok(world)
     }
@@ -109,7 +125,9 @@ impl<G: Geometry> World<G> {
     pub fn set_state(&mut self, state: State<G>) -> Result<(), ModelError> {
         self.model.check(&state)?;
         self.state = state;
+        self.current = false;
         self.memory.clear();
+        self.curvature.forget();
         self.reports.clear();
         Ok(())
     }
@@ -121,9 +139,18 @@ impl<G: Geometry> World<G> {
     pub(crate) fn books(&self) -> (Flow, f64, f64) {
         (self.flow, self.start_energy, self.largest)
     }
+    /// What is remembered of joints.
+    pub(crate) fn curvature(&mut self) -> &mut Curvature {
+        &mut self.curvature
+    }
+    /// The same, to read.
+    pub(crate) fn curvature_values(&self) -> Vec<f64> {
+        self.curvature.values()
+    }
     /// Takes over memory and books.
     pub(crate) fn resume(&mut self, memory: Vec<Memory<G>>, (flow, start_energy, largest): (Flow, f64, f64)) {
         self.memory = memory;
+        self.current = false;
         (self.flow, self.start_energy, self.largest) = (flow, start_energy, largest);
     }
     /// How near two bodies must be for their contacts to be kept [m].
@@ -133,7 +160,9 @@ impl<G: Geometry> World<G> {
     /// Back to the start, with empty books.
     pub fn reset(&mut self) {
         self.state = self.start.clone();
+        self.current = false;
         self.memory.clear();
+        self.curvature.forget();
         self.reports.clear();
         self.open_books();
     }
@@ -150,11 +179,17 @@ impl<G: Geometry> World<G> {
             table: PairTable::new(&self.model),
             extents: self.extents.clone(),
             boxes: Vec::new(),
+            shaped: self.shaped.clone(),
+            shaped_boxes: Vec::new(),
             broadphase: Broadphase::new(),
             pairs: Vec::new(),
             wider: Vec::new(),
             partition: Partition::default(),
             islands: Vec::new(),
+            built: Vec::new(),
+            used: 0,
+            current: false,
+            curvature: self.curvature.clone(),
             memory: self.memory.clone(),
             reports: self.reports.clone(),
             flow: self.flow,
@@ -234,19 +269,36 @@ impl<G: Geometry> World<G> {
             let slack = if moves { fall + margin } else { margin };
             self.boxes.push(swept.unwrap_or_else(|| Aabb::of_point(pose.position)).grown(slack));
         }
-        Self::find_pairs(&self.model, &self.table, &mut self.broadphase, &self.boxes, &mut self.pairs);
+        let mut pairs = std::mem::take(&mut self.pairs);
+        self.find_pairs(&mut pairs);
+        self.pairs = pairs;
     }
 
-    fn find_pairs(model: &Model<G>, table: &PairTable, broadphase: &mut Broadphase<G>, boxes: &[Aabb<G>], out: &mut Vec<(usize, usize)>) {
-        out.clear();
-        broadphase.pairs(boxes, |i, j| table.collide(model, i, j), out);
+    /// Pairs of bodies whose boxes meet and that may touch, ascending.
+    fn find_pairs(&mut self, out: &mut Vec<(usize, usize)>) {
+        let World { model, table, broadphase, boxes, shaped, shaped_boxes, .. } = self;
+        shaped_boxes.clear();
+        shaped_boxes.extend(shaped.iter().map(|&body| boxes[body]));
+        broadphase.pairs(shaped_boxes, |i, j| table.collide(model, shaped[i], shaped[j]), out);
+        for (i, j) in out.iter_mut() {
+            (*i, *j) = (shaped[*i], shaped[*j]);
+        }
     }
 
     /// Advances every island. A body that left its box gets a larger one; where that brings new pairs the step is taken again.
     fn advance_islands(&mut self, controls: &[f64]) -> Result<usize, StepError> {
         let mut used = 0;
         for round in 0..=SWEEP_CAP {
-            used = self.partition.build(&self.model, &self.state, &self.table, &self.extents, &self.pairs, &self.memory, &mut self.islands);
+            // The same pairs make the same islands. Kinematic bodies move on the world's clock and must be placed anew.
+            if std::mem::take(&mut self.current) && self.built == self.pairs {
+                used = self.used;
+                self.islands[..used].iter_mut().for_each(|island| island.resume(&self.model));
+            } else {
+                let World { model, state, table, extents, pairs, memory, curvature, islands, .. } = self;
+                used = self.partition.build(model, state, table, extents, pairs, memory, curvature, islands);
+                self.built.clone_from(&self.pairs);
+                self.used = used;
+            }
             let ctx = Context { model: &self.model, controls, time: self.state.time, record: self.recording };
             let islands = &mut self.islands[..used];
             let run = |island: &mut Island<G>| island.failure = advance(island, &ctx).err();
@@ -268,7 +320,9 @@ impl<G: Geometry> World<G> {
             if !grew || round == SWEEP_CAP {
                 break;
             }
-            Self::find_pairs(&self.model, &self.table, &mut self.broadphase, &self.boxes, &mut self.wider);
+            let mut wider = std::mem::take(&mut self.wider);
+            self.find_pairs(&mut wider);
+            self.wider = wider;
             if self.wider == self.pairs {
                 break;
             }
@@ -294,6 +348,7 @@ impl<G: Geometry> World<G> {
                 }
             }
             self.memory.extend_from_slice(&island.memory);
+            island.curvature.give(&mut self.curvature, &island.joints);
             self.reports.extend_from_slice(&island.reports);
             self.flow.add(&island.flow);
             self.last.merge(&island.report);
@@ -306,8 +361,10 @@ impl<G: Geometry> World<G> {
         self.memory.sort_unstable_by_key(|a| a.key);
         self.reports.sort_unstable_by_key(|a| a.key);
         self.state.time += h;
-        let (kinetic, _, elastic) = self.energies();
-        self.largest = self.largest.max(kinetic + elastic);
+        self.current = !self.model.bodies.iter().any(|body| body.kind == BodyKind::Kinematic);
+        // The islands' inertias stand at their last poses already.
+        let kinetic: f64 = self.islands[..used].iter().map(|island| island.kinetic(&island.twists)).sum();
+        self.largest = self.largest.max(kinetic + elastic(&self.model, &self.state));
     }
 
     /// Kinetic, potential and elastic energy [J].
@@ -364,6 +421,12 @@ impl<G: Geometry> World<G> {
                 }
             })
             .collect()
+    }
+
+    /// Joints that hold nothing at the present state which others do not hold already, by index, rising. Their redundant rows carry no impulse;
+    /// `model().joints[i].name` names them.
+    pub fn redundant_joints(&self) -> Vec<usize> {
+        crate::redundancy::redundant_joints(&self.model, &self.state)
     }
 
     /// Largest joint error [m or rad] at the present state.

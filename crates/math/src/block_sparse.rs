@@ -78,6 +78,13 @@ pub struct Slot {
     pub(crate) transposed: bool,
 }
 
+impl Slot {
+    /// Where the block begins among the values: blocks filled by rising place are filled in one walk through memory.
+    pub fn place(&self) -> usize {
+        self.at
+    }
+}
+
 impl Pattern {
     /// The pattern with `sizes[i]` scalar rows at node i and a block for every edge, in any order; repeated edges and loops merge.
     ///
@@ -224,6 +231,12 @@ impl BlockSparse {
                 values[at] += entry(r, c);
             }
         }
+    }
+    /// The block at a slot that was looked up with the later node as its row: `rows x columns` values by rows, and the number of columns.
+    #[inline]
+    pub fn block_mut(&mut self, slot: Slot) -> (&mut [f64], usize) {
+        debug_assert!(!slot.transposed, "blocks are kept below the diagonal");
+        (&mut self.values[slot.at..slot.at + slot.rows * slot.columns], slot.columns)
     }
     /// Adds to one diagonal scalar: the compliance of a soft row, or a shift.
     pub fn add_diagonal(&mut self, node: usize, row: usize, value: f64) -> Result<(), PatternError> {

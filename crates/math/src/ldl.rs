@@ -4,7 +4,7 @@
 //! sparse right-hand sides need no permutation by the caller. Nothing here allocates after construction.
 
 use crate::block_sparse::BlockSparse;
-use crate::small::{backward_block, by_size, dot, factor_block, forward_block, scale_panel, subtract_product};
+use crate::small::{backward_block, by_size, dot, factor_block, forward_block, invert_block, scale_panel, subtract_product, unscale_panel};
 pub use crate::symbolic::{Order, Reach, Symbolic};
 use std::fmt;
 use std::sync::Arc;
@@ -16,6 +16,9 @@ pub const RANK_TOLERANCE: f64 = 1e-12;
 /// Regularisation that drops a redundant row: its pivot becomes as large as the row's diagonal, so its multiplier is zero up to
 /// rounding and the remaining rows carry the load.
 pub const DROP_REDUNDANT: f64 = 1.0;
+
+/// Most rows of a node for which pivots are inverted as blocks: those of any joint. Wider ones are solved row by row.
+const WIDEST: usize = 6;
 
 /// Rounds of iterative refinement after which rounding of the residual, not the factor, bounds the answer.
 pub(crate) const REFINEMENT_CAP: usize = 5;
@@ -91,6 +94,8 @@ pub struct Factor {
     symbolic: Arc<Symbolic>,
     /// Columns of L in order of elimination: pivot block, then panel.
     values: Vec<f64>,
+    /// The same factor with whole blocks for pivots, theory (9.15): A_kk^-1 of what was left at the pivot, then L_ik L_kk^-1, in the places of `values`.
+    whole: Vec<f64>,
     /// 1/D by scalar row.
     inverse: Vec<f64>,
     /// |a_rr| by scalar row, before elimination.
@@ -98,6 +103,20 @@ pub struct Factor {
     /// Y = L D of the column at hand.
     scaled: Vec<f64>,
     redundant: Vec<Redundant>,
+}
+
+/// The block form of the identity; none where a node is too wide for it.
+fn identity_blocks(symbolic: &Symbolic) -> Vec<f64> {
+    if symbolic.columns.iter().any(|column| column.size > WIDEST) {
+        return Vec::new();
+    }
+    let mut whole = vec![0.0; symbolic.values];
+    for column in &symbolic.columns {
+        for r in 0..column.size {
+            whole[column.pivot_at + r * (column.size + 1)] = 1.0;
+        }
+    }
+    whole
 }
 
 /// How refinement ended.
@@ -124,6 +143,7 @@ impl Factor {
         let panel = symbolic.columns.iter().map(|column| column.panel_end - column.panel_at).max().unwrap_or(0);
         Factor {
             values: vec![0.0; symbolic.values],
+            whole: identity_blocks(&symbolic),
             inverse: vec![1.0; rows],
             diagonal: vec![0.0; rows],
             scaled: vec![0.0; panel],
@@ -144,22 +164,38 @@ impl Factor {
         1.0 / self.inverse[self.symbolic.pattern.start(node) + row]
     }
 
+    /// |D|^(-1/2) at a scalar row: with it L^-1 b becomes G^-1 b, A = G G', where the pivots are positive.
+    pub fn inverse_root(&self, node: usize, row: usize) -> f64 {
+        self.inverse[self.symbolic.pattern.start(node) + row].abs().sqrt()
+    }
+
     /// Factors a matrix over the analysed pattern; after an error the factor stands for the identity.
     pub fn factor(&mut self, matrix: &BlockSparse, pivots: Pivots) -> Result<(), LdlError> {
         let outcome = self.try_factor(matrix, pivots);
         if outcome.is_err() {
             self.values.fill(0.0);
+            self.whole = identity_blocks(&self.symbolic);
             self.inverse.fill(1.0);
             self.redundant.clear();
         }
         outcome
     }
 
-    /// x := A^-1 x.
+    /// x := A^-1 x, by whole blocks: products only, no row waits for the one before it.
     pub fn solve(&self, x: &mut [f64]) {
-        self.forward(x);
-        self.divide(x);
-        self.backward(x);
+        self.check_length(x);
+        if self.whole.is_empty() {
+            self.forward(x);
+            self.divide(x);
+            self.backward(x);
+            return;
+        }
+        for place in 0..self.symbolic.columns.len() {
+            self.forward_whole(place, x);
+        }
+        for place in (0..self.symbolic.columns.len()).rev() {
+            self.backward_whole(place, x);
+        }
     }
     /// x := A^-T x: the same as [`Factor::solve`], A being symmetric.
     pub fn solve_transpose(&self, x: &mut [f64]) {
@@ -330,6 +366,11 @@ impl Factor {
 
         let scaled = &mut self.scaled[..panel.len()];
         scale_panel(size, pivot, inverse, panel, scaled);
+        if !self.whole.is_empty() {
+            let (whole, whole_panel) = self.whole[column.pivot_at..column.panel_end].split_at_mut(size * size);
+            invert_block(size, pivot, inverse, whole);
+            unscale_panel(size, pivot, panel, whole_panel);
+        }
         let below = symbolic.below(column);
         for (k, block) in below.iter().enumerate() {
             let target = &symbolic.columns[block.position];
@@ -355,6 +396,47 @@ impl Factor {
             }
         }
         Ok(())
+    }
+
+    #[inline]
+    fn forward_whole(&self, place: usize, x: &mut [f64]) {
+        let symbolic = &*self.symbolic;
+        let column = &symbolic.columns[place];
+        by_size!(column.size, size => {
+            let mut panel = self.whole[column.panel_at..column.panel_end].chunks_exact(size);
+            for block in symbolic.below(column) {
+                for row in block.start..block.start + block.size {
+                    let Some(l) = panel.next() else { break };
+                    x[row] -= dot(size, l, &x[column.start..]);
+                }
+            }
+        });
+    }
+
+    #[inline]
+    fn backward_whole(&self, place: usize, x: &mut [f64]) {
+        let symbolic = &*self.symbolic;
+        let column = &symbolic.columns[place];
+        by_size!(column.size, size => {
+            let pivot = &self.whole[column.pivot_at..][..size * size];
+            let mut panel = self.whole[column.panel_at..column.panel_end].chunks_exact(size);
+            // Both sums start from what is known before the ancestors are.
+            let mut out = [0.0; WIDEST];
+            let own = &x[column.start..][..size];
+            for r in 0..size {
+                out[r] = dot(size, &pivot[r * size..], own);
+            }
+            for block in symbolic.below(column) {
+                for row in block.start..block.start + block.size {
+                    let Some(l) = panel.next() else { break };
+                    let value = x[row];
+                    for c in 0..size {
+                        out[c] -= l[c] * value;
+                    }
+                }
+            }
+            x[column.start..][..size].copy_from_slice(&out[..size]);
+        });
     }
 
     #[inline]

@@ -124,3 +124,43 @@ pub(crate) fn backward_block(size: usize, block: &[f64], x: &mut [f64]) {
         }
     }
 }
+
+/// L^-T D^-1 L^-1 of a factored block, theory (9.15), all of it though it is symmetric: its rows are read whole.
+#[inline(always)]
+pub(crate) fn invert_block(size: usize, block: &[f64], inverse: &[f64], out: &mut [f64]) {
+    let (block, inverse, out) = (&block[..size * size], &inverse[..size], &mut out[..size * size]);
+    for column in 0..size {
+        // Forward from the unit vector, divide, backward; what stands above `column` stays zero in the first half.
+        for r in 0..size {
+            let mut sum = if r == column { 1.0 } else { 0.0 };
+            for c in column..r {
+                sum -= block[r * size + c] * out[column * size + c];
+            }
+            out[column * size + r] = if r < column { 0.0 } else { sum };
+        }
+        for r in 0..size {
+            out[column * size + r] *= inverse[r];
+        }
+        for r in (1..size).rev() {
+            let value = out[column * size + r];
+            for c in 0..r {
+                out[column * size + c] -= block[r * size + c] * value;
+            }
+        }
+    }
+}
+
+/// Rows of a panel times L^-1 of its column's factored block, theory (9.15).
+#[inline(always)]
+pub(crate) fn unscale_panel(size: usize, block: &[f64], panel: &[f64], out: &mut [f64]) {
+    let block = &block[..size * size];
+    for (row, out) in panel.chunks_exact(size).zip(out.chunks_exact_mut(size)) {
+        for c in (0..size).rev() {
+            let mut sum = row[c];
+            for m in c + 1..size {
+                sum -= out[m] * block[m * size + c];
+            }
+            out[c] = sum;
+        }
+    }
+}

@@ -164,8 +164,14 @@ pub trait Space: Copy + Clone + Debug + Default + PartialEq + Eq + PartialOrd + 
     fn implicit_rate(inertia: Self::Inertia, half_step: f64, momentum: Self::Ang, guess: Self::Ang) -> Option<Self::Ang>;
     /// Mean rate over a step, theory (13.7): y with k I y + s y x (I y + push) = momentum + push, by Newton from `guess`; `None` if it
     /// does not converge. In the plane y = I^-1 (momentum + push)/k.
-    fn mean_rate(inertia: Self::Inertia, half_step: f64, drag: f64, momentum: Self::Ang, push: Self::Ang, guess: Self::Ang)
-    -> Option<Self::Ang>;
+    fn mean_rate(
+        inertia: Self::Inertia,
+        half_step: f64,
+        drag: f64,
+        momentum: Self::Ang,
+        push: Self::Ang,
+        guess: Self::Ang,
+    ) -> Option<Self::Ang>;
 
     /// Tangents orthonormal to a unit normal; the first `TANGENTS` entries count. In the plane (-n_y, n_x).
     fn tangents(normal: Self::Lin) -> [Self::Lin; 2];

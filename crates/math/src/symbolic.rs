@@ -14,6 +14,10 @@ pub enum Order<'a> {
     MinimumDegree,
     /// The same, with these nodes (loop-closing joints) after all others.
     MinimumDegreeLast(&'a [usize]),
+    /// The same as `MinimumDegree` with ties lost by these nodes (loop-closing joints): redundancy then shows at them.
+    MinimumDegreeLate(&'a [usize]),
+    /// Short paths in the elimination tree at the price of some fill, for many sparse right-hand sides; ties lost by these nodes.
+    ShortPaths(&'a [usize]),
     /// This order: every node once.
     Given(&'a [usize]),
 }
@@ -72,15 +76,18 @@ impl Symbolic {
     /// Orders the graph and finds the pattern of L; fails when a given order is not one or names a node that does not exist.
     pub fn analyse(pattern: &Arc<Pattern>, order: Order) -> Result<Self, LdlError> {
         let nodes = pattern.nodes();
+        if let Order::MinimumDegreeLast(named) | Order::MinimumDegreeLate(named) | Order::ShortPaths(named) = order
+            && let Some(&node) = named.iter().find(|&&node| node >= nodes)
+        {
+            return Err(LdlError::BadOrder { node, nodes });
+        }
+        let free = matches!(order, Order::MinimumDegree | Order::MinimumDegreeLate(_) | Order::ShortPaths(_));
         let order = match order {
             Order::Natural => (0..nodes).collect(),
-            Order::MinimumDegree => ordering::minimum_degree(pattern, &[]),
-            Order::MinimumDegreeLast(last) => {
-                if let Some(&node) = last.iter().find(|&&node| node >= nodes) {
-                    return Err(LdlError::BadOrder { node, nodes });
-                }
-                ordering::minimum_degree(pattern, last)
-            }
+            Order::MinimumDegree => ordering::minimum_degree(pattern, &[], &[]),
+            Order::MinimumDegreeLast(last) => ordering::minimum_degree(pattern, last, &[]),
+            Order::MinimumDegreeLate(late) => ordering::minimum_degree(pattern, &[], late),
+            Order::ShortPaths(late) => ordering::short_paths(pattern, late),
             Order::Given(given) => given.to_vec(),
         };
         let position = invert(&order, nodes)?;
@@ -94,6 +101,15 @@ impl Symbolic {
             values: 0,
         };
         symbolic.find_columns();
+        if free {
+            // Any order that puts children first eliminates the same way; this one keeps neighbours together.
+            let parents: Vec<Option<usize>> = (0..nodes).map(|place| symbolic.parent_position(place)).collect();
+            symbolic.order = ordering::postorder(&parents).into_iter().map(|place| symbolic.order[place]).collect();
+            symbolic.position = invert(&symbolic.order, nodes)?;
+            symbolic.columns.clear();
+            symbolic.blocks.clear();
+            symbolic.find_columns();
+        }
         symbolic.find_scatter();
         Ok(symbolic)
     }
@@ -113,6 +129,14 @@ impl Symbolic {
     /// Parent of a node in the elimination tree: the first node eliminated after it that it touches; `None` at a root.
     pub fn parent(&self, node: usize) -> Option<usize> {
         self.parent_position(self.position[node]).map(|place| self.order[place])
+    }
+    /// Most nodes on a path from a node to its root: what one sparse right-hand side costs at worst.
+    pub fn depth(&self) -> usize {
+        let mut depth = vec![0; self.columns.len()];
+        for place in (0..self.columns.len()).rev() {
+            depth[place] = 1 + self.parent_position(place).map_or(0, |up| depth[up]);
+        }
+        depth.into_iter().max().unwrap_or(0)
     }
     /// Blocks that L has below its diagonal and the matrix has not.
     pub fn fill(&self) -> usize {

@@ -90,6 +90,7 @@ fn scene<'t>(r: &mut Reader<'t>, root: &Node<'t>) -> Option<SceneTree> {
             impact: f.raw("impact").and_then(|node| choice::impact(r, &f.part, node)).unwrap_or_default(),
             solver: match f.text("solver").as_deref() {
                 Some("interior-point") => options::SolverChoice::InteriorPoint,
+                Some("articulated") => options::SolverChoice::Articulated,
                 _ => options::SolverChoice::Auto,
             },
             friction_cone: f.raw("friction_cone").and_then(|node| choice::cone(r, &f.part, node)).unwrap_or_default(),
@@ -107,6 +108,7 @@ fn scene<'t>(r: &mut Reader<'t>, root: &Node<'t>) -> Option<SceneTree> {
                 Some("off") => options::TimeOfImpact::Off,
                 _ => options::TimeOfImpact::Event,
             },
+            ..Options::default()
         },
         tolerances: f.raw("tolerances").map_or_else(Tolerances::default, |node| choice::tolerances(r, node)),
         materials: f.raw("materials").map_or_else(Vec::new, |node| materials(r, node)),

@@ -83,6 +83,7 @@ fn text<G: SceneSpace>(scene: &SceneOf<G>) -> String {
     let options = &model.options;
     out.put("impact", impact(options.impact));
     out.put_if(options.solver == SolverChoice::InteriorPoint, "solver", || quoted("interior-point"));
+    out.put_if(options.solver == SolverChoice::Articulated, "solver", || quoted("articulated"));
     if let FrictionCone::Polyhedral(n) = options.friction_cone {
         out.put("friction_cone", n.to_string());
     }

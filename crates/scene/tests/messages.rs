@@ -62,7 +62,7 @@ fn cases() -> Vec<(&'static str, String)> {
         ("unknown law", "dimension = 2\nimpact = \"reflection\"\n".into()),
         ("order without gauss-seidel", "dimension = 2\nimpact = { law = \"stronge\", order = \"cyclic\" }\n".into()),
         ("seed without random", "dimension = 2\nimpact = { law = \"gauss-seidel\", seed = 1 }\n".into()),
-        ("solver of tomorrow", "dimension = 2\nsolver = \"articulated\"\n".into()),
+        ("unknown solver", "dimension = 2\nsolver = \"articulate\"\n".into()),
         ("unknown integrator", "dimension = 2\nintegrator = \"energy\"\n".into()),
         ("forward without verlet", "dimension = 3\nintegrator = \"euler\"\ngyroscopic = \"forward\"\n".into()),
         (

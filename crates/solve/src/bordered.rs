@@ -9,6 +9,7 @@ use std::fmt;
 pub mod contact;
 pub mod corner;
 mod inserted;
+pub mod paths;
 #[cfg(test)]
 mod tests;
 

@@ -4,6 +4,7 @@
 //! Schur complement; what remains is a linear complementarity problem, given to the interior point first and to Lemke's method second.
 
 pub mod adjoint;
+mod change;
 mod joints;
 mod mass;
 
@@ -14,7 +15,8 @@ use crate::status::{Method, Outcome, SPEED_FLOOR, Status};
 use joints::Joints;
 use mass::MassFactor;
 
-pub use adjoint::{DynamicsChange, DynamicsDerivative, MassChange, backward};
+pub use adjoint::{DynamicsDerivative, backward};
+pub use change::{DynamicsChange, MassChange};
 pub use joints::JOINT_REGULARISATION;
 
 /// Part of a row's inverse mass that joints must leave for the row to act; below it the joints lock its direction.

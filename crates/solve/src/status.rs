@@ -99,43 +99,51 @@ pub fn speed_scale(free: &[f64]) -> f64 {
 /// `velocity` must be w = A l + u for `impulses` l. Not finite (infinite) when either holds a number that is not finite.
 pub fn natural_residual(problem: &Problem, impulses: &[f64], velocity: &[f64]) -> f64 {
     let n = problem.rows();
-    let diagonal = |i: usize| problem.matrix[i * n + i];
-    let (l, w) = (impulses, velocity);
     let mut worst = 0.0f64;
     let mut sum = 0.0; // NaN never wins a comparison, but it stays in a sum
     let mut row = 0;
     for block in problem.blocks {
-        let miss = match *block {
-            Block::Contact { friction } => {
-                let normal = (diagonal(row) * l[row]).min(w[row]).abs();
-                let reach = friction * l[row].max(0.0);
-                let tangential = if problem.tangents == 1 {
-                    let a = diagonal(row + 1);
-                    (a * l[row + 1] - within(a * l[row + 1] - w[row + 1], a * reach)).abs()
-                } else {
-                    let a = (diagonal(row + 1) + diagonal(row + 2)) / 2.0;
-                    let held = [a * l[row + 1], a * l[row + 2]];
-                    let moved = [held[0] - w[row + 1], held[1] - w[row + 2]];
-                    let nearest = project_friction(moved, a * reach, problem.cone);
-                    (held[0] - nearest[0]).hypot(held[1] - nearest[1])
-                };
-                sum += normal + tangential;
-                normal.max(tangential)
-            }
-            Block::Unilateral => (diagonal(row) * l[row]).min(w[row]).abs(),
-            Block::Bounded { lower, upper } => {
-                // Clamping the impulse keeps infinite bounds harmless; a row that nothing can move (a = 0) is judged by its speed.
-                let a = diagonal(row);
-                let step = if a > 0.0 { (l[row] - (l[row] - w[row] / a).clamp(lower, upper)).abs() * a } else { w[row].abs() };
-                let outside = (lower - l[row]).max(l[row] - upper).max(0.0) * a;
-                step.max(outside)
-            }
-        };
-        sum += miss + l[row] + w[row];
+        let rows = block.rows(problem.tangents);
+        let mut diagonal = [0.0; 3];
+        for k in 0..rows {
+            diagonal[k] = problem.matrix[(row + k) * n + row + k];
+        }
+        let miss = block_miss(block, problem.cone, &diagonal[..rows], &impulses[row..], &velocity[row..]);
+        sum += miss + impulses[row] + velocity[row];
         worst = worst.max(miss);
-        row += block.rows(problem.tangents);
+        row += rows;
     }
     if sum.is_finite() { worst / speed_scale(problem.free) } else { f64::INFINITY }
+}
+
+/// By how much one block misses its law, as a velocity, theory (4.8): `a` is the diagonal of its rows, `l` and `w` begin at its first.
+pub fn block_miss(block: &Block, cone: Cone, a: &[f64], l: &[f64], w: &[f64]) -> f64 {
+    match *block {
+        Block::Contact { friction } => {
+            let normal = (a[0] * l[0]).min(w[0]).abs();
+            let reach = friction * l[0].max(0.0);
+            let tangential = match *a {
+                [_, a] => (a * l[1] - within(a * l[1] - w[1], a * reach)).abs(),
+                [_, a1, a2] => {
+                    let a = (a1 + a2) / 2.0;
+                    let held = [a * l[1], a * l[2]];
+                    let moved = [held[0] - w[1], held[1] - w[2]];
+                    let nearest = project_friction(moved, a * reach, cone);
+                    (held[0] - nearest[0]).hypot(held[1] - nearest[1])
+                }
+                _ => 0.0,
+            };
+            // A sum keeps what is not a number; the larger of the two would lose it.
+            if (normal + tangential).is_nan() { f64::NAN } else { normal.max(tangential) }
+        }
+        Block::Unilateral => (a[0] * l[0]).min(w[0]).abs(),
+        Block::Bounded { lower, upper } => {
+            // Clamping the impulse keeps infinite bounds harmless; a row that nothing can move (a = 0) is judged by its speed.
+            let step = if a[0] > 0.0 { (l[0] - (l[0] - w[0] / a[0]).clamp(lower, upper)).abs() * a[0] } else { w[0].abs() };
+            let outside = (lower - l[0]).max(l[0] - upper).max(0.0) * a[0];
+            step.max(outside)
+        }
+    }
 }
 
 /// `x` limited to the interval from -reach to reach; unlike `clamp` it does not panic on a reach that is negative or NaN.

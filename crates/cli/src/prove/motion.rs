@@ -1,10 +1,10 @@
 //! Promises about joints, free motion and determinism.
 
 use super::Finding;
-use super::lab::{body, embedded, spatial, step, steps};
+use super::lab::{body, embedded, planar, spatial, step, steps};
 use carom::dynamics::{Snapshot, World};
 use carom::geometry::Geometry;
-use carom::math::Planar;
+use carom::math::{Planar, Space, Spatial, Vector};
 
 /// Largest opening of a joint [m].
 const CLOSED: f64 = 1e-9;
@@ -12,6 +12,21 @@ const CLOSED: f64 = 1e-9;
 const KEPT: f64 = 1e-4;
 /// Largest error of the time of the flip [s].
 const ON_TIME: f64 = 1e-6;
+/// Largest relative change of what `energy-momentum` keeps.
+const EXACT: f64 = 1e-10;
+/// Length of a link [m], links of the released chain and of the one adrift, step [s] and steps of their runs, gravity [m/s^2].
+const LINK: f64 = 0.1;
+const CHAIN_LINKS: usize = 10;
+const ADRIFT_LINKS: usize = 5;
+const CHAIN_STEP: f64 = 1.0 / 240.0;
+const CHAIN_STEPS: usize = 2400;
+const GRAVITY: f64 = 9.81;
+/// Velocity [m/s] and spin [rad/s] of the chain adrift, and the swing of its first link [rad/s].
+const DRIFT: [f64; 3] = [0.1, 0.3, -0.2];
+const SPIN: [f64; 3] = [1.0, 2.0, 3.0];
+const SWING: f64 = 5.0;
+/// Least angle between two links adrift [rad] for their hinge to have been tested.
+const LEAST_BEND: f64 = 0.01;
 /// Least turn of the crank [rad] for the loop to have been tested.
 const TURNED: f64 = 1.0;
 
@@ -54,6 +69,79 @@ pub fn pendulum() -> Result<Finding, String> {
     Ok(Finding::below("drift of the energy exchanged", KEPT, worst / exchanged)
         .with(format!("over {:.0} s", world.state().time))
         .and(exchanged > 0.0, "it did not swing"))
+}
+
+/// A text of links of 0.1 m and 0.1 kg, hinged in a row along x.
+fn links(dimension: usize, count: usize, anchored: bool) -> String {
+    let mut text = String::new();
+    let rest = if dimension == 2 { "0" } else { "0, 0" };
+    let (axis, inertia) = if dimension == 2 { ("", "8.333e-5") } else { ("axis = [0, 1, 0]", "[2e-5, 8.333e-5, 8.333e-5]") };
+    for i in 0..count {
+        let x = LINK * i as f64;
+        text += &format!("[[body]]\nname = \"link{i}\"\nmass = 0.1\ninertia = {inertia}\nposition = [{}, {rest}]\n", x + 0.5 * LINK);
+        let before = if i == 0 { "world".to_string() } else { format!("link{}", i - 1) };
+        if i > 0 || anchored {
+            text += &format!("[[joint]]\nkind = \"hinge\"\nbetween = [\"link{i}\", \"{before}\"]\nanchor = [{x}, {rest}]\n{axis}\n");
+        }
+    }
+    text
+}
+
+/// Ten links released level for 10 s at 1/240 s: the largest change of energy, over the energy between the level and the hanging chain.
+pub fn chain() -> Result<Finding, String> {
+    let text = format!("dimension = 2\nstep = {CHAIN_STEP}\nintegrator = \"energy-momentum\"\n{}", links(2, CHAIN_LINKS, true));
+    let mut world = planar(&text)?;
+    let level: f64 = world.model().bodies.iter().zip(&world.state().poses).map(|(b, p)| b.mass * GRAVITY * p.position.x).sum();
+    let (mut worst, mut gap, mut broken): (f64, f64, f64) = (0.0, 0.0, 0.0);
+    for _ in 0..CHAIN_STEPS {
+        step(&mut world)?;
+        let (kinetic, potential, _) = world.energies();
+        worst = worst.max((kinetic + potential).abs() / level);
+        gap = gap.max(world.joint_error());
+        broken = broken.max((kinetic - world.projected_kinetic()) / level);
+    }
+    Ok(Finding::below("energy changes by", EXACT, worst)
+        .with(format!("over 10 s; joints open {gap:.0e} m; at most {broken:.0e} of it breaks the joints"))
+        .and(gap <= CLOSED, "the joints opened"))
+}
+
+/// Five links in space without gravity, turning, the first of them swinging: the largest relative change of energy, momentum and angular momentum.
+pub fn adrift() -> Result<Finding, String> {
+    let head = format!("dimension = 3\ngravity = [0, 0, 0]\nstep = {CHAIN_STEP}\nintegrator = \"energy-momentum\"\n");
+    let mut world = spatial(&format!("{head}{}", links(3, ADRIFT_LINKS, false)))?;
+    // As one rigid body, but for the first link, which swings about its hinge as well.
+    let mut state = world.state().clone();
+    let vector = <Spatial as Space>::Lin::from_slice;
+    let hinge = vector(&[LINK, 0.0, 0.0]);
+    for (index, (pose, twist)) in state.poses.iter().zip(&mut state.twists).enumerate() {
+        let swing = vector(&[0.0, if index == 0 { SWING } else { 0.0 }, 0.0]);
+        let spin = vector(&SPIN);
+        twist.lin = vector(&DRIFT) + Spatial::spin(spin, pose.position) + Spatial::spin(swing, pose.position - hinge);
+        twist.ang = spin + swing;
+    }
+    world.set_state(state).map_err(|error| error.to_string())?;
+    let start = world.ledger();
+    let change = |now: &[f64], then: &[f64]| {
+        let size = then.iter().map(|x| x * x).sum::<f64>().sqrt();
+        now.iter().zip(then).map(|(a, b)| (a - b) * (a - b)).sum::<f64>().sqrt() / size
+    };
+    let mut worst = [0.0f64; 3];
+    for _ in 0..CHAIN_STEPS {
+        step(&mut world)?;
+        let now = world.ledger();
+        let found = [
+            (now.kinetic / start.kinetic - 1.0).abs(),
+            change(&now.momentum, &start.momentum),
+            change(&now.angular_momentum, &start.angular_momentum),
+        ];
+        worst.iter_mut().zip(found).for_each(|(w, f)| *w = w.max(f));
+    }
+    let [energy, momentum, angular] = worst;
+    let largest = energy.max(momentum).max(angular);
+    let turned = world.state().poses[0].rotation.angle_to(&world.state().poses[1].rotation);
+    Ok(Finding::below("largest change", EXACT, largest)
+        .with(format!("(energy {energy:.0e}, momentum {momentum:.0e}, angular momentum {angular:.0e})"))
+        .and(turned > LEAST_BEND, "the mechanism did not bend"))
 }
 
 /// The time of the first flip and the rates after it.

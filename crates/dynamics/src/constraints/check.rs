@@ -49,6 +49,7 @@ pub(super) fn build<S: Space>(spec: JointSpec<S>, a: &Pose<S>, b: &Pose<S>) -> R
         bodies: spec.bodies,
         anchors: [a.local_point(points[0]), b.local_point(points[1])],
         axes: [a.local_direction(axes[0]), b.local_direction(axes[1])],
+        across: S::tangents(a.local_direction(axes[0])),
         reference: S::compose(S::inverse(b.rotation), a.rotation),
         direction: S::Lin::zero(),
         length,

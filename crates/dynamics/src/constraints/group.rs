@@ -58,10 +58,10 @@ impl Group {
     /// The position errors of the group.
     pub(super) fn error<S: Space>(self, joint: &Joint<S>, a: &Pose<S>, b: &Pose<S>, out: &mut [f64]) {
         let [axis_a, axis_b] = joint.axes;
+        let tangents = joint.across;
         match self {
             Group::Point => point::error(joint, a, b, out),
             Group::OnAxis => {
-                let tangents = S::tangents(axis_a);
                 for i in 0..self.count::<S>() {
                     out[i] = slide::error(joint, tangents[i], a, b);
                 }
@@ -69,7 +69,6 @@ impl Group {
             Group::InPlane => out[0] = slide::error(joint, axis_a, a, b),
             Group::Rotation => rotation::error(joint, a, b, out),
             Group::Parallel => {
-                let tangents = S::tangents(axis_a);
                 for i in 0..self.count::<S>() {
                     out[i] = perpendicular::error(tangents[i], axis_b, a, b);
                 }
@@ -82,10 +81,10 @@ impl Group {
     /// The rows of the group.
     pub(super) fn rows<S: Space>(self, joint: &Joint<S>, a: &Pose<S>, b: &Pose<S>, out: &mut [Row<S>]) {
         let [axis_a, axis_b] = joint.axes;
+        let tangents = joint.across;
         match self {
             Group::Point => point::rows(joint, a, b, out),
             Group::OnAxis => {
-                let tangents = S::tangents(axis_a);
                 for i in 0..self.count::<S>() {
                     out[i] = slide::row(joint, tangents[i], a, b);
                 }
@@ -93,7 +92,6 @@ impl Group {
             Group::InPlane => out[0] = slide::row(joint, axis_a, a, b),
             Group::Rotation => rotation::rows(joint, a, b, out),
             Group::Parallel => {
-                let tangents = S::tangents(axis_a);
                 for i in 0..self.count::<S>() {
                     out[i] = perpendicular::row(tangents[i], axis_b, a, b);
                 }

@@ -28,6 +28,8 @@ pub struct Joint<S: Space> {
     pub anchors: [S::Lin; 2],
     /// Unit axes in the frames of a and of b; at the start the same world direction, but two perpendicular ones if universal.
     pub axes: [S::Lin; 2],
+    /// Two directions across the axis of a, in its frame.
+    pub(super) across: [S::Lin; 2],
     /// Orientation of a in the frame of b at the start, where the turn is 0.
     pub reference: S::Rot,
     /// Direction from the anchor of b to that of a at the start, in the frame of a (distance, rope, spring): it stands in for the

@@ -7,6 +7,7 @@ use nalgebra::{DMatrix, Vector1, Vector2};
 mod derivative;
 mod description;
 mod map;
+mod mean;
 mod motion;
 
 /// Splitmix64: equal numbers on every run.

@@ -2,7 +2,7 @@
 
 use super::parameters::Parameters;
 use super::slots::cross;
-use crate::constraints::JointParameter;
+use crate::constraints::{JointKind, JointParameter};
 use crate::model::{BodyKind, Model};
 use crate::state::State;
 use carom_geometry::Geometry;
@@ -10,7 +10,7 @@ use carom_math::{Pose, Vector};
 
 /// Kinetic, potential and elastic energy [J] of a state.
 pub fn energies<G: Geometry>(model: &Model<G>, state: &State<G>) -> [f64; 3] {
-    let [mut kinetic, mut potential, mut elastic] = [0.0; 3];
+    let [mut kinetic, mut potential] = [0.0; 2];
     for (index, body) in model.bodies.iter().enumerate() {
         if body.kind == BodyKind::Dynamic {
             let (pose, twist) = (&state.poses[index], &state.twists[index]);
@@ -19,13 +19,19 @@ pub fn energies<G: Geometry>(model: &Model<G>, state: &State<G>) -> [f64; 3] {
             potential -= body.mass * model.gravity.dot(pose.position);
         }
     }
-    for joint in &model.joints {
+    [kinetic, potential, elastic(model, state)]
+}
+
+/// Energy of the springs [J].
+pub(crate) fn elastic<G: Geometry>(model: &Model<G>, state: &State<G>) -> f64 {
+    let mut elastic = 0.0;
+    for joint in model.joints.iter().filter(|j| j.kind == JointKind::Spring) {
         let pose = |side: usize| joint.bodies[side].map_or_else(Pose::identity, |b| state.poses[b]);
         if let Some(spring) = joint.spring(&pose(0), &pose(1)) {
             elastic += spring.energy();
         }
     }
-    [kinetic, potential, elastic]
+    elastic
 }
 
 /// The gradient of an energy: n DOF numbers by the poses (as tangents), n DOF by the velocities, and those of [`Parameters`].

@@ -23,6 +23,7 @@ mod step;
 mod substep;
 mod system;
 
+pub(crate) use energy::elastic;
 pub use energy::{EnergyGradient, energies, energy_gradient};
 pub use named::{NameError, Names, Quantity, Row};
 pub use parameters::{BodySlots, ColliderSlots, ForceSlots, Parameters};

@@ -188,7 +188,8 @@ proptest! {
         factor.forward(&mut halves);
         factor.divide(&mut halves);
         factor.backward(&mut halves);
-        prop_assert_eq!(halves, whole);
+        // The whole goes by blocks: the same numbers up to rounding.
+        prop_assert!(halves.iter().zip(&whole).all(|(a, b)| (a - b).abs() <= AGREEMENT));
         // L from its inverse, column by column: unit triangular in the order of elimination, and L D L' is the matrix.
         let mut inverse = DMatrix::<f64>::identity(rows, rows);
         for k in 0..rows {
@@ -251,7 +252,7 @@ proptest! {
         for node in 0..pattern.nodes() {
             let rows = pattern.start(node)..pattern.start(node) + pattern.size(node);
             let wanted = if path.contains(&node) { x[rows.clone()].to_vec() } else { vec![0.0; rows.len()] };
-            prop_assert_eq!(&sparse[rows], &wanted[..]);
+            prop_assert!(sparse[rows].iter().zip(&wanted).all(|(a, b)| (a - b).abs() <= AGREEMENT));
         }
         factor.clear_sparse(&reach, &mut sparse);
         prop_assert!(sparse.iter().all(|&value| value == 0.0));
@@ -539,4 +540,43 @@ fn what_does_not_fit_is_refused() {
     assert_eq!(factor.factor(&matrix, Pivots::Strict), Err(LdlError::PatternMismatch));
     let empty = BlockSparse::new(Arc::new(Pattern::new(&[], &[]).expect("nothing is a graph")));
     factored(&empty, Order::MinimumDegree).solve(&mut []);
+}
+
+#[test]
+fn short_paths_of_chains_and_trees_grow_with_the_logarithm() {
+    // A chain of 1000: cyclic reduction, depth about log2, at most two blocks in a column.
+    let edges: Vec<_> = (1..1000).map(|k| (k - 1, k)).collect();
+    let pattern = Arc::new(Pattern::new(&[2; 1000], &edges).unwrap());
+    let symbolic = analysed(&pattern, Order::ShortPaths(&[]));
+    assert!(symbolic.depth() <= 20, "{}", symbolic.depth());
+    assert!(symbolic.fill() < 1000);
+    assert_eq!(analysed(&pattern, Order::MinimumDegree).depth(), 1000);
+    // The joints of a binary tree: cliques of three.
+    let mut edges = Vec::new();
+    for body in 0..500 {
+        let joints = [body, 2 * body + 1, 2 * body + 2];
+        edges.extend([(joints[0], joints[1]), (joints[0], joints[2]), (joints[1], joints[2])]);
+    }
+    let pattern = Arc::new(Pattern::new(&[3; 1001], &edges).unwrap());
+    let symbolic = analysed(&pattern, Order::ShortPaths(&[]));
+    assert!(symbolic.depth() <= 40 && symbolic.fill() < 1500, "{} {}", symbolic.depth(), symbolic.fill());
+    let mut order = symbolic.order().to_vec();
+    order.sort_unstable();
+    assert_eq!(order, (0..1001).collect::<Vec<_>>());
+}
+
+#[test]
+fn late_nodes_lose_ties_only() {
+    // Two nodes that are one another's twin: the redundant one is the late one, whichever it is.
+    for late in [0, 1] {
+        let pattern = Arc::new(Pattern::new(&[1, 1], &[(0, 1)]).unwrap());
+        let mut matrix = BlockSparse::new(Arc::clone(&pattern));
+        for (a, b) in [(0, 0), (0, 1), (1, 1)] {
+            matrix.add_block(a, b, &[1.0]).unwrap();
+        }
+        let mut factor = Factor::new(Arc::new(Symbolic::analyse(&pattern, Order::MinimumDegreeLate(&[late])).unwrap()));
+        factor.factor(&matrix, Pivots::Regularise { relative: DROP_REDUNDANT }).unwrap();
+        assert_eq!(factor.redundant().iter().map(|r| r.node).collect::<Vec<_>>(), [late]);
+    }
+    assert!(Symbolic::analyse(&Arc::new(Pattern::new(&[1], &[]).unwrap()), Order::ShortPaths(&[1])).is_err());
 }

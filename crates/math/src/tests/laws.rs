@@ -142,6 +142,28 @@ fn implicit_rates<S: Space>(x: &[f64; 16]) -> Result<(), TestCaseError> {
     Ok(())
 }
 
+fn mean_rates<S: Space>(x: &[f64; 16]) -> Result<(), TestCaseError> {
+    let (i, w, half_step) = (inertia::<S>(x), ang::<S>(&x[6..]) * 5.0, 1.0 / 120.0);
+    let (momentum, push) = (S::inertia_apply(i, w), ang::<S>(&x[9..]));
+    for drag in [1.0, 1.1] {
+        let found = S::mean_rate(i, half_step, drag, momentum, push, w);
+        prop_assert!(found.is_some());
+        if let Some(y) = found {
+            // y x push = gyroscopic part of the push; in the plane both products vanish.
+            let cross = |a: S::Ang, b: S::Ang| if S::ANG == 1 { S::Ang::zero() } else { cross::<S>(a, b) };
+            let carried = S::inertia_apply(i, y);
+            let residual = carried * drag + (S::gyroscopic(i, y) + cross(y, push)) * half_step - momentum - push;
+            prop_assert!(residual.norm() <= ROUNDING * (momentum.norm() + push.norm()));
+        }
+    }
+    Ok(())
+}
+
+/// a x b in space.
+fn cross<S: Space>(a: S::Ang, b: S::Ang) -> S::Ang {
+    S::Ang::from_slice(S::spin(a, S::Lin::from_slice(b.as_slice())).as_slice())
+}
+
 fn tangent_frames<S: Space>(x: &[f64; 16]) -> Result<(), TestCaseError> {
     let n = lin::<S>(x).unit();
     prop_assume!(n.norm() > 0.5);
@@ -207,6 +229,8 @@ proptest! {
     fn inertia_is_positive_and_turns_with_the_body(x in numbers()) { both!(inertias(&x)); }
     #[test]
     fn implicit_rate_solves_its_equation(x in numbers()) { both!(implicit_rates(&x)); }
+    #[test]
+    fn mean_rate_solves_its_equation(x in numbers()) { both!(mean_rates(&x)); }
     #[test]
     fn tangents_are_orthonormal_to_the_normal(x in numbers()) { both!(tangent_frames(&x)); }
     #[test]

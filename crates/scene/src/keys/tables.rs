@@ -29,7 +29,7 @@ pub const LAWS: &[&str] = &["auto", "reflections", "gauss-seidel", "stronge", "n
 /// Orders of pairwise reflections.
 pub const ORDERS: &[&str] = &["lexicographic", "cyclic", "random", "worst"];
 /// Solvers that exist.
-pub const SOLVERS: &[&str] = &["auto", "interior-point"];
+pub const SOLVERS: &[&str] = &["auto", "interior-point", "articulated"];
 /// Integrators that exist.
 pub const INTEGRATORS: &[&str] = &["verlet", "euler", "energy-momentum"];
 /// Places of the gyroscopic torque of `verlet`.
@@ -37,7 +37,7 @@ pub const GYROSCOPIC: &[&str] = &["exact", "forward"];
 /// Treatments of impacts within the step.
 pub const TIMES_OF_IMPACT: &[&str] = &["event", "halving", "off"];
 /// Choices that are planned and refused by name: (key, choice).
-pub const NOT_YET: &[(&str, &str)] = &[("solver", "articulated")];
+pub const NOT_YET: &[(&str, &str)] = &[];
 /// Kinds of bodies.
 pub const BODY_KINDS: &[&str] = &["dynamic", "static", "kinematic"];
 /// Degrees of freedom that can be held.
@@ -67,7 +67,13 @@ pub const SCENE: Table = Table {
             "\"cone\"",
             "Round, or a pyramid with this many directions; in the plane friction is exact either way.",
         ),
-        key("integrator", Kind::Choice(INTEGRATORS), "", "\"verlet\"", "How a step moves the bodies; [docs/integrators.md](integrators.md) says when to use which."),
+        key(
+            "integrator",
+            Kind::Choice(INTEGRATORS),
+            "",
+            "\"verlet\"",
+            "How a step moves the bodies; [docs/integrators.md](integrators.md) says when to use which.",
+        ),
         key(
             "gyroscopic",
             Kind::Choice(GYROSCOPIC),

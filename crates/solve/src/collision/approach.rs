@@ -3,8 +3,9 @@
 //! A path that comes to rest does so along a ray, exponentially in the variable of (6.11): integrating it step by step costs most of a
 //! collision. What remains to be integrated is an analytic function of the angle to the ray, whose coefficients follow by recurrence.
 
+use super::dormand_prince::State;
 use super::scalar::Scalar;
-use super::sliding::{Sliding, turned};
+use super::sliding::{ACROSS, ALONG, IMPULSE, LOG, NORMAL, Sliding, WORK, turned};
 
 /// Terms of the series.
 const TERMS: usize = 14;
@@ -32,6 +33,20 @@ pub(super) struct Remainder<T> {
     pub mobility: T,
     /// Size of the last terms kept of the impulses.
     pub truncation: f64,
+}
+
+impl<T: Scalar> Remainder<T> {
+    /// The unknowns at u_t = 0, from those at the start of the approach.
+    pub fn end(&self, y: &State<T>) -> State<T> {
+        let r = y[LOG].exp();
+        let mut end = *y;
+        end[ALONG] += r * self.along[0];
+        end[ACROSS] += r * self.along[1];
+        end[IMPULSE] += r * self.impulse;
+        end[NORMAL] += r * self.normal;
+        end[WORK] += r * (end[NORMAL] * self.impulse - r * self.moment);
+        end
+    }
 }
 
 /// Integrates the rest of the way to zero for a direction beside an attracting, converging ray; `None` when there is no such ray near.

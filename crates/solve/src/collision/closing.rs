@@ -80,35 +80,31 @@ impl<T: Scalar> Path<T> {
 
     /// Sums the rest of the way to zero beside a converging ray, where it lies within the present phase, (6.15).
     pub fn approach(&mut self, y: &State<T>) -> Option<Stretch> {
-        let (cos, sin) = (y[COS], y[SIN]);
-        let (f, g, k) = self.sliding.coefficients(cos, sin);
-        let (slope, _) = self.sliding.slopes(cos, sin, f, g);
-        let near = slope.value() < 0.0 && g.value() < 0.0 && f.value().abs() < -self.approach_angle * slope.value();
+        // Tried in plain numbers; those that carry derivatives follow once it is taken.
+        let plain = y.map(T::value);
+        let (cos, sin) = (plain[COS], plain[SIN]);
+        let (f, g, k) = self.plain.coefficients(cos, sin);
+        let (slope, _) = self.plain.slopes(cos, sin, f, g);
+        let near = slope < 0.0 && g < 0.0 && f.abs() < -self.approach_angle * slope;
         if !near || self.progress.phases < self.approach_phase {
             return None;
         }
-        let r = y[LOG].exp();
-        let rest = approach::remainder(&self.sliding, cos, sin)?;
-        let within = rest.truncation * r.value() <= CLOSING_SHARE * self.tolerance * self.scale[0];
+        let rest = approach::remainder(&self.plain, cos, sin)?;
+        let within = rest.truncation * plain[LOG].exp() <= CLOSING_SHARE * self.tolerance * self.scale[0];
         if !within {
             self.approach_angle *= 0.5;
             return None;
         }
-        let mut end = *y;
-        end[ALONG] += r * rest.along[0];
-        end[ACROSS] += r * rest.along[1];
-        end[IMPULSE] += r * rest.impulse;
-        end[NORMAL] += r * rest.normal;
-        end[WORK] += r * (end[NORMAL] * rest.impulse - r * rest.moment);
+        let end = rest.end(&plain);
         // With k of one sign u_n is monotone, and its ends tell whether a phase ends on the way.
-        let monotone = k.value() * rest.mobility.value() > 0.0;
-        let normal = end[NORMAL].value();
+        let monotone = k * rest.mobility > 0.0;
         let same_phase =
-            if self.progress.restituting { normal >= 0.0 && end[WORK].value() < self.progress.owed().value() } else { normal <= 0.0 };
+            if self.progress.restituting { end[NORMAL] >= 0.0 && end[WORK] < self.progress.owed().value() } else { end[NORMAL] <= 0.0 };
         if !monotone || !same_phase {
             self.approach_phase = self.progress.phases + 1;
             return None;
         }
+        let end = if T::CARRIES { approach::remainder(&self.sliding, y[COS], y[SIN])?.end(y) } else { end.map(T::constant) };
         self.keep(&end);
         Some(Stretch::Stopped)
     }

@@ -19,7 +19,7 @@ const SPATIAL: usize = 11;
 
 /// Tolerance of the integration, at most, where derivatives are carried: their error is that of the value, over the distance on which
 /// the path varies.
-const TOLERANCE_MAX: f64 = 1e-12;
+const TOLERANCE_MAX: f64 = 1e-11;
 
 /// Which borders a collision is near; its derivative is one-sided there, or does not exist.
 #[must_use]
@@ -156,22 +156,30 @@ fn near_borders<V>(outcome: &Outcome<V>, normal: f64, speed: f64) -> CollisionSw
     }
 }
 
-/// Borders that the path tells: the slip at its end, where it stopped, what restitutions left owing.
-fn near_ends(
-    switches: &mut CollisionSwitches,
+/// How a path ended, for the borders that it tells.
+struct Ending {
     mode: Mode,
-    ends: [f64; 2],
+    /// Slip and normal velocity at the end, and the speed and normal velocity at the start.
+    slip: f64,
+    normal: f64,
     speed: f64,
-    stopped: [f64; 2],
+    approach: f64,
+    /// Normal impulse, and that at which the slip stopped (NaN where it did not).
+    impulse: f64,
+    stopped_at: f64,
+    /// What full restitutions left owing.
     margin: f64,
     restitution: f64,
-    approach: f64,
-) {
-    let [slip, normal] = ends;
-    let [stopped_at, impulse] = stopped;
-    switches.stop = (mode == Mode::Slide && slip < WEAK * speed) || (impulse - stopped_at) < WEAK * impulse;
-    // Below the jump the end speed falls with the root of the distance to it.
-    switches.critical = margin < WEAK || (restitution > 0.0 && normal < WEAK.sqrt() * restitution * approach.abs());
+}
+
+impl Ending {
+    fn mark(&self, switches: &mut CollisionSwitches) {
+        let stopped_late = self.impulse - self.stopped_at < WEAK * self.impulse;
+        switches.stop = (self.mode == Mode::Slide && self.slip < WEAK * self.speed) || stopped_late;
+        // Below the jump the end speed falls with the root of the distance to it.
+        let barely_ended = self.restitution > 0.0 && self.normal < WEAK.sqrt() * self.restitution * self.approach.abs();
+        switches.critical = self.margin < WEAK || barely_ended;
+    }
 }
 
 fn planar_derivative(k: &ContactMatrix, friction: f64, restitution: f64, u: [f64; 2], outcome: PlanarOutcome) -> CollisionDerivative {
@@ -186,9 +194,18 @@ fn planar_derivative(k: &ContactMatrix, friction: f64, restitution: f64, u: [f64
         planar::run([[a, b], [b, d]], parameter(friction, 5), parameter(restitution, 6), [parameter(u[0], 0), parameter(u[1], 1)]);
     let met_rest = !matches!(branch, Branch::Diverging | Branch::Stationary | Branch::ConvergingNever);
     switches.holding = met_rest && (k[0][1].abs() - friction * k[0][0]).abs() < WEAK * (k[0][1].abs() + friction * k[0][0]);
-    let ends = [path.tangential.value.abs(), path.progress.normal_speed.value];
-    let stopped = [path.stopped_at, path.impulse[1].value];
-    near_ends(&mut switches, branch.mode(), ends, speed, stopped, path.progress.margin, restitution, u[1]);
+    let ending = Ending {
+        mode: branch.mode(),
+        slip: path.tangential.value.abs(),
+        normal: path.progress.normal_speed.value,
+        speed,
+        approach: u[1],
+        impulse: path.impulse[1].value,
+        stopped_at: path.stopped_at,
+        margin: path.progress.margin,
+        restitution,
+    };
+    ending.mark(&mut switches);
     let mut result = CollisionDerivative::nothing(2, switches);
     for (i, p) in path.impulse.iter().enumerate() {
         let s = p.slope;
@@ -235,9 +252,18 @@ fn spatial_derivative(
     // Scaled units serve: every test is relative.
     let p = path.impulse;
     let slip = [0, 1].map(|i| start[i].value + (0..3).map(|j| rows[i][j].value * p[j].value).sum::<f64>());
-    let ends = [slip[0].hypot(slip[1]), path.progress.normal_speed.value()];
-    let stopped = [path.stopped_at, p[2].value];
-    near_ends(&mut switches, branch.mode(), ends, speed / units.speed, stopped, path.progress.margin, restitution, u.z / units.speed);
+    let ending = Ending {
+        mode: branch.mode(),
+        slip: slip[0].hypot(slip[1]),
+        normal: path.progress.normal_speed.value(),
+        speed: speed / units.speed,
+        approach: u.z / units.speed,
+        impulse: p[2].value,
+        stopped_at: path.stopped_at,
+        margin: path.progress.margin,
+        restitution,
+    };
+    ending.mark(&mut switches);
     let mut result = CollisionDerivative::nothing(3, switches);
     let momentum = units.speed / units.mobility;
     for (i, p) in p.iter().enumerate() {

@@ -50,13 +50,13 @@ fn combine<T: Scalar, const N: usize>(base: &State<T>, h: f64, weights: &[f64; N
     for i in 0..N {
         if weights[i] != 0.0 {
             for j in 0..UNKNOWNS {
-                sum[j] += stages[i][j] * weights[i];
+                sum[j].add_scaled(weights[i], stages[i][j]);
             }
         }
     }
     let mut out = *base;
     for j in 0..UNKNOWNS {
-        out[j] += sum[j] * h;
+        out[j].add_scaled(h, sum[j]);
     }
     out
 }

@@ -1,5 +1,7 @@
 //! Numbers the law is written for: plain ones, and ones that carry their derivatives, so that one text gives both (theory (16.17)).
 
+use super::dormand_prince::{State, Step};
+use super::sliding::{NORMAL, Sliding};
 use std::ops::{Add, AddAssign, Div, Mul, MulAssign, Neg, Sub, SubAssign};
 
 /// A number of the collision law. Decisions look at [`Scalar::value`] alone.
@@ -36,6 +38,11 @@ pub(super) trait Scalar:
     fn sin_cos(self) -> (Self, Self);
     /// The larger of this and a bound that does not depend on anything.
     fn at_least(self, bound: f64) -> Self;
+    /// Adds a multiple of another number.
+    fn add_scaled(&mut self, factor: f64, other: Self);
+    /// The step that plain numbers have found, from `start` with its rates `first`, in numbers of this kind. If it ends `at_zero` of the normal
+    /// velocity its end moves with that zero, theory (16.17).
+    fn retake(trial: Step<f64>, sliding: &Sliding<Self>, start: &State<Self>, first: &State<Self>, at_zero: bool) -> Step<Self>;
 }
 
 impl Scalar for f64 {
@@ -72,6 +79,14 @@ impl Scalar for f64 {
     fn at_least(self, bound: f64) -> Self {
         self.max(bound)
     }
+    #[inline(always)]
+    fn add_scaled(&mut self, factor: f64, other: Self) {
+        *self += factor * other;
+    }
+    #[inline(always)]
+    fn retake(trial: Step<f64>, _: &Sliding<f64>, _: &State<f64>, _: &State<f64>, _: bool) -> Step<f64> {
+        trial
+    }
 }
 
 /// A value with its derivatives with respect to N parameters.
@@ -92,13 +107,13 @@ impl<const N: usize> Dual<N> {
     }
 
     /// A function of this number with the given value and derivative.
-    #[inline(always)]
+    #[inline]
     fn chain(self, value: f64, derivative: f64) -> Self {
         Dual { value, slope: self.slope.map(|s| derivative * s) }
     }
 
     /// A function of two numbers with the given value and partial derivatives.
-    #[inline(always)]
+    #[inline]
     fn join(self, other: Self, value: f64, first: f64, second: f64) -> Self {
         let mut slope = [0.0; N];
         for i in 0..N {
@@ -116,28 +131,28 @@ impl<const N: usize> Neg for Dual<N> {
 }
 impl<const N: usize> Add for Dual<N> {
     type Output = Self;
-    #[inline(always)]
+    #[inline]
     fn add(self, other: Self) -> Self {
         self.join(other, self.value + other.value, 1.0, 1.0)
     }
 }
 impl<const N: usize> Sub for Dual<N> {
     type Output = Self;
-    #[inline(always)]
+    #[inline]
     fn sub(self, other: Self) -> Self {
         self.join(other, self.value - other.value, 1.0, -1.0)
     }
 }
 impl<const N: usize> Mul for Dual<N> {
     type Output = Self;
-    #[inline(always)]
+    #[inline]
     fn mul(self, other: Self) -> Self {
         self.join(other, self.value * other.value, other.value, self.value)
     }
 }
 impl<const N: usize> Div for Dual<N> {
     type Output = Self;
-    #[inline(always)]
+    #[inline]
     fn div(self, other: Self) -> Self {
         let quotient = self.value / other.value;
         self.join(other, quotient, 1.0 / other.value, -quotient / other.value)
@@ -145,46 +160,46 @@ impl<const N: usize> Div for Dual<N> {
 }
 impl<const N: usize> Add<f64> for Dual<N> {
     type Output = Self;
-    #[inline(always)]
+    #[inline]
     fn add(self, other: f64) -> Self {
         Dual { value: self.value + other, ..self }
     }
 }
 impl<const N: usize> Sub<f64> for Dual<N> {
     type Output = Self;
-    #[inline(always)]
+    #[inline]
     fn sub(self, other: f64) -> Self {
         Dual { value: self.value - other, ..self }
     }
 }
 impl<const N: usize> Mul<f64> for Dual<N> {
     type Output = Self;
-    #[inline(always)]
+    #[inline]
     fn mul(self, other: f64) -> Self {
         self.chain(self.value * other, other)
     }
 }
 impl<const N: usize> Div<f64> for Dual<N> {
     type Output = Self;
-    #[inline(always)]
+    #[inline]
     fn div(self, other: f64) -> Self {
         self.chain(self.value / other, 1.0 / other)
     }
 }
 impl<const N: usize> AddAssign for Dual<N> {
-    #[inline(always)]
+    #[inline]
     fn add_assign(&mut self, other: Self) {
         *self = *self + other;
     }
 }
 impl<const N: usize> SubAssign for Dual<N> {
-    #[inline(always)]
+    #[inline]
     fn sub_assign(&mut self, other: Self) {
         *self = *self - other;
     }
 }
 impl<const N: usize> MulAssign for Dual<N> {
-    #[inline(always)]
+    #[inline]
     fn mul_assign(&mut self, other: Self) {
         *self = *self * other;
     }
@@ -195,7 +210,7 @@ impl<const N: usize> Scalar for Dual<N> {
     fn constant(value: f64) -> Self {
         Dual { value, slope: [0.0; N] }
     }
-    #[inline(always)]
+    #[inline]
     fn value(self) -> f64 {
         self.value
     }
@@ -204,7 +219,7 @@ impl<const N: usize> Scalar for Dual<N> {
         // At zero the slope is infinite; where that occurs the law has its own formula, (16.18).
         self.chain(root, if root > 0.0 { 0.5 / root } else { 0.0 })
     }
-    #[inline(always)]
+    #[inline]
     fn exp(self) -> Self {
         let power = self.value.exp();
         self.chain(power, power)
@@ -223,5 +238,20 @@ impl<const N: usize> Scalar for Dual<N> {
     }
     fn at_least(self, bound: f64) -> Self {
         if self.value >= bound { self } else { Self::constant(bound) }
+    }
+    #[inline]
+    fn add_scaled(&mut self, factor: f64, other: Self) {
+        self.value += factor * other.value;
+        for i in 0..N {
+            self.slope[i] += factor * other.slope[i];
+        }
+    }
+    fn retake(trial: Step<f64>, sliding: &Sliding<Self>, start: &State<Self>, first: &State<Self>, at_zero: bool) -> Step<Self> {
+        let mut step = Step::take(|y| sliding.rates(y), start, first, trial.length);
+        if at_zero {
+            let rate = step.end_rates()[NORMAL];
+            step.nudge(-step.end[NORMAL] / rate);
+        }
+        step
     }
 }

@@ -42,6 +42,11 @@ impl<T: Scalar> Sliding<T> {
         Sliding { n: [friction * k[0][0], friction * k[0][1], friction * k[1][1]], c, b: c.map(|x| friction * x), d: k[2][2] }
     }
 
+    /// The same with plain numbers.
+    pub fn plain(&self) -> Sliding<f64> {
+        Sliding { n: self.n.map(T::value), c: self.c.map(T::value), b: self.b.map(T::value), d: self.d.value() }
+    }
+
     /// Rate of turn f, rate g of ln |u_t| and k = du_n/dp for a direction, (6.12).
     #[inline(always)]
     pub fn coefficients(&self, cos: T, sin: T) -> (T, T, T) {

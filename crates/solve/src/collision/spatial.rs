@@ -35,6 +35,15 @@ const CONTROL_RANGE: [f64; 2] = [0.2, 5.0];
 /// Longest step relative to the rates of turn and decay: beyond it the method nears its limit of stability and the estimate says little.
 const STEP_RATE_MAX: f64 = 1.0;
 
+/// Error of one step of the method for y' = -y, relative, over the sixth power of its length.
+const DECAY_ERROR: f64 = 1.0 / 720.0;
+
+/// The sixth root belongs to it.
+const DECAY_EXPONENT: f64 = 1.0 / 6.0;
+
+/// Longest step for y' = -y, well inside the method's limit of stability (3.3).
+const DECAY_STEP_MAX: f64 = 2.0;
+
 /// M counts as well conditioned for removing the last tangential velocity above this ratio of its eigenvalues.
 const STOPPING_RATIO: f64 = 1e-6;
 
@@ -140,6 +149,8 @@ pub(super) enum Stretch {
 /// A spatial collision under way, in scaled units.
 pub(super) struct Path<T> {
     pub sliding: Sliding<T>,
+    /// The same in plain numbers, in which steps are tried and events located.
+    pub plain: Sliding<f64>,
     /// M: (1,1), (1,2), (2,2).
     tangential: [T; 3],
     origin: Origin,
@@ -168,6 +179,7 @@ impl<T: Scalar> Path<T> {
         let z = u[2].value();
         Path {
             sliding,
+            plain: sliding.plain(),
             tangential: [k[0][0], k[0][1], k[1][1]],
             origin,
             friction,
@@ -273,7 +285,7 @@ impl<T: Scalar> Path<T> {
 
     /// Integrates the sliding from a direction and a speed until the collision ends or the tangential velocity is zero.
     fn slide(&mut self, cos: T, sin: T, r: T, budget: usize) -> Stretch {
-        let sliding = self.sliding;
+        let (sliding, plain) = (self.sliding, self.plain);
         let zero = T::constant(0.0);
         let mut y: State<T> = [cos, sin, r.ln(), zero, zero, zero, self.progress.normal_speed, zero];
         let mut first = sliding.rates(&y);
@@ -286,7 +298,12 @@ impl<T: Scalar> Path<T> {
         // Without friction and coupling nothing turns or grows; the normal mobility then sets the length.
         let rate = if rate > 0.0 { rate } else { sliding.d.value() };
         let mut h = FIRST_STEP * allowed.powf(ESTIMATE_EXPONENT) / rate;
+        // What a unit change of the angle has become, at most 1.
+        let mut change = 1.0;
         while self.steps < budget {
+            if T::CARRIES {
+                h = h.min(self.change_step(&y, change, allowed));
+            }
             if y[LOG].value() <= still {
                 self.keep(&y);
                 return Stretch::Stopped;
@@ -297,7 +314,7 @@ impl<T: Scalar> Path<T> {
                 return stretch;
             }
             self.steps += 1;
-            let mut step = Step::take(|y| sliding.rates(y), &y, &first, h);
+            let mut step = Step::take(|y| plain.rates(y), &y.map(T::value), &first.map(T::value), h);
             let error = self.error(&step);
             // The fourth root stands for the fifth: it is two square roots, and errs on the side of change.
             let factor = (CONTROL_SAFETY * (allowed / error).sqrt().sqrt()).clamp(CONTROL_RANGE[0], CONTROL_RANGE[1]);
@@ -308,14 +325,16 @@ impl<T: Scalar> Path<T> {
             if may_turn_back {
                 step = self.cut_at_turning(step);
             }
-            let phase_ends = (step.end[NORMAL].value() >= 0.0) != self.progress.restituting;
+            let phase_ends = (step.end[NORMAL] >= 0.0) != self.progress.restituting;
             if phase_ends {
                 step = self.cut_at(step, |y| y[NORMAL]);
             }
-            if self.progress.restituting && step.end[WORK].value() >= self.progress.owed().value() {
-                self.end_within(step);
+            if self.progress.restituting && step.end[WORK] >= self.progress.owed().value() {
+                self.end_within(step, &y, &first);
                 return Stretch::Ended;
             }
+            change = f64::min(1.0, change * (self.angle_slope(&y) * step.length).exp());
+            let step = T::retake(step, &sliding, &y, &first, phase_ends);
             y = step.end;
             // Moving the end of a cut step by rounding moves its slope by more.
             first = if T::CARRIES { sliding.rates(&y) } else { *step.end_rates() };
@@ -345,6 +364,19 @@ impl<T: Scalar> Path<T> {
         })
     }
 
+    /// Rate f' at which a small change of the angle grows.
+    fn angle_slope(&self, y: &State<T>) -> f64 {
+        let (cos, sin) = (y[COS].value(), y[SIN].value());
+        let (f, g, _) = self.plain.coefficients(cos, sin);
+        self.plain.slopes(cos, sin, f, g).0
+    }
+
+    /// Longest step that follows a change of the angle, delta' = f' delta, which on a ray the error of the value does not show.
+    fn change_step(&self, y: &State<T>, change: f64, allowed: f64) -> f64 {
+        let accurate = (allowed / (DECAY_ERROR * change.max(f64::MIN_POSITIVE))).powf(DECAY_EXPONENT);
+        accurate.min(DECAY_STEP_MAX) / self.angle_slope(y).abs().max(f64::MIN_POSITIVE)
+    }
+
     /// The restitution that ends where it starts, at e = 0: it has no length, but a slope in e, theory (16.18).
     fn end_at_once(&mut self, y: &State<T>) {
         let (_, _, k) = self.sliding.coefficients(y[COS], y[SIN]);
@@ -359,8 +391,8 @@ impl<T: Scalar> Path<T> {
 
     /// Error of a step in units of the magnitudes. A sum, since a maximum would lose a NaN.
     #[inline(always)]
-    fn error(&self, step: &Step<T>) -> f64 {
-        let e = step.error().map(|e| e.value().abs());
+    fn error(&self, step: &Step) -> f64 {
+        let e = step.error().map(f64::abs);
         let [p, u, w] = self.scale;
         e[COS].max(e[SIN]) + e[LOG] + e[ALONG].max(e[ACROSS]).max(e[IMPULSE]) / p + e[NORMAL] / u + e[WORK] / w
     }

@@ -3,9 +3,10 @@
 //! De Avila Belbute-Peres et al. 2018, supplement B.2, with the errors of its printed matrix removed and written for the impulses that act:
 //! contacts that touch, the friction directions that work, the slip speed of those that slide. The rest stays zero.
 
+use super::change::{DynamicsChange, MassChange};
 use super::joints::Joints;
 use super::mass::MassFactor;
-use super::{DynamicsError, DynamicsInput, DynamicsOutput, LOCKED_SHARE, Mass, Sizes, bias, speed_of};
+use super::{DynamicsError, DynamicsInput, DynamicsOutput, LOCKED_SHARE, Sizes, bias, speed_of};
 use crate::consistent::Consistent;
 use crate::contact_derivative::{WEAK, Weak};
 use crate::dense::{add_scaled, dot};
@@ -16,65 +17,6 @@ const NOTHING: f64 = 10.0 * RESIDUAL_WANTED;
 
 /// Squared length a friction direction must add to those before it, relative to its own, to count as independent of them.
 const INDEPENDENT: f64 = 1e-9;
-
-/// A change of the mass, or its cotangent, in the form the mass was given in.
-#[derive(Clone, Debug, PartialEq)]
-pub enum MassChange {
-    /// Of the diagonal, length d.
-    Diagonal(Vec<f64>),
-    /// Of the whole matrix, d x d row-major; cotangents are symmetric.
-    Dense(Vec<f64>),
-    /// Of the blocks, each row-major; cotangents are symmetric.
-    Blocks(Vec<Vec<f64>>),
-}
-
-/// Changes of the arguments of [`dynamics`](super::dynamics), or cotangents of them, each of the argument's shape (empty where it is empty).
-#[derive(Clone, Debug, PartialEq)]
-pub struct DynamicsChange {
-    /// Of the mass.
-    pub mass: MassChange,
-    /// Of the velocity before the step, length d.
-    pub velocity: Vec<f64>,
-    /// Of the force, length d.
-    pub force: Vec<f64>,
-    /// Of the length of the step.
-    pub step: f64,
-    /// Of the joint rows, e x d.
-    pub joints: Vec<f64>,
-    /// Of the contact rows, m x d.
-    pub contacts: Vec<f64>,
-    /// Of the friction directions, m x t x d.
-    pub tangents: Vec<f64>,
-    /// Of the coefficients of friction, length m.
-    pub friction: Vec<f64>,
-    /// Of the coefficients of restitution, length m; without effect where a bias is given.
-    pub restitution: Vec<f64>,
-    /// Of the bias, length m.
-    pub bias: Vec<f64>,
-}
-
-impl DynamicsChange {
-    /// No change, in the shape of an input.
-    pub fn zero(input: &DynamicsInput) -> Self {
-        let zeros = |x: &[f64]| vec![0.0; x.len()];
-        DynamicsChange {
-            mass: match input.mass {
-                Mass::Diagonal(m) => MassChange::Diagonal(zeros(m)),
-                Mass::Dense(m) => MassChange::Dense(zeros(m)),
-                Mass::Blocks(b) => MassChange::Blocks(b.iter().map(|b| zeros(b)).collect()),
-            },
-            velocity: zeros(input.velocity),
-            force: zeros(input.force),
-            step: 0.0,
-            joints: zeros(input.joints),
-            contacts: zeros(input.contacts),
-            tangents: zeros(input.tangents),
-            friction: zeros(input.friction),
-            restitution: zeros(input.restitution),
-            bias: zeros(input.bias),
-        }
-    }
-}
 
 /// One unknown of the active system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -252,13 +194,13 @@ impl<'a> DynamicsDerivative<'a> {
     /// # Errors
     /// [`DynamicsError::Shape`] when the change is not of the input's shape.
     pub fn tangent(&mut self, change: &DynamicsChange) -> Result<Vec<f64>, DynamicsError> {
-        self.check(change)?;
+        change.check(&self.input)?;
         let Sizes { d, e, m, t } = self.sizes;
         let (input, v) = (self.input, &self.output.velocity);
         // What the momentum balance is driven by: M dv0 + dM (v0 - v) + dh f + h df + dJ' l.
         let lost: Vec<f64> = input.velocity.iter().zip(v).map(|(before, after)| before - after).collect();
-        let mut drive = multiply(&self.form(), &change.velocity);
-        add_scaled(&mut drive, 1.0, &multiply(&change.mass, &lost));
+        let mut drive = MassChange::of(input.mass).multiply(&change.velocity);
+        add_scaled(&mut drive, 1.0, &change.mass.multiply(&lost));
         add_scaled(&mut drive, change.step, input.force);
         add_scaled(&mut drive, input.step, &change.force);
         let row_change = |r: usize| {
@@ -326,8 +268,8 @@ impl<'a> DynamicsDerivative<'a> {
 
         let mut bar = DynamicsChange::zero(&input);
         let lost: Vec<f64> = input.velocity.iter().zip(v).map(|(before, after)| before - after).collect();
-        outer(&mut bar.mass, &drive_bar, &lost);
-        bar.velocity = multiply(&self.form(), &drive_bar);
+        bar.mass.outer(&drive_bar, &lost);
+        bar.velocity = MassChange::of(input.mass).multiply(&drive_bar);
         add_scaled(&mut bar.force, input.step, &drive_bar);
         bar.step = dot(input.force, &drive_bar);
         for j in 0..e {
@@ -386,43 +328,6 @@ impl<'a> DynamicsDerivative<'a> {
         }
         bias
     }
-
-    /// The mass in the form of a change.
-    fn form(&self) -> MassChange {
-        match self.input.mass {
-            Mass::Diagonal(m) => MassChange::Diagonal(m.to_vec()),
-            Mass::Dense(m) => MassChange::Dense(m.to_vec()),
-            Mass::Blocks(b) => MassChange::Blocks(b.to_vec()),
-        }
-    }
-
-    /// Refuses a change of another shape.
-    fn check(&self, change: &DynamicsChange) -> Result<(), DynamicsError> {
-        let input = &self.input;
-        let masses = match (&change.mass, input.mass) {
-            (MassChange::Diagonal(a), Mass::Diagonal(b)) | (MassChange::Dense(a), Mass::Dense(b)) => a.len() == b.len(),
-            (MassChange::Blocks(a), Mass::Blocks(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.len() == b.len()),
-            _ => false,
-        };
-        if !masses {
-            return Err(DynamicsError::Shape { argument: "mass", expected: self.sizes.d, found: 0 });
-        }
-        for (argument, found, expected) in [
-            ("velocity", change.velocity.len(), input.velocity.len()),
-            ("force", change.force.len(), input.force.len()),
-            ("joints", change.joints.len(), input.joints.len()),
-            ("contacts", change.contacts.len(), input.contacts.len()),
-            ("tangents", change.tangents.len(), input.tangents.len()),
-            ("friction", change.friction.len(), input.friction.len()),
-            ("restitution", change.restitution.len(), input.restitution.len()),
-            ("bias", change.bias.len(), input.bias.len()),
-        ] {
-            if found != expected {
-                return Err(DynamicsError::Shape { argument, expected, found });
-            }
-        }
-        Ok(())
-    }
 }
 
 /// Cotangents of every argument of a solved dynamics problem for a cotangent of its velocity (length d).
@@ -454,47 +359,4 @@ fn independent(r: usize, chosen: &[usize], rows: &[&[f64]], responses: &[Vec<f64
         left.push((row, response));
     }
     true
-}
-
-/// Product of a mass, or a change of it, with a vector.
-fn multiply(mass: &MassChange, x: &[f64]) -> Vec<f64> {
-    let square = |block: &[f64], x: &[f64]| -> Vec<f64> { block.chunks_exact(x.len().max(1)).map(|row| dot(row, x)).collect() };
-    match mass {
-        MassChange::Diagonal(m) => m.iter().zip(x).map(|(m, x)| m * x).collect(),
-        MassChange::Dense(m) => square(m, x),
-        MassChange::Blocks(blocks) => {
-            let mut start = 0;
-            let mut y = Vec::with_capacity(x.len());
-            for block in blocks {
-                let n = block.len().isqrt();
-                y.extend(square(block, &x[start..start + n]));
-                start += n;
-            }
-            y
-        }
-    }
-}
-
-/// The part of x y', made symmetric, that the form of a mass holds.
-fn outer(mass: &mut MassChange, x: &[f64], y: &[f64]) {
-    let square = |block: &mut [f64], x: &[f64], y: &[f64]| {
-        let n = x.len();
-        for i in 0..n {
-            for j in 0..n {
-                block[i * n + j] = (x[i] * y[j] + x[j] * y[i]) / 2.0;
-            }
-        }
-    };
-    match mass {
-        MassChange::Diagonal(m) => m.iter_mut().zip(x.iter().zip(y)).for_each(|(m, (x, y))| *m = x * y),
-        MassChange::Dense(m) => square(m, x, y),
-        MassChange::Blocks(blocks) => {
-            let mut start = 0;
-            for block in blocks {
-                let n = block.len().isqrt();
-                square(block, &x[start..start + n], &y[start..start + n]);
-                start += n;
-            }
-        }
-    }
 }

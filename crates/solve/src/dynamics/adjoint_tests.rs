@@ -199,7 +199,7 @@ fn random_case(seed: u64) -> (Numbers, DynamicsChange) {
     let m = 1 + (seed % 3) as usize;
     let e = (seed / 3 % 3) as usize;
     let t = [2, 6][(seed % 2) as usize];
-    let dense = seed % 5 == 0;
+    let dense = seed.is_multiple_of(5);
     // Friction directions around two axes, so that they surround the contact: t = 2 uses one of them.
     let axes: Vec<[Vec<f64>; 2]> = (0..m).map(|_| [0, 1].map(|_| (0..d).map(|_| random()).collect())).collect();
     let axes_dot: Vec<[Vec<f64>; 2]> = (0..m).map(|_| [0, 1].map(|_| (0..d).map(|_| random()).collect())).collect();
@@ -238,7 +238,7 @@ fn random_case(seed: u64) -> (Numbers, DynamicsChange) {
         full
     };
     let (diagonal, diagonal_dot) = (list(d, 0.5, 2.0), list(d, -1.0, 1.0));
-    let biased = seed % 4 == 0;
+    let biased = seed.is_multiple_of(4);
     let numbers = Numbers {
         mass: mass(&diagonal, 0.1),
         velocity: list(d, -1.0, 1.0),

@@ -194,6 +194,9 @@ impl ImpactDerivative {
     ///
     /// `record`: that of the forward solve; `capped`: whether it ended at its cap, with the inelastic answer; `impulses` (n): its result,
     /// normals first (m suffice without friction). Nothing is returned when shapes disagree or a system cannot be factored.
+    ///
+    /// Where all restitutions are 0 the elastic law is run for its slope in e alone; a cap of 0 iterations in the settings spares that,
+    /// and the slope is given as 0.
     pub fn prepare_reflections(
         &mut self,
         input: &ImpactInput,

@@ -2,6 +2,7 @@
 
 use super::{ImpactChange, ImpactInput, Switches};
 use crate::collision::{CollisionChange, CollisionDerivative, differentiate};
+use crate::dense::{add_scaled, dot};
 
 /// One collision of the chain.
 #[derive(Clone, Debug)]
@@ -58,7 +59,7 @@ impl Chain {
             };
             switches.collision += usize::from(collision.switches.any());
             for i in 0..dimension {
-                crate::dense::add_scaled(&mut self.speeds, collision.impulse[i], &input.matrix[rows[i] * n..(rows[i] + 1) * n]);
+                add_scaled(&mut self.speeds, collision.impulse[i], &input.matrix[rows[i] * n..(rows[i] + 1) * n]);
             }
             let follows = if restitution == input.restitution[contact] { 1.0 } else { 0.0 };
             self.links.push(Link { contact, collision, follows });
@@ -89,8 +90,8 @@ impl Chain {
             for i in 0..dimension {
                 let row = rows[i] * n..(rows[i] + 1) * n;
                 impulses_dot[rows[i]] += dp[i];
-                crate::dense::add_scaled(&mut self.speeds, p[i], &change.matrix[row.clone()]);
-                crate::dense::add_scaled(&mut self.speeds, dp[i], &matrix[row]);
+                add_scaled(&mut self.speeds, p[i], &change.matrix[row.clone()]);
+                add_scaled(&mut self.speeds, dp[i], &matrix[row]);
             }
         }
     }
@@ -106,8 +107,8 @@ impl Chain {
             let mut p_bar = [0.0; 3];
             for i in 0..dimension {
                 let row = rows[i] * n..(rows[i] + 1) * n;
-                p_bar[i] = impulses_bar[rows[i]] + crate::dense::dot(&matrix[row.clone()], &self.speeds);
-                crate::dense::add_scaled(&mut bar.matrix[row], collision.impulse[i], &self.speeds);
+                p_bar[i] = impulses_bar[rows[i]] + dot(&matrix[row.clone()], &self.speeds);
+                add_scaled(&mut bar.matrix[row], collision.impulse[i], &self.speeds);
             }
             let local = collision.adjoint(p_bar);
             bar.friction[contact] += local.friction;
@@ -119,6 +120,6 @@ impl Chain {
                 }
             }
         }
-        crate::dense::add_scaled(&mut bar.approach, 1.0, &self.speeds);
+        add_scaled(&mut bar.approach, 1.0, &self.speeds);
     }
 }

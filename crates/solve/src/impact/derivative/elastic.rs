@@ -1,7 +1,8 @@
 //! A sequence of elastic applications with fixed active sets, theory (16.9)-(16.10).
 
 use crate::consistent::Consistent;
-use crate::dense::dot;
+use crate::dense::{add_scaled, dot};
+use crate::impact::Gram;
 
 /// Solves on subsets of a symmetric matrix: one row by division, more by a factor that redundancy does not break.
 #[derive(Clone, Debug, Default)]
@@ -25,6 +26,27 @@ impl Subset {
             for (b, &j) in set.iter().enumerate() {
                 target[a * k + b] = matrix[i * r + j] + if a == b { shift } else { 0.0 };
             }
+        }
+        self.factor.factor()
+    }
+
+    /// Factors the normalised matrix of a set, its unit diagonal shifted; false when that cannot be.
+    pub fn factor_normalised(&mut self, gram: &Gram, set: &[usize], shift: f64) -> bool {
+        self.single = set.len() == 1;
+        if self.single {
+            self.diagonal = 1.0 + shift;
+            return true;
+        }
+        let k = set.len();
+        let target = self.factor.matrix(k);
+        for (a, &i) in set.iter().enumerate() {
+            let (columns, values) = gram.row(i);
+            for (&j, &value) in columns.iter().zip(values) {
+                if let Ok(b) = set.binary_search(&j) {
+                    target[a * k + b] = value;
+                }
+            }
+            target[a * k + a] += shift;
         }
         self.factor.factor()
     }
@@ -85,7 +107,7 @@ impl Elastic {
         self.subset.solve(&mut self.x);
         for (&i, &l) in set.iter().zip(&self.x) {
             total[i] += l;
-            crate::dense::add_scaled(&mut self.speeds, l, &matrix[i * r..(i + 1) * r]);
+            add_scaled(&mut self.speeds, l, &matrix[i * r..(i + 1) * r]);
         }
         self.contacts.extend_from_slice(set);
         self.impulses.extend_from_slice(&self.x);
@@ -114,8 +136,8 @@ impl Elastic {
             self.subset.solve(&mut self.x);
             for ((&i, &l), &dl) in set.iter().zip(l).zip(&self.x) {
                 total_dot[i] += dl;
-                crate::dense::add_scaled(&mut self.speeds, l, &matrix_dot[i * r..(i + 1) * r]);
-                crate::dense::add_scaled(&mut self.speeds, dl, &matrix[i * r..(i + 1) * r]);
+                add_scaled(&mut self.speeds, l, &matrix_dot[i * r..(i + 1) * r]);
+                add_scaled(&mut self.speeds, dl, &matrix[i * r..(i + 1) * r]);
             }
         }
     }
@@ -133,7 +155,7 @@ impl Elastic {
             self.x.extend(set.iter().map(|&i| total_bar[i] + dot(&matrix[i * r..(i + 1) * r], &self.speeds)));
             self.subset.solve_transpose(&mut self.x);
             for (&j, &l) in set.iter().zip(l) {
-                crate::dense::add_scaled(&mut matrix_bar[j * r..(j + 1) * r], l, &self.speeds);
+                add_scaled(&mut matrix_bar[j * r..(j + 1) * r], l, &self.speeds);
                 for (&i, &y) in set.iter().zip(&self.x) {
                     matrix_bar[j * r + i] -= l * y;
                 }
@@ -142,6 +164,6 @@ impl Elastic {
                 self.speeds[i] -= 2.0 * y;
             }
         }
-        crate::dense::add_scaled(approach_bar, 1.0, &self.speeds);
+        add_scaled(approach_bar, 1.0, &self.speeds);
     }
 }

@@ -3,7 +3,7 @@
 use super::{ImpactChange, ImpactInput};
 use crate::contact_derivative::system::{ModeSystem, Unknown};
 use crate::contact_derivative::{Across, WEAK, turning};
-use crate::dense::dot;
+use crate::dense::{add_scaled, dot};
 use crate::status::RESIDUAL_WANTED;
 
 /// Slip and room below this fraction of the speeds are what the forward solve leaves of zero.
@@ -35,6 +35,16 @@ pub(super) struct FrictionPhase {
 }
 
 impl FrictionPhase {
+    /// The behaviour of every contact as a number, for tests.
+    #[cfg(test)]
+    pub fn kinds(&self) -> impl Iterator<Item = usize> + '_ {
+        self.behaviours.iter().map(|b| match b {
+            Behaviour::Idle => 0,
+            Behaviour::Stick => 1,
+            Behaviour::Slide(_) => 2,
+        })
+    }
+
     /// Reads off who sticks and who slides; the number of contacts in between, or nothing when the system cannot be factored.
     pub fn prepare(&mut self, input: &ImpactInput, normal: &[f64], tangential: &[f64]) -> Option<usize> {
         let (m, n, t) = (input.contacts, input.rows(), input.tangents());
@@ -125,8 +135,8 @@ impl FrictionPhase {
         for r in m..n {
             let y = self.drive[r - m];
             bar.approach[r] += y;
-            crate::dense::add_scaled(&mut bar.matrix[r * n..(r + 1) * n], y, &self.impulses);
-            crate::dense::add_scaled(normal_bar, y, &matrix[r * n..r * n + m]);
+            add_scaled(&mut bar.matrix[r * n..(r + 1) * n], y, &self.impulses);
+            add_scaled(normal_bar, y, &matrix[r * n..r * n + m]);
         }
     }
 }

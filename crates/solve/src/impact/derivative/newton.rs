@@ -28,6 +28,12 @@ fn place(row: usize, m: usize, tangents: usize) -> usize {
 }
 
 impl NewtonLaw {
+    /// How the contacts behave.
+    #[cfg(test)]
+    pub fn modes(&self) -> &[crate::contact_derivative::Mode] {
+        self.derivative.modes()
+    }
+
     fn problem(&self) -> Problem<'_> {
         // Without tangents every contact is a one-sided row.
         Problem {

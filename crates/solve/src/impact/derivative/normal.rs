@@ -1,11 +1,12 @@
 //! The normal phase: locked contacts, the elastic sequence, the inelastic answer and their blend, theory (16.9)-(16.13).
 
+mod blend;
+
 use super::elastic::{Elastic, Subset};
 use super::reduction::Reduction;
 use super::{ImpactChange, ImpactInput, Switches};
 use crate::contact_derivative::WEAK;
-use crate::dense::dot;
-use crate::impact::blend::LEAST_NORM_SHIFT;
+use crate::dense::{add_scaled, dot};
 use crate::impact::cone::ConeSolver;
 use crate::impact::driver::{AnyOperator, Driver};
 use crate::impact::{Contacts, Gram, GramView, ImpactMap, Law, Order, Record, Restitution, Settings, Status};
@@ -50,9 +51,6 @@ struct Mix {
     restitution: Vec<f64>,
 }
 
-/// Shifts and weights of (5.13): 2 w(δ) - w(2δ).
-const EXTRAPOLATION: [(f64, f64); 2] = [(LEAST_NORM_SHIFT, 2.0), (2.0 * LEAST_NORM_SHIFT, -1.0)];
-
 #[derive(Clone, Debug, Default)]
 struct Scratch {
     normalised: Vec<f64>,
@@ -65,6 +63,14 @@ struct Scratch {
     inelastic_dot: Vec<f64>,
     rest: Vec<f64>,
     x: Vec<f64>,
+    pushes: Vec<f64>,
+    before: Vec<f64>,
+    place: Vec<usize>,
+    locked: Vec<usize>,
+    weights: Vec<f64>,
+    scales: Vec<f64>,
+    coefficients: Vec<f64>,
+    own: Record,
 }
 
 impl NormalPhase {
@@ -81,11 +87,11 @@ impl NormalPhase {
         let (m, n) = (input.contacts, input.rows());
         let impulses = &impulses[..m];
         // Among the locked contacts those that push decide; where they do not span, the independent ones stand in.
-        let set = &mut self.scratch.set;
-        set.clear();
-        set.extend(record.implicit().iter().copied().filter(|&i| impulses[i] > 0.0));
-        let locked: Vec<usize> = if set.len() == record.independent().len() { set.clone() } else { record.independent().to_vec() };
-        if !self.reduction.prepare(input.matrix, n, &input.approach[..m], record.implicit(), &locked, impulses) {
+        let locked = &mut self.scratch.locked;
+        locked.clear();
+        locked.extend(record.implicit().iter().copied().filter(|&i| impulses[i] > 0.0));
+        let locked = if locked.len() == record.independent().len() { &locked[..] } else { record.independent() };
+        if !self.reduction.prepare(input.matrix, n, &input.approach[..m], record.implicit(), locked, impulses) {
             return false;
         }
         let r = self.reduction.rest.len();
@@ -118,75 +124,85 @@ impl NormalPhase {
         if capped {
             return true;
         }
-        let inelastic = self.mix.restitution.iter().all(|&e| e <= 0.0);
-        let mut place = vec![usize::MAX; self.reduction.rest.last().map_or(0, |last| last + 1)];
-        self.reduction.rest.iter().enumerate().for_each(|(k, &i)| place[i] = k);
-        let mut own = Record::new();
-        let sequence = if inelastic && record.is_empty() {
-            self.driver.operator.set(settings.law);
-            let contacts = Contacts {
-                gram: &self.gram,
-                approach: &self.scratch.normalised,
-                restitution: Restitution::Uniform(1.0),
-                threshold: settings.tolerance * unit,
-                max_iterations: settings.max_iterations.min(SLOPE_CAP),
-            };
-            if self.driver.resolve(&contacts, &mut self.scratch.x, &mut own).status == Status::Capped {
-                return true;
-            }
-            &own
-        } else {
-            record
+        let mut own = std::mem::take(&mut self.scratch.own);
+        let mut place = std::mem::take(&mut self.scratch.place);
+        place.clear();
+        let inelastic = self.mix.restitution.iter().all(|&e| e <= 0.0) && record.is_empty();
+        let known = !inelastic || self.run(settings, unit, &mut own);
+        // The record numbers all contacts, a run of our own those that are left.
+        let sequence = if inelastic { &own } else { record };
+        for (k, &i) in self.reduction.rest.iter().enumerate() {
+            let number = if inelastic { k } else { i };
+            place.resize(number + 1, usize::MAX);
+            place[number] = k;
+        }
+        let followed = !known || self.replay(sequence, &place, settings.law, unit);
+        (self.scratch.own, self.scratch.place) = (own, place);
+        // Contacts that the last application left at rest may close again.
+        for i in 0..if known { r } else { 0 } {
+            let speed = self.elastic.speeds()[i] * self.gram.inverse_scale(i);
+            self.scratch.near[i] |= speed.abs() < WEAK * unit;
+        }
+        followed
+    }
+
+    /// Runs the elastic law, recording it; false when it does not end within its cap.
+    fn run(&mut self, settings: &Settings, unit: f64, own: &mut Record) -> bool {
+        own.clear();
+        self.driver.operator.set(settings.law);
+        let contacts = Contacts {
+            gram: &self.gram,
+            approach: &self.scratch.normalised,
+            restitution: Restitution::Uniform(1.0),
+            threshold: settings.tolerance * unit,
+            max_iterations: settings.max_iterations.min(SLOPE_CAP),
         };
-        let renumber = !std::ptr::eq(sequence, &own);
+        self.driver.resolve(&contacts, &mut self.scratch.x, own).status != Status::Capped
+    }
+
+    /// Repeats a recorded sequence; false when it is not that of this impact.
+    fn replay(&mut self, sequence: &Record, place: &[usize], law: Law, unit: f64) -> bool {
+        let r = self.reduction.rest.len();
         self.elastic_impulses.resize(r, 0.0);
         for k in 0..sequence.len() {
             let set = &mut self.scratch.set;
             set.clear();
-            set.extend(sequence.application(k).0.iter().map(|&i| if renumber { place.get(i).copied().unwrap_or(usize::MAX) } else { i }));
+            set.extend(sequence.application(k).0.iter().map(|&i| place.get(i).copied().unwrap_or(usize::MAX)));
             if set.iter().any(|&i| i >= r) {
-                return false; // not the record of this impact
+                return false;
             }
-            let before: Vec<f64> = self.elastic.speeds().to_vec();
-            let Some(impulses) = self.elastic.apply(&self.reduction.matrix, set, &mut self.elastic_impulses) else { return false };
-            let pushes: Vec<f64> = impulses.to_vec();
-            self.mark(settings.law, &before, &pushes, unit);
-        }
-        // Contacts that the last application left at rest may close again.
-        for i in 0..r {
-            let speed = self.elastic.speeds()[i] * self.gram.inverse_scale(i);
-            self.scratch.near[i] |= speed.abs() < WEAK * unit;
+            self.scratch.before.clear();
+            self.scratch.before.extend_from_slice(self.elastic.speeds());
+            let Some(pushes) = self.elastic.apply(&self.reduction.matrix, set, &mut self.elastic_impulses) else { return false };
+            self.scratch.pushes.clear();
+            self.scratch.pushes.extend_from_slice(pushes);
+            self.mark(law, unit);
         }
         true
     }
 
     /// Marks contacts near a change of the active set just applied, theory (16.16).
-    fn mark(&mut self, law: Law, before: &[f64], pushes: &[f64], unit: f64) {
-        let (r, small) = (before.len(), WEAK * unit);
-        let set = &self.scratch.set;
+    fn mark(&mut self, law: Law, unit: f64) {
+        let small = WEAK * unit;
+        let Scratch { set, before, pushes, near, .. } = &mut self.scratch;
         let speed = |i: usize| before[i] * self.gram.inverse_scale(i);
-        for (&i, l) in set.iter().zip(pushes) {
-            self.scratch.near[i] |= l.abs() < small * self.gram.inverse_scale(i);
+        for (&i, l) in set.iter().zip(pushes.iter()) {
+            near[i] |= l.abs() < small * self.gram.inverse_scale(i);
         }
+        let r = before.len();
         for i in 0..r {
             if set.contains(&i) {
                 continue;
             }
             // A contact beside the set: at the border of closing, left out of least squares by a hair, or as fast as the fastest.
             let after = self.elastic.speeds()[i] * self.gram.inverse_scale(i);
-            let near = match law {
+            near[i] |= match law {
                 _ if speed(i).abs() < small => true,
-                Law::Reflections => speed(i) < 0.0 && (speed(i) + after).abs() < small && !self.repeats(i),
+                Law::Reflections => speed(i) < 0.0 && (speed(i) + after).abs() < small && !repeats(&self.reduction.matrix, r, i, set),
                 Law::GaussSeidel { order: Order::Worst, .. } => set.iter().any(|&j| (speed(i) - speed(j)).abs() < small),
                 Law::GaussSeidel { .. } => false,
             };
-            self.scratch.near[i] |= near;
         }
-    }
-
-    /// Whether row i only repeats the rows of the present set.
-    fn repeats(&self, i: usize) -> bool {
-        repeats(&self.reduction.matrix, self.reduction.rest.len(), i, &self.scratch.set)
     }
 
     /// The inelastic answer (16.11) on its support.
@@ -201,21 +217,16 @@ impl NormalPhase {
         self.support.extend((0..r).filter(|&i| scratch.x[i] > f64::EPSILON * unit));
         self.inelastic.clear();
         self.inelastic.resize(r, 0.0);
-        self.solve_support(self.reduction.approach.clone().iter().map(|u| -u).collect())
-    }
-
-    /// Solves K_PP x = right_P on the support into `inelastic`.
-    fn solve_support(&mut self, right: Vec<f64>) -> bool {
-        let r = self.reduction.rest.len();
         if self.support.is_empty() {
             return true;
         }
         if !self.subset.factor(&self.reduction.matrix, r, &self.support, 0.0) {
             return false;
         }
-        let mut x: Vec<f64> = self.support.iter().map(|&i| right[i]).collect();
-        self.subset.solve(&mut x);
-        self.support.iter().zip(&x).for_each(|(&i, x)| self.inelastic[i] = *x);
+        scratch.x.clear();
+        scratch.x.extend(self.support.iter().map(|&i| -self.reduction.approach[i]));
+        self.subset.solve(&mut scratch.x);
+        self.support.iter().zip(&scratch.x).for_each(|(&i, x)| self.inelastic[i] = *x);
         true
     }
 
@@ -236,49 +247,6 @@ impl NormalPhase {
                 after * scale < small && !repeats(&self.reduction.matrix, r, i, &self.support)
             })
             .count()
-    }
-
-    /// Weights and coefficients of the blend, theory (5.12)-(5.13).
-    fn weigh(&mut self) {
-        let r = self.reduction.rest.len();
-        let scratch = &mut self.scratch;
-        let mix = &mut self.mix;
-        mix.weights.clear();
-        mix.weights.resize(r, 0.0);
-        for (k, (shift, factor)) in EXTRAPOLATION.into_iter().enumerate() {
-            mix.shifted[k].clear();
-            mix.shifted[k].resize(r, 0.0);
-            self.solver.solve(&self.gram, &scratch.everyone, &scratch.normalised, shift, &mut mix.shifted[k]);
-            mix.supports[k].clear();
-            for i in 0..r {
-                mix.weights[i] += factor * mix.shifted[k][i];
-                if mix.shifted[k][i] > 0.0 {
-                    mix.supports[k].push(i);
-                }
-            }
-        }
-        let groups = self.gram.groups();
-        for list in [&mut mix.coefficients, &mut mix.sums] {
-            list.clear();
-            list.resize(groups, 0.0);
-        }
-        mix.mixed.clear();
-        mix.mixed.resize(groups, false);
-        let mut first = vec![f64::NAN; groups];
-        for i in 0..r {
-            mix.weights[i] = mix.weights[i].max(0.0);
-            let group = self.gram.group(i);
-            mix.sums[group] += mix.weights[i];
-            mix.coefficients[group] += mix.weights[i] * mix.restitution[i];
-            if first[group].is_nan() {
-                first[group] = mix.restitution[i];
-            }
-            mix.mixed[group] |= mix.restitution[i] != first[group];
-        }
-        for group in 0..groups {
-            let c = if mix.sums[group] > 0.0 { (mix.coefficients[group] / mix.sums[group]).clamp(0.0, 1.0) } else { 0.0 };
-            mix.coefficients[group] = if mix.mixed[group] || mix.sums[group] <= 0.0 { c } else { first[group] };
-        }
     }
 
     /// Share of the elastic answer at a contact that is left; none where the law was capped.
@@ -304,17 +272,18 @@ impl NormalPhase {
         if !self.support.is_empty() {
             self.subset.factor(&self.reduction.matrix, r, &self.support, 0.0);
             let right = |i: usize| -(approach_dot[i] + dot(&matrix_dot[i * r..(i + 1) * r], &self.inelastic));
-            let mut x: Vec<f64> = self.support.iter().map(|&i| right(i)).collect();
-            self.subset.solve(&mut x);
-            self.support.iter().zip(&x).for_each(|(&i, x)| inelastic_dot[i] = *x);
+            scratch.x.clear();
+            scratch.x.extend(self.support.iter().map(|&i| right(i)));
+            self.subset.solve(&mut scratch.x);
+            self.support.iter().zip(&scratch.x).for_each(|(&i, x)| inelastic_dot[i] = *x);
         }
-        let coefficient_dot = self.coefficient_tangent(&scratch.matrix_dot, &scratch.approach_dot, &change.restitution, &mut scratch.x);
+        self.coefficient_tangent(&mut scratch, &change.restitution);
         scratch.rest.clear();
         for i in 0..r {
             let c = self.share(i);
             let mut dl = (1.0 - c) * scratch.inelastic_dot[i] + c * scratch.elastic_dot[i];
             if !self.elastic_impulses.is_empty() {
-                dl += (self.elastic_impulses[i] - self.inelastic[i]) * coefficient_dot[self.gram.group(i)];
+                dl += (self.elastic_impulses[i] - self.inelastic[i]) * scratch.coefficients[self.gram.group(i)];
             }
             scratch.rest.push(dl);
         }
@@ -322,145 +291,52 @@ impl NormalPhase {
         self.scratch = scratch;
     }
 
-    /// Change of the coefficient of every group, theory (16.12).
-    fn coefficient_tangent(&mut self, matrix_dot: &[f64], approach_dot: &[f64], restitution_dot: &[f64], x: &mut Vec<f64>) -> Vec<f64> {
-        let r = self.reduction.rest.len();
-        let mut weights_dot = vec![0.0; r];
-        if self.mix.mixed.iter().any(|mixed| *mixed) {
-            let (matrix, approach) = (&self.reduction.matrix, &self.reduction.approach);
-            let scale = |i: usize| self.gram.inverse_scale(i);
-            let scale_dot: Vec<f64> = (0..r).map(|i| -scale(i).powi(3) * matrix_dot[i * (r + 1)] / 2.0).collect();
-            for (k, (shift, factor)) in EXTRAPOLATION.into_iter().enumerate() {
-                let (set, w) = (&self.mix.supports[k], &self.mix.shifted[k]);
-                if set.is_empty() || !factor_normalised(&mut self.subset, &self.gram, set, shift) {
-                    continue;
-                }
-                x.clear();
-                x.extend(set.iter().map(|&i| {
-                    let mut right = scale(i) * approach_dot[i] + scale_dot[i] * approach[i];
-                    for &j in set {
-                        right += (scale(i) * scale(j) * matrix_dot[i * r + j]
-                            + matrix[i * r + j] * (scale_dot[i] * scale(j) + scale(i) * scale_dot[j]))
-                            * w[j];
-                    }
-                    -right
-                }));
-                self.subset.solve(x);
-                set.iter().zip(x.iter()).for_each(|(&i, x)| weights_dot[i] += factor * x);
-            }
-        }
-        let mut coefficient_dot = vec![0.0; self.gram.groups()];
-        for i in 0..r {
-            let group = self.gram.group(i);
-            if self.mix.sums[group] > 0.0 && self.mix.weights[i] > 0.0 {
-                let mut part = self.mix.weights[i] * restitution_dot[self.reduction.rest[i]];
-                if self.mix.mixed[group] {
-                    part += (self.mix.restitution[i] - self.mix.coefficients[group]) * weights_dot[i];
-                }
-                coefficient_dot[group] += part / self.mix.sums[group];
-            }
-        }
-        coefficient_dot
-    }
-
     /// Adds the cotangents of the impact for that of the m normal impulses.
     pub fn adjoint(&mut self, impulses_bar: &[f64], n: usize, bar: &mut ImpactChange) {
         let r = self.reduction.rest.len();
         let mut scratch = std::mem::take(&mut self.scratch);
         self.reduction.hold_adjoint(impulses_bar, n, &mut bar.matrix, &mut bar.approach, &mut scratch.rest);
-        let (matrix_bar, approach_bar) = (&mut scratch.matrix_dot, &mut scratch.approach_dot);
-        matrix_bar.clear();
-        matrix_bar.resize(r * r, 0.0);
-        approach_bar.clear();
-        approach_bar.resize(r, 0.0);
-        let (elastic_bar, inelastic_bar) = (&mut scratch.elastic_dot, &mut scratch.inelastic_dot);
+        let Scratch {
+            matrix_dot: matrix_bar,
+            approach_dot: approach_bar,
+            elastic_dot: elastic_bar,
+            inelastic_dot: inelastic_bar,
+            coefficients,
+            rest,
+            ..
+        } = &mut scratch;
+        for (list, length) in [(&mut *matrix_bar, r * r), (&mut *approach_bar, r), (&mut *coefficients, self.gram.groups())] {
+            list.clear();
+            list.resize(length, 0.0);
+        }
         elastic_bar.clear();
         inelastic_bar.clear();
-        let mut coefficient_bar = vec![0.0; self.gram.groups()];
         for i in 0..r {
             let c = self.share(i);
-            elastic_bar.push(c * scratch.rest[i]);
-            inelastic_bar.push((1.0 - c) * scratch.rest[i]);
+            elastic_bar.push(c * rest[i]);
+            inelastic_bar.push((1.0 - c) * rest[i]);
             if !self.elastic_impulses.is_empty() {
-                coefficient_bar[self.gram.group(i)] += (self.elastic_impulses[i] - self.inelastic[i]) * scratch.rest[i];
+                coefficients[self.gram.group(i)] += (self.elastic_impulses[i] - self.inelastic[i]) * rest[i];
             }
         }
         if !self.elastic_impulses.is_empty() {
             self.elastic.adjoint(&self.reduction.matrix, elastic_bar, matrix_bar, approach_bar);
-            self.coefficient_adjoint(&coefficient_bar, matrix_bar, approach_bar, &mut bar.restitution);
+            self.coefficient_adjoint(&mut scratch, &mut bar.restitution);
         }
+        let Scratch { matrix_dot: matrix_bar, approach_dot: approach_bar, inelastic_dot: inelastic_bar, x, .. } = &mut scratch;
         if !self.support.is_empty() {
             self.subset.factor(&self.reduction.matrix, r, &self.support, 0.0);
-            let mut y: Vec<f64> = self.support.iter().map(|&i| -inelastic_bar[i]).collect();
-            self.subset.solve_transpose(&mut y);
-            for (&i, &y) in self.support.iter().zip(&y) {
+            x.clear();
+            x.extend(self.support.iter().map(|&i| -inelastic_bar[i]));
+            self.subset.solve_transpose(x);
+            for (&i, &y) in self.support.iter().zip(x.iter()) {
                 approach_bar[i] += y;
-                crate::dense::add_scaled(&mut matrix_bar[i * r..(i + 1) * r], y, &self.inelastic);
+                add_scaled(&mut matrix_bar[i * r..(i + 1) * r], y, &self.inelastic);
             }
         }
         self.reduction.adjoint(matrix_bar, approach_bar, n, &mut bar.matrix, &mut bar.approach);
         self.scratch = scratch;
     }
-
-    /// The transpose of [`NormalPhase::coefficient_tangent`], added to the cotangents.
-    fn coefficient_adjoint(
-        &mut self,
-        coefficient_bar: &[f64],
-        matrix_bar: &mut [f64],
-        approach_bar: &mut [f64],
-        restitution_bar: &mut [f64],
-    ) {
-        let r = self.reduction.rest.len();
-        let mut weights_bar = vec![0.0; r];
-        for i in 0..r {
-            let group = self.gram.group(i);
-            if self.mix.sums[group] > 0.0 && self.mix.weights[i] > 0.0 {
-                let part = coefficient_bar[group] / self.mix.sums[group];
-                restitution_bar[self.reduction.rest[i]] += self.mix.weights[i] * part;
-                if self.mix.mixed[group] {
-                    weights_bar[i] = (self.mix.restitution[i] - self.mix.coefficients[group]) * part;
-                }
-            }
-        }
-        if !self.mix.mixed.iter().any(|mixed| *mixed) {
-            return;
-        }
-        let (matrix, approach) = (&self.reduction.matrix, &self.reduction.approach);
-        let scale = |i: usize| self.gram.inverse_scale(i);
-        let mut scale_bar = vec![0.0; r];
-        for (k, (shift, factor)) in EXTRAPOLATION.into_iter().enumerate() {
-            let (set, w) = (&self.mix.supports[k], &self.mix.shifted[k]);
-            if set.is_empty() || !factor_normalised(&mut self.subset, &self.gram, set, shift) {
-                continue;
-            }
-            let mut y: Vec<f64> = set.iter().map(|&i| -factor * weights_bar[i]).collect();
-            self.subset.solve_transpose(&mut y);
-            for (&i, &y) in set.iter().zip(&y) {
-                approach_bar[i] += scale(i) * y;
-                scale_bar[i] += approach[i] * y;
-                for &j in set {
-                    let entry_bar = y * w[j];
-                    matrix_bar[i * r + j] += scale(i) * scale(j) * entry_bar;
-                    scale_bar[i] += matrix[i * r + j] * scale(j) * entry_bar;
-                    scale_bar[j] += matrix[i * r + j] * scale(i) * entry_bar;
-                }
-            }
-        }
-        for i in 0..r {
-            matrix_bar[i * (r + 1)] -= scale(i).powi(3) * scale_bar[i] / 2.0;
-        }
-    }
-}
-
-/// Factors the normalised matrix of a set with a shifted diagonal.
-fn factor_normalised(subset: &mut Subset, gram: &Gram, set: &[usize], shift: f64) -> bool {
-    let r = gram.len();
-    let mut dense = vec![0.0; r * r];
-    for &i in set {
-        let (columns, values) = gram.row(i);
-        columns.iter().zip(values).for_each(|(&j, a)| dense[i * r + j] = *a);
-    }
-    subset.factor(&dense, r, set, shift)
 }
 
 /// Whether row i of an r x r matrix only repeats the rows of a set: nothing of its own inverse mass is left beside theirs.

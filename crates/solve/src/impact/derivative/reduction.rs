@@ -1,7 +1,7 @@
 //! What locked contacts leave of an impact, theory (16.13).
 
 use super::elastic::Subset;
-use crate::dense::dot;
+use crate::dense::{add_scaled, dot};
 
 /// The contacts E that stay locked and the contacts R that are left, with the reduced matrix and speeds.
 #[derive(Clone, Debug, Default)]
@@ -25,6 +25,8 @@ pub(super) struct Reduction {
     factor: Subset,
     x: Vec<f64>,
     z: Vec<f64>,
+    unit: Vec<f64>,
+    image: Vec<f64>,
 }
 
 impl Reduction {
@@ -95,24 +97,35 @@ impl Reduction {
         }
     }
 
+    /// Column c of Z, in `z` (m).
+    fn column(&mut self, c: usize) {
+        let mut unit = std::mem::take(&mut self.unit);
+        unit.clear();
+        unit.resize(self.rest.len(), 0.0);
+        unit[c] = 1.0;
+        self.spread(&unit);
+        self.unit = unit;
+    }
+
     /// dK~ = Z' dK Z and du~ = Z' (du + dK mu_E) from changes of the n x n matrix and of the approach.
     pub fn tangent(&mut self, matrix_dot: &[f64], n: usize, approach_dot: &[f64], reduced_dot: &mut Vec<f64>, speeds_dot: &mut Vec<f64>) {
         let (r, m) = (self.rest.len(), self.impulses.len());
         reduced_dot.clear();
         reduced_dot.resize(r * r, 0.0);
         speeds_dot.clear();
-        let mut unit = vec![0.0; r];
         for c in 0..r {
-            unit[c] = 1.0;
-            self.spread(&unit);
-            unit[c] = 0.0;
+            self.column(c);
             // dK z, then its part along every other column of Z.
-            let image: Vec<f64> = (0..m).map(|i| dot(&matrix_dot[i * n..i * n + m], &self.z)).collect();
+            self.image.clear();
+            self.image.extend((0..m).map(|i| {
+                let row = &matrix_dot[i * n..i * n + m];
+                if self.locked.is_empty() { row[self.rest[c]] } else { dot(row, &self.z) }
+            }));
             for (b, &j) in self.rest.iter().enumerate() {
-                let held: f64 = self.locked.iter().enumerate().map(|(a, &i)| self.coupling[a * r + b] * image[i]).sum();
-                reduced_dot[b * r + c] = image[j] - held;
+                let held: f64 = self.locked.iter().enumerate().map(|(a, &i)| self.coupling[a * r + b] * self.image[i]).sum();
+                reduced_dot[b * r + c] = self.image[j] - held;
             }
-            let stopped: f64 = self.locked.iter().zip(&self.stopping).map(|(&i, s)| image[i] * s).sum();
+            let stopped: f64 = self.locked.iter().zip(&self.stopping).map(|(&i, s)| self.image[i] * s).sum();
             speeds_dot.push(dot(&self.z, &approach_dot[..m]) + stopped);
         }
     }
@@ -121,19 +134,16 @@ impl Reduction {
     pub fn adjoint(&mut self, reduced_bar: &[f64], speeds_bar: &[f64], n: usize, matrix_bar: &mut [f64], approach_bar: &mut [f64]) {
         let (r, m) = (self.rest.len(), self.impulses.len());
         for b in 0..r {
-            let row: Vec<f64> = reduced_bar[b * r..(b + 1) * r].to_vec();
-            self.spread(&row);
-            let image = self.z.clone();
-            let mut unit = vec![0.0; r];
-            unit[b] = 1.0;
-            self.spread(&unit);
+            self.spread(&reduced_bar[b * r..(b + 1) * r]);
+            std::mem::swap(&mut self.image, &mut self.z);
+            self.column(b);
             for i in 0..m {
                 if self.z[i] != 0.0 {
-                    crate::dense::add_scaled(&mut matrix_bar[i * n..i * n + m], self.z[i], &image);
+                    add_scaled(&mut matrix_bar[i * n..i * n + m], self.z[i], &self.image);
                 }
             }
         }
-        self.spread(&speeds_bar.to_vec());
+        self.spread(speeds_bar);
         for i in 0..m {
             approach_bar[i] += self.z[i];
             for (&j, s) in self.locked.iter().zip(&self.stopping) {
@@ -178,7 +188,7 @@ impl Reduction {
         }));
         for (&i, &y) in self.locked.iter().zip(&self.x) {
             approach_bar[i] += y;
-            crate::dense::add_scaled(&mut matrix_bar[i * n..i * n + m], y, &self.impulses);
+            add_scaled(&mut matrix_bar[i * n..i * n + m], y, &self.impulses);
         }
     }
 }

@@ -1,0 +1,203 @@
+//! The joint graph of an island: who couples with whom in J M^-1 J', with bodies of many joints cut into welded parts, theory (9.1)-(9.2),
+//! (12.1)-(12.10). It depends on the joints alone, so it is analysed once and shared from step to step.
+
+use crate::island::{LocalBody, LocalJoint};
+use carom_geometry::Geometry;
+use carom_math::block_sparse::{Pattern, Slot};
+use carom_math::ldl::{Order, Symbolic};
+use carom_solve::splitting::assign;
+use std::sync::{Arc, OnceLock};
+
+/// Graphs kept at once; islands that merge and part through contact come back to theirs. Past it the oldest goes.
+const KEPT: usize = 64;
+
+/// One side of a joint: which body it pulls on, whatever its number in the island.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct End {
+    /// Joint of the island.
+    pub joint: usize,
+    /// Its side, 0 or 1.
+    pub side: usize,
+}
+
+/// What one block of the matrix is made of.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Coupling {
+    /// Rows of a joint with themselves; the inverse mass of each side counts that many times.
+    Own {
+        /// The joint.
+        joint: usize,
+        /// Parts of the bodies at its sides, 0 where one does not move.
+        parts: [f64; 2],
+    },
+    /// Rows of two joints at a body, or part of one, that they share.
+    Shared {
+        /// Their ends there; rows of the block are those of the first.
+        ends: [End; 2],
+        /// Parts of the body.
+        parts: f64,
+    },
+    /// Rows of a weld with those of a joint at one of its parts.
+    Pulled {
+        /// The joint's end.
+        end: End,
+        /// Parts of the body, negative at the second part of the weld.
+        parts: f64,
+    },
+    /// Rows of welds of one body: with itself or with the next.
+    Welds {
+        /// Where the body is found.
+        end: End,
+        /// Inverse masses in the block.
+        parts: f64,
+    },
+}
+
+/// The analysis of a set of joints.
+#[derive(Debug)]
+pub(crate) struct JointGraph {
+    /// The joints, as numbered in the model.
+    topology: Vec<usize>,
+    /// Nodes: joints with rows, in order, then welds.
+    pub pattern: Arc<Pattern>,
+    /// Every block with its place, joints first.
+    pub couplings: Vec<(Slot, Coupling)>,
+    /// The joint of each node; welds have none.
+    pub joint_of: Vec<Option<usize>>,
+    /// The node of each joint of the island; `usize::MAX` where it has no rows.
+    pub node_of: Vec<usize>,
+    /// Rows of the joints alone.
+    pub rows: usize,
+    /// Joints that close loops: they lose ties in the order, so that redundancy shows at them.
+    closing: Vec<usize>,
+    /// Least fill, and short paths, each analysed when first needed.
+    orders: [OnceLock<Arc<Symbolic>>; 2],
+}
+
+impl JointGraph {
+    /// The graph of these joints; `None` when none of them has rows. Bodies of many rows are cut into parts where `split`.
+    fn new<G: Geometry>(joints: &[LocalJoint], bodies: &[LocalBody<G>], split: bool) -> Option<Self> {
+        let mut node_of = vec![usize::MAX; joints.len()];
+        let mut joint_of = Vec::new();
+        let mut sizes = Vec::new();
+        let mut at_body: Vec<Vec<End>> = vec![Vec::new(); bodies.len()];
+        for (joint, local) in joints.iter().enumerate().filter(|(_, j)| j.rows > 0) {
+            node_of[joint] = joint_of.len();
+            joint_of.push(Some(joint));
+            sizes.push(local.rows);
+            for side in 0..2 {
+                if bodies[local.bodies[side]].dynamic {
+                    at_body[local.bodies[side]].push(End { joint, side });
+                }
+            }
+        }
+        if joint_of.is_empty() {
+            return None;
+        }
+        let rows = sizes.iter().sum();
+        let mut own = vec![[0.0; 2]; joints.len()];
+        let mut found: Vec<((usize, usize), Coupling)> = Vec::new();
+        for ends in at_body.iter().filter(|ends| !ends.is_empty()) {
+            let counts: Vec<usize> = ends.iter().map(|end| joints[end.joint].rows).collect();
+            let starts = if split { assign(&counts, G::DOF).starts } else { vec![0, ends.len()] };
+            let (count, parts) = (starts.len() - 1, (starts.len() - 1) as f64);
+            let first_weld = joint_of.len();
+            for part in 0..count {
+                let here = &ends[starts[part]..starts[part + 1]];
+                for (k, a) in here.iter().enumerate() {
+                    own[a.joint][a.side] = parts;
+                    for b in &here[..k] {
+                        found.push(((node_of[a.joint], node_of[b.joint]), Coupling::Shared { ends: [*a, *b], parts }));
+                    }
+                    // Welds [1, -1]: this part is the second of the one before it and the first of the one after.
+                    if part > 0 {
+                        found.push(((first_weld + part - 1, node_of[a.joint]), Coupling::Pulled { end: *a, parts: -parts }));
+                    }
+                    if part + 1 < count {
+                        found.push(((first_weld + part, node_of[a.joint]), Coupling::Pulled { end: *a, parts }));
+                    }
+                }
+                if part + 1 < count {
+                    let (weld, end) = (first_weld + part, ends[0]);
+                    found.push(((weld, weld), Coupling::Welds { end, parts: 2.0 * parts }));
+                    if part > 0 {
+                        found.push(((weld, weld - 1), Coupling::Welds { end, parts: -parts }));
+                    }
+                }
+            }
+            joint_of.resize(first_weld + count - 1, None);
+            sizes.resize(first_weld + count - 1, G::DOF);
+        }
+        for (node, joint) in joint_of.iter().enumerate() {
+            if let Some(joint) = *joint {
+                found.push(((node, node), Coupling::Own { joint, parts: own[joint] }));
+            }
+        }
+        let edges: Vec<(usize, usize)> = found.iter().map(|(edge, _)| *edge).collect();
+        let pattern = Arc::new(Pattern::new(&sizes, &edges).ok()?);
+        // By place in memory, so that the matrix is filled in one walk; a joint between the same two bodies as another shares both.
+        let mut couplings: Vec<(Slot, Coupling)> =
+            found.iter().filter_map(|&((row, column), coupling)| pattern.slot(row, column).map(|slot| (slot, coupling))).collect();
+        couplings.sort_by_key(|(slot, _)| slot.place());
+        let closing = closing(joints, bodies, &node_of);
+        let topology = joints.iter().map(|j| j.index).collect();
+        Some(JointGraph { topology, pattern, couplings, joint_of, node_of, rows, closing, orders: Default::default() })
+    }
+
+    /// Whether it is the graph of these joints.
+    fn is_of(&self, joints: &[LocalJoint]) -> bool {
+        self.topology.len() == joints.len() && joints.iter().zip(&self.topology).all(|(j, &known)| j.index == known)
+    }
+
+    /// Order and pattern of the factor: least fill, or short paths for many inserted rows.
+    pub fn symbolic(&self, short_paths: bool) -> Option<Arc<Symbolic>> {
+        let place = &self.orders[usize::from(short_paths)];
+        if let Some(known) = place.get() {
+            return Some(Arc::clone(known));
+        }
+        let order = if short_paths { Order::ShortPaths(&self.closing) } else { Order::MinimumDegreeLate(&self.closing) };
+        let symbolic = Arc::new(Symbolic::analyse(&self.pattern, order).ok()?);
+        Some(Arc::clone(place.get_or_init(|| symbolic)))
+    }
+}
+
+/// Joints that close a loop of joints before them, as nodes; the immovable bodies count as one.
+fn closing<G: Geometry>(joints: &[LocalJoint], bodies: &[LocalBody<G>], node_of: &[usize]) -> Vec<usize> {
+    let mut parent: Vec<usize> = (0..bodies.len()).collect();
+    let mut closing = Vec::new();
+    for (joint, local) in joints.iter().enumerate().filter(|(_, j)| j.rows > 0) {
+        let [a, b] = local.bodies.map(|body| crate::impact::root(&mut parent, if bodies[body].dynamic { body } else { 0 }));
+        if a == b {
+            closing.push(node_of[joint]);
+        }
+        parent[a.max(b)] = a.min(b);
+    }
+    closing
+}
+
+/// The graphs of the islands seen so far.
+#[derive(Debug, Default)]
+pub(crate) struct JointGraphs {
+    known: Vec<Arc<JointGraph>>,
+    oldest: usize,
+}
+
+impl JointGraphs {
+    /// The graph of these joints, from the last island that had them or made anew; `None` when none has rows.
+    pub fn of<G: Geometry>(&mut self, joints: &[LocalJoint], bodies: &[LocalBody<G>], split: bool) -> Option<Arc<JointGraph>> {
+        if joints.iter().all(|j| j.rows == 0) {
+            return None;
+        }
+        if let Some(known) = self.known.iter().find(|graph| graph.is_of(joints)) {
+            return Some(Arc::clone(known));
+        }
+        let graph = Arc::new(JointGraph::new(joints, bodies, split)?);
+        if self.known.len() < KEPT {
+            self.known.push(Arc::clone(&graph));
+        } else {
+            self.known[self.oldest] = Arc::clone(&graph);
+            self.oldest = (self.oldest + 1) % KEPT;
+        }
+        Some(graph)
+    }
+}
