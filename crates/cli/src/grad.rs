@@ -48,7 +48,11 @@ pub fn loss_fault(text: &str, error: LossError) -> Failure {
 
 /// A rollout without a derivative.
 pub fn gradient_fault(error: &GradientError) -> Failure {
-    Failure::Failed(vec![Fault::new(error.to_string())])
+    let fault = Fault::new(error.to_string());
+    match error {
+        GradientError::Choice { .. } => Failure::bad_input(fault),
+        _ => Failure::Failed(vec![fault]),
+    }
 }
 
 /// What is kept for the derivative of so many steps: all of them, or the square root.

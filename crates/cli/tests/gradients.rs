@@ -131,6 +131,22 @@ fn substeps_that_are_halved_are_told() {
 }
 
 #[test]
+fn choices_without_a_derivative_are_refused_by_name() {
+    let folder = Folder::new("choices");
+    let text = fs::read_to_string(PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../scenes/chain_10.toml")).unwrap();
+    folder.write("em.toml", &format!("integrator = \"energy-momentum\"\n{text}"));
+    folder.write("seen.csv", "time,body,x,y\n0.01,link_1,0.15,0\n");
+    for args in [
+        &["grad", "em.toml", "--loss", "link_1.x", "--wrt", "mass[link_1]", "--steps", "2"][..],
+        &["fit", "em.toml", "--data", "seen.csv", "--params", "mass[link_1]"],
+    ] {
+        let output = folder.carom(args);
+        assert_eq!(output.status.code(), Some(2), "{args:?}: {}", err(&output));
+        assert!(err(&output).contains("energy-momentum") && err(&output).contains("verlet"), "{}", err(&output));
+    }
+}
+
+#[test]
 fn bad_input_is_pointed_at() {
     let folder = Folder::new("bad");
     for (args, words) in [

@@ -11,10 +11,12 @@ mod tests;
 
 use crate::args::{FitArgs, Method};
 use crate::failure::{Failure, Fault};
+use crate::grad::gradient_fault;
 use crate::print::{self, digits, plural};
 use crate::source::find;
 use crate::variable::{Start, Variable, split};
 use carom::Scene;
+use carom::dynamics::gradient::{Cotangents, Tape};
 use carom::geometry::Geometry;
 use carom::scene::{SceneOf, SceneSpace};
 use data::Measured;
@@ -133,6 +135,10 @@ fn go<G: SceneSpace>(args: &FitArgs, place: &str, scene: SceneOf<G>) -> Result<(
     start
         .with(&variables, &first)
         .map_err(|error| bad(format!("the starting values make no scene: {error}"), "change --start or --bounds"))?;
+
+    // A scene whose choices have no derivative is refused before anything is computed.
+    let none = start.world.rollout(0, &[], Tape::Full).map_err(|error| Failure::step(&error))?;
+    none.backward(&Cotangents::default()).map_err(|error| gradient_fault(&error))?;
 
     let mut misfit = Misfit { start: &start, variables: &variables, measured: &measured };
     let rms = |cost: f64| (2.0 * cost / measured.count as f64).sqrt();
