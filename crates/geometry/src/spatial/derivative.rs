@@ -80,6 +80,10 @@ impl<'a> Pair<'a> {
     /// The part of the sizes alone.
     pub fn sizes_adjoint(&self, bar: &ContactTangent<Spatial>, out: &mut ContactAdjoint<Spatial>) {
         let still = Twist::zero();
+        let Some(placed) = self.placed() else {
+            out.regular = false;
+            return;
+        };
         // Nearest points wander over the whole shape.
         let (part_a, part_b) = if placed.nearest.is_some() { (Part::Whole, Part::Whole) } else { self.feature.kind.parts() };
         if let Some(bars) = out.shape_a.as_deref_mut() {
