@@ -1,5 +1,7 @@
 //! Derivatives of the step against central differences, closed forms and the transpose identity.
 
 mod closed_forms;
+mod locked;
+mod names;
 mod random_scenes;
 mod situations;
