@@ -94,6 +94,9 @@ pub fn log_derivative(vector: Vector3<f64>) -> Matrix3<f64> {
 /// Newton iterations allowed for the implicit rate; 3-4 suffice at any step that resolves the motion.
 const IMPLICIT_RATE_CAP: usize = 20;
 
+/// Units in the last place of the momenta at which the residual of an implicit rate is rounding.
+const RATE_ROUNDING: f64 = 4.0;
+
 /// Solves I y + s y x (I y) = m for y by Newton, theory (2.24). `None` when it does not converge within the cap.
 #[inline]
 pub fn implicit_rate(inertia: Matrix3<f64>, s: f64, m: Vector3<f64>, guess: Vector3<f64>) -> Option<Vector3<f64>> {
@@ -102,7 +105,7 @@ pub fn implicit_rate(inertia: Matrix3<f64>, s: f64, m: Vector3<f64>, guess: Vect
     for _ in 0..IMPLICIT_RATE_CAP {
         let iy = inertia * y;
         let residual = iy + y.cross(&iy) * s - m;
-        if residual.norm() <= 4.0 * f64::EPSILON * scale {
+        if residual.norm() <= RATE_ROUNDING * f64::EPSILON * scale {
             return Some(y);
         }
         let jacobian = inertia + (cross_matrix(y) * inertia - cross_matrix(iy)) * s;
@@ -132,7 +135,7 @@ pub fn mean_rate(
     for _ in 0..IMPLICIT_RATE_CAP {
         let carried = inertia * y + push;
         let residual = inertia * y * k + y.cross(&carried) * s - wanted;
-        if residual.norm() <= 4.0 * f64::EPSILON * scale {
+        if residual.norm() <= RATE_ROUNDING * f64::EPSILON * scale {
             return Some(y);
         }
         let jacobian = inertia * k + (cross_matrix(y) * inertia - cross_matrix(carried)) * s;

@@ -207,7 +207,7 @@ impl<G: Geometry> Midpoint<G> {
 
 /// s ((r.f) 1 - (r f' + f r')/2), from the inertias of points at r + f and r - f.
 fn tension_stiffness<G: Geometry>(arm: G::Lin, pull: G::Lin, s: f64) -> G::Inertia {
-    let size = 0.25 * s * arm.norm() * pull.norm();
+    let size = s * (0.5 * arm.norm()) * (0.5 * pull.norm());
     let (r, f) = (arm.unit(), pull.unit());
     G::inertia_sum(G::inertia_of_point(size, r + f), G::inertia_scale(G::inertia_of_point(size, r - f), -1.0))
 }
