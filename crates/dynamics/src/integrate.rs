@@ -83,7 +83,6 @@ pub(crate) fn integrate<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, r
     let mut event = false;
     let mut struck: Option<Crossing<G>> = None;
     island.solve.jammed = false;
-    island.solve.hard = 0;
     let mut held = solve::hold(island, ctx, t);
     for _ in 0..TRIAL_CAP {
         let turned = largest_turn(island, ctx, &island.half, t);

@@ -20,12 +20,6 @@ use carom_solve::status::{Method, Outcome, Status};
 /// Rounds of the end-of-move correction. Flat contacts need one, curved ones and hinges 3-6; a move that needs more is too long.
 const CORRECTION_CAP: usize = 40;
 
-/// Solves of one substep that miss by more than `HARD_RESIDUAL` after which friction counts as jammed.
-const HARD_CAP: usize = 4;
-
-/// A residual that shows [m/s]; rounding of hard but solvable problems stays a thousand times below it.
-const HARD_RESIDUAL: f64 = 1e-6;
-
 /// How much larger a miss may be where the solve itself was inaccurate: 1e-9 of the size instead of 1e-12.
 pub(crate) const INACCURATE_SLACK: f64 = 1e3;
 
@@ -63,8 +57,6 @@ pub(crate) struct Solve {
     pub leaving: Vec<bool>,
     /// Friction had no solution in this substep (a jam): contacts are taken as frictionless until it ends.
     pub jammed: bool,
-    /// Solves of this substep that missed visibly.
-    pub hard: usize,
     /// Only the rows of the start pose counted in the last move.
     pub uncorrected: bool,
     /// Joints were seen to hold at the end of the last move.
@@ -220,13 +212,6 @@ pub(crate) fn resolve<G: Geometry>(
     out.clear();
     out.extend_from_slice(free);
     assembly.hold_joints(&solve.joint_target, &mut solve.reaction, out);
-    if solve.jammed {
-        for block in &mut solve.blocks {
-            if let Block::Contact { friction } = block {
-                *friction = 0.0;
-            }
-        }
-    }
     solve.free.clear();
     for (&line, target) in solve.lines.iter().zip(&solve.target) {
         // A direction that the joints lock has nothing to answer with.
@@ -247,9 +232,6 @@ pub(crate) fn resolve<G: Geometry>(
     }
     report.solves += 1;
     report.iterations += outcome.iterations;
-    // A problem that stays hard from one correction to the next is as good as jammed: every further try would cost as much as the last.
-    solve.hard += usize::from(outcome.residual > HARD_RESIDUAL);
-    solve.jammed |= solve.hard > HARD_CAP;
     report.residual = report.residual.max(outcome.residual);
     if outcome.status != Status::Solved {
         report.inaccurate = true;
