@@ -3,6 +3,7 @@
 //! Made once per pose: room 7 builds it at q', and the next substep's rooms 2, 4 and 5 select from it.
 
 use crate::articulated::Inserted;
+use crate::compact_rows::CompactRows;
 use crate::constraints::Row;
 use crate::contacts::NO_GROUP;
 use crate::island::{Context, Island, LocalBody};
@@ -72,6 +73,8 @@ pub(crate) struct Group {
 pub(crate) struct Assembly<G: Geometry> {
     /// Equality rows of the joints.
     pub equalities: Vec<Line<G>>,
+    /// The same in little room: what the rounds of the correction read.
+    compact: CompactRows<G>,
     /// Their factor.
     pub factor: JointFactor,
     /// Redundant equality rows.
@@ -105,6 +108,7 @@ impl<G: Geometry> Assembly<G> {
     pub fn empty() -> Self {
         Assembly {
             equalities: Vec::new(),
+            compact: CompactRows::default(),
             factor: JointFactor::default(),
             redundant: 0,
             groups: Vec::new(),
@@ -140,7 +144,7 @@ impl<G: Geometry> Assembly<G> {
             }
         }
         self.factor.solve(scratch);
-        push_all(&self.equalities, scratch, twists);
+        self.compact.push(scratch, twists);
         for (sum, impulse) in reaction.iter_mut().zip(scratch.iter()) {
             *sum += impulse;
         }
@@ -152,32 +156,9 @@ impl<G: Geometry> Assembly<G> {
         if self.equalities.is_empty() {
             return;
         }
-        for rows in self.equalities.chunk_by(|x, y| x.bodies == y.bodies) {
-            let [a, b] = rows[0].bodies;
-            let (at_a, at_b) = (twists[a], twists[b]);
-            let wanted = &target[reaction.len()..];
-            reaction.extend(rows.iter().zip(wanted).map(|(line, wanted)| wanted - line.row.speed(&at_a, &at_b)));
-        }
+        self.compact.lacking(target, twists, reaction);
         self.factor.solve(reaction);
-        push_all(&self.equalities, reaction, twists);
-    }
-}
-
-/// v += M^-1 J' l over rows of which those of a joint lie together: its two bodies are read and written once.
-fn push_all<G: Geometry>(lines: &[Line<G>], impulses: &[f64], twists: &mut [Twist<G>]) {
-    for rows in lines.chunk_by(|x, y| x.bodies == y.bodies).scan(0, |first, rows| {
-        *first += rows.len();
-        Some((*first - rows.len(), rows))
-    }) {
-        let (first, rows) = rows;
-        let [a, b] = rows[0].bodies;
-        let (mut at_a, mut at_b) = (twists[a], twists[b]);
-        for (line, &impulse) in rows.iter().zip(&impulses[first..]) {
-            at_a = at_a.plus(impulse, line.response[0]);
-            at_b = at_b.plus(impulse, line.response[1]);
-        }
-        twists[a] = at_a;
-        twists[b] = at_b;
+        self.compact.push(reaction, twists);
     }
 }
 
@@ -185,16 +166,18 @@ fn push_all<G: Geometry>(lines: &[Line<G>], impulses: &[f64], twists: &mut [Twis
 pub(crate) fn assemble<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>) {
     let model = ctx.model;
     let Island { bodies, poses, twists, joints, near, assembly, report, .. } = island;
-    let Assembly { equalities, factor, redundant, groups, lines, rows, .. } = assembly;
+    let Assembly { equalities, compact, factor, redundant, groups, lines, rows, .. } = assembly;
 
     // Joints.
     equalities.clear();
+    compact.clear(bodies);
     for joint in joints.iter() {
         if joint.rows > 0 {
             let [a, b] = joint.bodies;
             rows.resize(joint.rows, Row::zero());
             model.joints[joint.index].rows(&poses[a], &poses[b], rows);
             equalities.extend(rows.iter().map(|row| Line::new(joint.bodies, *row, bodies)));
+            compact.add(joint.bodies, rows);
         }
     }
 

@@ -5,6 +5,7 @@
 
 mod articulated;
 mod assembly;
+mod compact_rows;
 pub mod constraints;
 mod contacts;
 mod curvature;

@@ -23,6 +23,10 @@ const CORRECTION_CAP: usize = 40;
 /// How much larger a miss may be where the solve itself was inaccurate: 1e-9 of the size instead of 1e-12.
 pub(crate) const INACCURATE_SLACK: f64 = 1e3;
 
+/// Relative residual above which a solve whose targets are not met by half from one round to the next counts as a jam: far above what rounding leaves
+/// of any problem that has a solution.
+const UNSOLVABLE: f64 = 1e-8;
+
 /// Position errors below this many units in the last place of the largest coordinate are rounding.
 const ROUNDING: f64 = 8.0;
 
@@ -309,6 +313,7 @@ pub(crate) fn hold_rows<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, t
     scratch.clear();
     scratch.extend((0..island.bodies.len()).map(|body| kick(island, body, options, t)));
     let mut held = Held { converged: false, outcome: Outcome::failed(0, carom_solve::status::Method::Trivial) };
+    let mut last = f64::INFINITY;
     for _ in 0..CORRECTION_CAP {
         let Island { assembly, solve, solver, half, report, .. } = island;
         held.outcome = resolve(assembly, solve, solver, options.friction_cone, &scratch, half, report);
@@ -328,6 +333,12 @@ pub(crate) fn hold_rows<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, t
         if !worst.is_finite() {
             break;
         }
+        if held.outcome.residual > UNSOLVABLE && worst > 0.5 * last {
+            // What is not solved is not corrected either, and every round tries every method anew: friction has jammed.
+            island.solve.jammed = true;
+            break;
+        }
+        last = worst;
     }
     island.scratch = scratch;
     island.solve.closed = held.converged && !uncorrected && t > 0.0;
