@@ -3,3 +3,4 @@
 mod closed_forms;
 mod random_scenes;
 mod situations;
+mod tapes;

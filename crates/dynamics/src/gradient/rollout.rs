@@ -7,6 +7,7 @@ use super::substep::Switches;
 use crate::contacts::Memory;
 use crate::error::StepError;
 use crate::ledger::Flow;
+use crate::options::{FrictionCone, Integrator};
 use crate::state::State;
 use crate::world::{StepReport, World};
 use carom_geometry::Geometry;
@@ -289,6 +290,7 @@ impl<G: Geometry> Rollout<G> {
 
     /// The adjoint with respect to a choice; what is held has gradient zero.
     pub fn backward_wrt(&self, cotangents: &Cotangents, wrt: Wrt) -> Result<Gradient, GradientError> {
+        self.check_choices()?;
         let (size, steps) = (self.size(), self.steps());
         let all = (steps + 1) * size;
         check("cotangents of the poses", &cotangents.poses, &[all, size])?;

@@ -8,7 +8,7 @@ use super::loads::{column, loads};
 use super::motion::{ImplicitRate, MassBlocks, displaced, moved, respond, response};
 use super::parameters::Parameters;
 use super::program::{Block, Program};
-use super::record::{Length, Pace, Pushed, RowSource, Solved, Substep};
+use super::record::{AT_THE_BOUND, Length, Pace, Pushed, RowSource, Solved, Substep};
 use crate::contacts::Key;
 use super::system::{Residual, Sides, System, TimeColumn, nothing};
 use crate::constraints::{JointFunction, JointParameter, MAX_ROWS, Motor, Row};
