@@ -72,3 +72,27 @@ fn every_folder_of_the_map_exists() {
         assert!(root().join(folder).is_dir(), "ARCHITECTURE.md names {folder}, which is gone");
     }
 }
+
+#[test]
+fn every_test_that_backs_a_gradient_exists() {
+    let page = read(&root().join("docs/gradients.md"));
+    let mut files = Vec::new();
+    sources(&root().join("crates"), &mut files);
+    sources(&root().join("tests"), &mut files);
+    let code: String = files.iter().map(|file| read(file)).collect();
+    let mut named = 0;
+    for row in page.lines().filter(|line| line.starts_with('|') && line.matches('|').count() == 6) {
+        // The last cell lists tests; the first two rows are the heading and its rule.
+        let cell = row.trim_end_matches('|').rsplit('|').next().unwrap_or("").trim();
+        if cell == "test" || cell.starts_with("--") {
+            continue;
+        }
+        let tests: Vec<&str> = cell.split('`').skip(1).step_by(2).collect();
+        assert!(!tests.is_empty(), "no test backs: {row}");
+        for test in tests {
+            named += 1;
+            assert!(code.contains(&format!("fn {test}()")), "docs/gradients.md names {test}, which is gone");
+        }
+    }
+    assert!(named > 15, "the table has lost its tests");
+}

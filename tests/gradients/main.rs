@@ -1,6 +1,8 @@
 //! Derivatives of the step against central differences, closed forms and the transpose identity.
 
 mod closed_forms;
+mod locked;
+mod names;
 mod random_scenes;
 mod situations;
 mod tapes;

@@ -73,9 +73,8 @@ fn chain(dimension: usize, count: usize) -> String {
 /// A resting stack of boxes.
 fn stack(dimension: usize, count: usize) -> String {
     let (side, zeros) = if dimension == 2 { ("0.4, 0.4", "0") } else { ("0.4, 0.4, 0.4", "0, 0") };
-    let mut text = format!(
-        "dimension = {dimension}\n[[body]]\nname = \"floor\"\nkind = \"static\"\nshape = {{ half_space = [{zeros}, 1] }}\n"
-    );
+    let mut text =
+        format!("dimension = {dimension}\n[[body]]\nname = \"floor\"\nkind = \"static\"\nshape = {{ half_space = [{zeros}, 1] }}\n");
     for i in 0..count {
         let height = 0.2 + 0.4 * i as f64;
         text += &format!("[[body]]\nname = \"b{i}\"\nshape = {{ box = [{side}] }}\nposition = [{zeros}, {height}]\n");

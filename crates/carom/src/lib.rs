@@ -83,3 +83,8 @@ pub mod prelude {
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
 pub struct ReadmeSnippets;
+
+/// The snippets of the page on gradients.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/gradients.md")]
+pub struct GradientSnippets;

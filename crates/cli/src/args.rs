@@ -25,6 +25,10 @@ pub enum Command {
     Schema,
     /// Run the engine's promises and print what was expected and measured
     Prove(ProveArgs),
+    /// Take the exact gradient of a loss and print it beside central differences
+    Grad(GradArgs),
+    /// Find parameters with which a scene repeats a recorded or measured motion
+    Fit(FitArgs),
     /// Convert a .caromlog to .csv, .npz or .parquet, or a scene to plain TOML with everything written out
     Convert(ConvertArgs),
 }
@@ -37,6 +41,8 @@ impl Command {
             Command::Check(args) => args.json,
             Command::Scenes(args) => args.json,
             Command::Prove(args) => args.json,
+            Command::Grad(args) => args.json,
+            Command::Fit(args) => args.json,
             Command::Schema | Command::Convert(_) => false,
         }
     }
@@ -116,6 +122,84 @@ pub struct ProveArgs {
     /// Print the table as JSON
     #[arg(long)]
     pub json: bool,
+}
+
+const PARAMETER_HELP: &str = "Parameters are written mass, mass[ball], gravity.y, joint_anchor[hinge], shape_box[crate].x, q[ball].x (pose at the start), \
+v[cue] (velocity at the start), controls[motor]; without a row or component all of them are meant. docs/gradients.md lists every name.";
+
+#[derive(Args, Debug)]
+#[command(after_help = PARAMETER_HELP)]
+pub struct GradArgs {
+    /// A scene file, the name of an embedded scene, or - for standard input
+    pub scene: String,
+    /// The number to differentiate, at the end of the run: "(ball.x - 1)^2", "energy", "mean(ball.vy)"
+    #[arg(long, value_name = "EXPR", allow_hyphen_values = true)]
+    pub loss: String,
+    /// What to differentiate by; several, or with commas between
+    #[arg(long, value_name = "PARAM", num_args = 1.., required = true)]
+    pub wrt: Vec<String>,
+    /// Run until this simulated time [s] [default: the scene's duration]
+    #[arg(long, value_name = "S", conflicts_with = "steps", value_parser = seconds)]
+    pub time: Option<f64>,
+    /// Run so many steps
+    #[arg(long, value_name = "N")]
+    pub steps: Option<u64>,
+    /// Gradients alone, without the runs that central differences take
+    #[arg(long)]
+    pub no_differences: bool,
+    /// Print as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// How a fit searches.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Method {
+    /// Levenberg-Marquardt with the exact Jacobian
+    #[default]
+    Lm,
+    /// limited-memory quasi-Newton with the exact gradient, for many parameters
+    Lbfgs,
+}
+
+#[derive(Args, Debug)]
+#[command(after_help = PARAMETER_HELP)]
+pub struct FitArgs {
+    /// A scene file, the name of an embedded scene, or - for standard input
+    pub scene: String,
+    /// The motion to repeat: .csv, .npz, .parquet or .caromlog; tables may leave out bodies, frames and columns
+    #[arg(long, value_name = "FILE")]
+    pub data: PathBuf,
+    /// What may change; several, or with commas between
+    #[arg(long, value_name = "PARAM", num_args = 1.., required = true)]
+    pub params: Vec<String>,
+    /// Bounds, as PARAM=LOW:HIGH; either side may be left out
+    #[arg(long, value_name = "PARAM=LOW:HIGH", num_args = 1..)]
+    pub bounds: Vec<String>,
+    /// Where to start, as PARAM=VALUE [default: the scene's value]
+    #[arg(long, value_name = "PARAM=VALUE", num_args = 1..)]
+    pub start: Vec<String>,
+    /// Compare velocities too
+    #[arg(long)]
+    pub velocities: bool,
+    /// Compare rotations too
+    #[arg(long)]
+    pub rotations: bool,
+    /// Use the data up to this time only [s]
+    #[arg(long, value_name = "S", value_parser = seconds)]
+    pub time: Option<f64>,
+    /// How to search
+    #[arg(long, value_enum, default_value_t)]
+    pub method: Method,
+    /// Most iterations
+    #[arg(long, value_name = "N", default_value_t = 100)]
+    pub iterations: usize,
+    /// Print as JSON
+    #[arg(long)]
+    pub json: bool,
+    /// No lines while it goes on
+    #[arg(long, short)]
+    pub quiet: bool,
 }
 
 #[derive(Args, Debug)]

@@ -48,6 +48,12 @@ impl Fault {
         self.help = Some(help.into());
         self
     }
+    /// Underlines a part of a text that was typed, `name` saying where.
+    pub fn at(mut self, name: &str, text: &str, span: std::ops::Range<usize>, label: impl Into<String>) -> Self {
+        self.label = Some(LabeledSpan::new_with_span(Some(label.into()), span));
+        self.source = Some(NamedSource::new(name, text.to_string()));
+        self
+    }
     /// A fault of a scene text.
     fn of_scene(error: &SceneError, text: &str) -> Self {
         let key = if error.key.is_empty() { String::new() } else { format!(", key \"{}\"", error.key) };
@@ -167,6 +173,7 @@ impl From<RecordError> for Failure {
             | RecordError::Truncated { .. }
             | RecordError::Corrupt { .. }
             | RecordError::Mismatch { .. }
+            | RecordError::Content { .. }
             | RecordError::NoMark { .. } => Failure::bad_input(fault),
             _ => Failure::Failed(vec![fault]),
         }

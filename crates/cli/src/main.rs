@@ -1,4 +1,4 @@
-//! The command line of the carom dynamics engine: `carom run`, `check`, `scenes`, `schema`, `prove`, `convert`.
+//! The command line of the carom dynamics engine: `carom run`, `check`, `scenes`, `schema`, `prove`, `grad`, `fit`, `convert`.
 //!
 //! Thin: it parses arguments, asks the engine, prints. Exit codes: 0, 1 (failed), 2 (bad input).
 
@@ -6,7 +6,10 @@ mod args;
 mod check;
 mod convert;
 mod failure;
+mod fit;
+mod grad;
 mod interrupt;
+mod loss;
 mod outputs;
 mod print;
 mod prove;
@@ -15,6 +18,7 @@ mod scenes;
 mod simulate;
 mod source;
 mod summary;
+mod variable;
 
 use clap::Parser;
 use failure::Failure;
@@ -29,6 +33,8 @@ fn main() -> ExitCode {
         args::Command::Scenes(args) => scenes::scenes(&args),
         args::Command::Schema => scenes::schema(),
         args::Command::Prove(args) => prove::prove(&args),
+        args::Command::Grad(args) => grad::grad(&args),
+        args::Command::Fit(args) => fit::fit(&args),
         args::Command::Convert(args) => convert::convert(&args),
     };
     match done {

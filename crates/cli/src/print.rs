@@ -65,6 +65,26 @@ pub fn measure(x: f64) -> String {
     }
 }
 
+/// A number to so many significant digits, without trailing zeros.
+pub fn digits(x: f64, count: usize) -> String {
+    const PLAIN: std::ops::Range<f64> = 1e-3..1e6;
+    if x == 0.0 {
+        "0".to_string()
+    } else if PLAIN.contains(&x.abs()) {
+        let whole = x.abs().log10().floor() as i32;
+        let text = format!("{x:.*}", (count as i32 - 1 - whole).max(0) as usize);
+        if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_string() } else { text }
+    } else {
+        let text = format!("{x:.*e}", count - 1);
+        match text.split_once('e') {
+            Some((head, exponent)) if head.contains('.') => {
+                format!("{}e{exponent}", head.trim_end_matches('0').trim_end_matches('.'))
+            }
+            _ => text,
+        }
+    }
+}
+
 /// A number of which only the size matters: three significant digits.
 pub fn rough(x: f64) -> String {
     const SMALL: f64 = 10.0;
@@ -103,6 +123,12 @@ mod tests {
             ("1 235".into(), "12.3".into(), "1.23".into(), "0.123".into())
         );
         assert_eq!((plural(1, "body"), plural(2, "body"), plural(0, "joint")), ("1 body".into(), "2 bodies".into(), "0 joints".into()));
+    }
+
+    #[test]
+    fn significant_digits() {
+        assert_eq!((digits(0.1 + 0.2, 9), digits(-1234.5678, 6), digits(2.5e-9, 6)), ("0.3".into(), "-1234.57".into(), "2.5e-9".into()));
+        assert_eq!((digits(0.0, 3), digits(1e7, 3), digits(999_999.9, 3)), ("0".into(), "1e7".into(), "1000000".into()));
     }
 
     #[test]

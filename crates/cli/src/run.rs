@@ -86,7 +86,7 @@ fn change<G: Geometry>(model: &mut Model<G>, args: &RunArgs) {
 }
 
 /// Steps until a time is reached.
-fn steps_until(time: f64, step: f64) -> u64 {
+pub fn steps_until(time: f64, step: f64) -> u64 {
     let steps = time / step;
     let near = steps.round();
     // Saturates at the largest count, which no run reaches.

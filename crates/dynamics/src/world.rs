@@ -1,10 +1,9 @@
 //! A model in motion: state, step, contacts, ledger.
 
-use crate::constraints::JointKind;
 use crate::contacts::{Memory, Report, placed};
 use crate::curvature::Curvature;
 use crate::error::{Cause, ModelError, Room, StepError};
-use crate::gradient::StepRecord;
+use crate::gradient::{StepRecord, elastic, energies};
 use crate::island::{Context, Island, IslandReport};
 use crate::islands::{PairTable, Partition, pair_size};
 use crate::ledger::{Flow, Ledger};
@@ -371,33 +370,12 @@ impl<G: Geometry> World<G> {
         self.current = !self.model.bodies.iter().any(|body| body.kind == BodyKind::Kinematic);
         // The islands' inertias stand at their last poses already.
         let kinetic: f64 = self.islands[..used].iter().map(|island| island.kinetic(&island.twists)).sum();
-        self.largest = self.largest.max(kinetic + self.elastic());
-    }
-
-    /// Energy of the springs [J].
-    fn elastic(&self) -> f64 {
-        let mut elastic = 0.0;
-        for joint in self.model.joints.iter().filter(|j| j.kind == JointKind::Spring) {
-            let pose = |side: usize| joint.bodies[side].map_or_else(carom_math::Pose::identity, |b| self.state.poses[b]);
-            if let Some(spring) = joint.spring(&pose(0), &pose(1)) {
-                elastic += 0.5 * spring.stiffness * (spring.length - spring.rest).powi(2);
-            }
-        }
-        elastic
+        self.largest = self.largest.max(kinetic + elastic(&self.model, &self.state));
     }
 
     /// Kinetic, potential and elastic energy [J].
     pub fn energies(&self) -> (f64, f64, f64) {
-        let (mut kinetic, mut potential) = (0.0, 0.0);
-        for (index, body) in self.model.bodies.iter().enumerate() {
-            if body.kind == BodyKind::Dynamic {
-                let (pose, twist) = (&self.state.poses[index], &self.state.twists[index]);
-                let inertia = G::inertia_world(body.inertia, pose.rotation);
-                kinetic += 0.5 * (body.mass * twist.lin.dot(twist.lin) + twist.ang.dot(G::inertia_apply(inertia, twist.ang)));
-                potential -= body.mass * self.model.gravity.dot(pose.position);
-            }
-        }
-        (kinetic, potential, self.elastic())
+        energies(&self.model, &self.state).into()
     }
 
     /// The balance since reset.

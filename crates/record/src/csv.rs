@@ -2,7 +2,8 @@
 
 use crate::columns::{coordinates, velocities};
 use crate::error::RecordError;
-use crate::replay::Log;
+use crate::read::{Cell, Rows};
+use crate::replay::{Log, Trajectory};
 use std::io::Write;
 use std::path::Path;
 
@@ -31,6 +32,52 @@ fn field(text: &str) -> String {
     if text.contains([',', '"', '\n', '\r']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text.to_string() }
 }
 
+/// Reads a table; a line that makes no sense is named.
+pub(crate) fn read(path: &Path) -> Result<Trajectory, RecordError> {
+    let text = std::fs::read_to_string(path).map_err(RecordError::io("read", path))?;
+    let fault = |line: usize, what: String| RecordError::Content { path: path.to_path_buf(), line, what };
+    // Lines count from 1, and a byte order mark is no part of a name.
+    let mut lines = text.trim_start_matches('\u{feff}').lines().enumerate().map(|(i, line)| (i + 1, line));
+    let (first, names) = lines.by_ref().find(|(_, l)| !l.trim().is_empty()).ok_or_else(|| fault(1, "the file is empty".to_string()))?;
+    let names: Vec<String> = fields(names).into_iter().map(|name| name.trim().to_string()).collect();
+    let mut rows = Rows::new(names.iter().map(String::as_str)).map_err(|what| fault(first, what))?;
+    for (line, text) in lines.filter(|(_, l)| !l.trim().is_empty()) {
+        let cells: Vec<Cell> = fields(text).into_iter().map(cell).collect();
+        if cells.len() != names.len() {
+            return Err(fault(line, format!("found {} fields under {} columns", cells.len(), names.len())));
+        }
+        rows.push(&cells).map_err(|what| fault(line, what))?;
+    }
+    Ok(rows.finish())
+}
+
+/// The fields of a line, quotes taken off.
+fn fields(line: &str) -> Vec<String> {
+    let mut out = vec![String::new()];
+    let mut quoted = false;
+    let mut letters = line.chars().peekable();
+    while let Some(letter) = letters.next() {
+        let Some(field) = out.last_mut() else { break };
+        match letter {
+            '"' if quoted && letters.peek() == Some(&'"') => {
+                letters.next();
+                field.push('"');
+            }
+            '"' => quoted = !quoted,
+            ',' if !quoted => out.push(String::new()),
+            letter => field.push(letter),
+        }
+    }
+    out
+}
+
+fn cell(text: String) -> Cell {
+    match text.trim() {
+        "" => Cell::Empty,
+        trimmed => trimmed.parse().map_or_else(|_| Cell::Text(text.clone()), Cell::Number),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -40,5 +87,12 @@ mod tests {
         assert_eq!(field("cue"), "cue");
         assert_eq!(field("a,b"), "\"a,b\"");
         assert_eq!(field("the \"8\""), "\"the \"\"8\"\"\"");
+    }
+
+    #[test]
+    fn fields_come_back_without_their_quotes() {
+        for text in ["cue", "a,b", "the \"8\"", ""] {
+            assert_eq!(fields(&format!("1,{},2", field(text))), ["1", text, "2"]);
+        }
     }
 }

@@ -73,6 +73,15 @@ pub enum RecordError {
         /// Endings that name one.
         allowed: &'static [&'static str],
     },
+    /// A table says something that makes no sense.
+    Content {
+        /// The file.
+        path: PathBuf,
+        /// Its line or row, from 1; 0 for the columns.
+        line: usize,
+        /// What was found and what is needed.
+        what: String,
+    },
     /// The export failed inside the format's own library.
     Export {
         /// The file.
@@ -100,6 +109,7 @@ impl RecordError {
             | RecordError::Mismatch { path, .. }
             | RecordError::NoMark { path }
             | RecordError::Format { path, .. }
+            | RecordError::Content { path, .. }
             | RecordError::Export { path, .. } => path,
         }
     }
@@ -118,6 +128,8 @@ impl fmt::Display for RecordError {
             RecordError::Mismatch { what, .. } => write!(f, "{place}: belongs to another model: {what}"),
             RecordError::NoMark { .. } => write!(f, "{place}: holds no point to resume from"),
             RecordError::Format { allowed, .. } => write!(f, "{place}: unknown ending; allowed: {}", allowed.join(", ")),
+            RecordError::Content { line: 0, what, .. } => write!(f, "{place}: {what}"),
+            RecordError::Content { line, what, .. } => write!(f, "{place}, line {line}: {what}"),
             RecordError::Export { what, .. } => write!(f, "{place}: cannot export: {what}"),
         }
     }

@@ -2,7 +2,7 @@
 //!
 //! A [`LogWriter`] writes a `.caromlog` while a world runs: a header with the scene, then chunks of frames bit for bit, and with each
 //! chunk a mark from which the run can go on as if it had never stopped. A [`Log`] reads it back, whole or as far as it was written.
-//! [`export`](fn@export::export) turns a log into `.csv`, `.npz` or `.parquet`.
+//! [`export`](fn@export::export) turns a log into `.csv`, `.npz` or `.parquet`; [`read`] reads any of them back.
 //!
 //! ```
 //! use carom_dynamics::{Body, BodyKind, Model, State, World};
@@ -44,6 +44,7 @@ pub mod export;
 mod npz;
 #[cfg(feature = "parquet")]
 mod parquet;
+mod read;
 pub mod replay;
 pub mod trajectory;
 mod zip;
@@ -54,5 +55,6 @@ mod tests;
 pub use atomic::{AtomicFile, partial_path};
 pub use error::RecordError;
 pub use export::{Export, Format, export};
+pub use read::read;
 pub use replay::{Log, Trajectory};
 pub use trajectory::{Ending, Frame, Header, LogWriter};

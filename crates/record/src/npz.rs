@@ -1,9 +1,11 @@
 //! NumPy archives: `time` (T), `energy` (T), `contacts` (T), `q` (T, n, 3 or 7), `v` (T, n, 3 or 6), `bodies` (n) names.
 
 use crate::error::RecordError;
-use crate::replay::Log;
+use crate::read::header;
+use crate::replay::{Log, Trajectory};
 use crate::trajectory::{Frame, NUMBER};
-use crate::zip::Archive;
+use crate::zip::{Archive, stored};
+use carom_math::{Planar, Space, Spatial};
 use std::io::{Seek, Write};
 use std::path::Path;
 
@@ -74,6 +76,83 @@ pub(crate) fn write(log: &Log, out: &mut (impl Write + Seek), path: &Path) -> Re
     }
     archive.end_entry().map_err(io)?;
     archive.finish().map_err(io)
+}
+
+/// An array of an archive.
+struct Array<'a> {
+    kind: String,
+    shape: Vec<usize>,
+    data: &'a [u8],
+}
+
+/// Takes an array file apart; `None` where it is none.
+fn array(bytes: &[u8]) -> Option<Array<'_>> {
+    // Version 1 has a length of two bytes, later ones of four.
+    let rest = bytes.strip_prefix(&MAGIC[..MAGIC.len() - 2])?;
+    let (version, rest) = rest.split_at_checked(2)?;
+    let size = if version[0] == 1 { LENGTH } else { 2 * LENGTH };
+    let (length, rest) = rest.split_at_checked(size)?;
+    let length = length.iter().rev().fold(0, |n, byte| n << 8 | usize::from(*byte));
+    let (text, data) = rest.split_at_checked(length)?;
+    let text = std::str::from_utf8(text).ok()?;
+    let after = |key: &str| text.split_once(key).map(|(_, rest)| rest.trim_start_matches([' ', ':']));
+    if after("'fortran_order'")?.starts_with("True") {
+        return None;
+    }
+    let kind = after("'descr'")?.strip_prefix('\'')?.split('\'').next()?.to_string();
+    let shape = after("'shape'")?.strip_prefix('(')?.split(')').next()?;
+    let shape: Vec<usize> = shape.split(',').map(str::trim).filter(|n| !n.is_empty()).map(|n| n.parse().ok()).collect::<Option<_>>()?;
+    Some(Array { kind, shape, data })
+}
+
+impl Array<'_> {
+    /// Its real numbers; `None` where they are of another kind or not as many as its shape says.
+    fn numbers(&self) -> Option<Vec<f64>> {
+        let numbers: Vec<f64> = match self.kind.as_str() {
+            "<f8" => self.data.chunks_exact(NUMBER).filter_map(|b| b.try_into().ok().map(f64::from_le_bytes)).collect(),
+            "<f4" => self.data.chunks_exact(LETTER).filter_map(|b| b.try_into().ok().map(|b| f64::from(f32::from_le_bytes(b)))).collect(),
+            _ => return None,
+        };
+        (Some(numbers.len()) == self.shape.iter().try_fold(1usize, |n, m| n.checked_mul(*m))).then_some(numbers)
+    }
+    /// Its texts.
+    fn texts(&self) -> Option<Vec<String>> {
+        let letters: usize = self.kind.strip_prefix("<U")?.parse().ok()?;
+        let text = |bytes: &[u8]| {
+            let letter = |b: &[u8]| b.try_into().ok().map(u32::from_le_bytes).and_then(char::from_u32);
+            bytes.chunks_exact(LETTER).filter_map(letter).filter(|c| *c != '\0').collect()
+        };
+        Some(self.data.chunks_exact((LETTER * letters).max(1)).map(text).collect())
+    }
+}
+
+/// Reads an archive with at least `time`, `bodies` and one of `q` and `v`.
+pub(crate) fn read(path: &Path) -> Result<Trajectory, RecordError> {
+    let bytes = std::fs::read(path).map_err(RecordError::io("read", path))?;
+    let fault = |what: &str| RecordError::Corrupt { path: path.to_path_buf(), offset: 0, what: what.to_string() };
+    let entries = stored(&bytes).map_err(fault)?;
+    let find = |name: &str| entries.iter().find(|(n, _)| n == name).and_then(|(_, data)| array(data));
+    let time = find("time.npy").and_then(|a| a.numbers()).ok_or_else(|| fault("needs an array \"time\" of numbers"))?;
+    let bodies = find("bodies.npy").and_then(|a| a.texts()).ok_or_else(|| fault("needs an array \"bodies\" of names"))?;
+    let (q, v) = (find("q.npy"), find("v.npy"));
+    let width = |a: &Option<Array<'_>>| a.as_ref().and_then(|a| a.shape.get(2).copied());
+    let dimension = match (width(&q), width(&v)) {
+        (Some(Planar::COORDS), None | Some(Planar::DOF)) | (None, Some(Planar::DOF)) => Planar::DIM,
+        (Some(Spatial::COORDS), None | Some(Spatial::DOF)) | (None, Some(Spatial::DOF)) => Spatial::DIM,
+        _ => return Err(fault("needs \"q\" (T, n, 3 or 7) or \"v\" (T, n, 3 or 6)")),
+    };
+    let header = header(dimension, bodies);
+    let rows = time.len() * header.bodies.len();
+    let numbers = |a: Option<Array<'_>>, each: usize, name: &str| match a {
+        None => Ok(vec![f64::NAN; rows * each]),
+        Some(a) => match a.numbers() {
+            Some(numbers) if numbers.len() == rows * each => Ok(numbers),
+            _ => Err(fault(&format!("\"{name}\" is no array of numbers of shape (T, n, {each})"))),
+        },
+    };
+    let (q, v) = (numbers(q, header.coords(), "q")?, numbers(v, header.dof(), "v")?);
+    let frames = time.len();
+    Ok(Trajectory { header, time, energy: vec![f64::NAN; frames], contacts: vec![0; frames], q, v })
 }
 
 #[cfg(test)]

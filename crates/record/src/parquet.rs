@@ -2,14 +2,17 @@
 
 use crate::columns::{coordinates, velocities};
 use crate::error::RecordError;
-use crate::replay::Log;
+use crate::read::{Cell, Rows};
+use crate::replay::{Log, Trajectory};
 use crate::trajectory::Frame;
 use parquet::basic::{Compression, LogicalType, Repetition, Type as Physical};
 use parquet::data_type::{ByteArray, ByteArrayType, DoubleType, Int64Type};
 use parquet::errors::ParquetError;
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
+use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::file::writer::SerializedFileWriter;
+use parquet::record::Field;
 use parquet::schema::types::Type;
 use std::io::Write;
 use std::path::Path;
@@ -142,4 +145,27 @@ pub(crate) fn write_energy<W: Write + Send>(log: &Log, out: &mut W, path: &Path)
         }
         table.row()
     })
+}
+
+/// Reads a table of the motion.
+pub(crate) fn read(path: &Path) -> Result<Trajectory, RecordError> {
+    let file = std::fs::File::open(path).map_err(RecordError::io("read", path))?;
+    let broken = |error: ParquetError| RecordError::Corrupt { path: path.to_path_buf(), offset: 0, what: error.to_string() };
+    let fault = |line: usize, what: String| RecordError::Content { path: path.to_path_buf(), line, what };
+    let reader = SerializedFileReader::new(file).map_err(broken)?;
+    let schema = reader.metadata().file_metadata().schema().clone();
+    let mut rows = Rows::new(schema.get_fields().iter().map(|f| f.name())).map_err(|what| fault(0, what))?;
+    let mut cells = Vec::new();
+    for (line, row) in reader.get_row_iter(None).map_err(broken)?.enumerate() {
+        let row = row.map_err(broken)?;
+        cells.clear();
+        cells.extend(row.get_column_iter().map(|(_, field)| match field {
+            Field::Double(x) => Cell::Number(*x),
+            Field::Float(x) => Cell::Number(f64::from(*x)),
+            Field::Str(text) => Cell::Text(text.clone()),
+            _ => Cell::Empty,
+        }));
+        rows.push(&cells).map_err(|what| fault(line + 1, what))?;
+    }
+    Ok(rows.finish())
 }

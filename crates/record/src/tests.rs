@@ -322,3 +322,51 @@ fn parquet_tables_read_back() {
     let row = energy.get_row_iter(None).unwrap().nth(50).unwrap().unwrap();
     assert_eq!((row.get_double(1).unwrap(), row.get_double(2).unwrap()), (frame.energy[0], frame.energy[1]));
 }
+
+#[test]
+fn every_format_reads_back_to_the_same_numbers() {
+    let folder = Folder::new("read");
+    let path = folder.file("run.caromlog");
+    run(&path, 30, Ending::Finished);
+    let log = Log::open(&path).unwrap();
+    let wanted = log.trajectory().unwrap();
+    for ending in Format::ENDINGS {
+        let file = folder.file(&format!("copy{ending}"));
+        export(&log, &file).unwrap();
+        let found = crate::read(&file).unwrap();
+        assert_eq!((&found.header.bodies, found.header.dimension), (&wanted.header.bodies, 2), "{ending}");
+        assert_eq!((&found.time, &found.q, &found.v), (&wanted.time, &wanted.q, &wanted.v), "{ending}");
+    }
+}
+
+#[test]
+fn a_measured_table_may_have_holes_and_its_faults_are_named() {
+    let folder = Folder::new("measured");
+    let file = folder.file("seen.csv");
+    let read = |text: &str| {
+        fs::write(&file, text).unwrap();
+        crate::read(&file).map_err(|error| error.to_string().replace(&file.display().to_string(), "seen.csv"))
+    };
+    let seen = read("time,body,x,note\n0,a,1,hello\n0.5,a,,\n0.5,b,2.5,\n").unwrap();
+    assert_eq!((seen.time.as_slice(), seen.header.bodies.len(), seen.header.dimension), (&[0.0, 0.5][..], 2, 2));
+    assert_eq!(seen.pose(0, 0).unwrap()[0], 1.0);
+    assert!(seen.pose(1, 0).unwrap()[0].is_nan() && seen.pose(0, 1).unwrap()[0].is_nan() && seen.twist(0, 0).unwrap()[0].is_nan());
+    assert_eq!(seen.pose(1, 1).unwrap()[0], 2.5);
+    assert_eq!(read("time,body,z\n0,a,1\n").unwrap().header.dimension, 3);
+    for (text, words) in [
+        ("", "seen.csv, line 1: the file is empty"),
+        ("t,body,x\n", "seen.csv, line 1: found columns t, body, x, needs \"time\" and \"body\""),
+        ("time,body,note\n", "seen.csv, line 1: no column to compare: needs some of x, y, angle, vx, vy, spin"),
+        ("time,body,x\n0,a,1\n0,a\n", "seen.csv, line 3: found 2 fields under 3 columns"),
+        ("time,body,x\n0,a,far\n", "seen.csv, line 2: found \"far\", needs a number"),
+        ("time,body,x\n1,a,1\n0.5,a,1\n", "seen.csv, line 3: time 0.5 s comes after 1 s: rows must be in the order of time"),
+        ("time,body,x\nsoon,a,1\n", "seen.csv, line 2: time: found \"soon\", needs a number of seconds"),
+    ] {
+        assert_eq!(read(text).unwrap_err(), words);
+    }
+    fs::write(folder.file("broken.npz"), b"PK\x03\x04 nonsense").unwrap();
+    fs::write(folder.file("broken.parquet"), b"nonsense").unwrap();
+    for file in ["broken.npz", "broken.parquet"] {
+        assert!(matches!(crate::read(&folder.file(file)), Err(RecordError::Corrupt { .. })), "{file}");
+    }
+}

@@ -1,6 +1,6 @@
 //! A zip archive without compression, large enough for any run: every entry carries 64-bit sizes.
 
-use crate::bytes::Put;
+use crate::bytes::{Put, Take};
 use crate::checksum::Checksum;
 use std::io::{self, Seek, SeekFrom, Write};
 
@@ -146,4 +146,45 @@ impl<W: Write + Seek> Archive<W> {
         self.place += bytes.len() as u64;
         self.out.write_all(bytes)
     }
+}
+
+/// Entries of an archive: name and bytes.
+pub(crate) type Entries<'a> = Vec<(String, &'a [u8])>;
+
+/// The entries of an archive that is not compressed; says what is wrong with any other.
+pub(crate) fn stored(bytes: &[u8]) -> Result<Entries<'_>, &'static str> {
+    const CUT: &str = "the archive is cut short";
+    /// Flag 3: sizes stand behind the data.
+    const BEHIND: u16 = 1 << 3;
+    let mut out = Vec::new();
+    let mut take = Take(bytes);
+    let u16 = |take: &mut Take<'_>| take.raw(2).map(|b| u16::from_le_bytes([b[0], b[1]]));
+    while let Some(signature) = take.u32() {
+        if signature != LOCAL {
+            break;
+        }
+        let mut head = || {
+            let (_, flags, method) = (u16(&mut take)?, u16(&mut take)?, u16(&mut take)?);
+            let (_, _, _sum) = (u16(&mut take)?, u16(&mut take)?, take.u32()?);
+            let (_, size) = (take.u32()?, take.u32()?);
+            let (name, extra) = (u16(&mut take)?, u16(&mut take)?);
+            let name = String::from_utf8_lossy(take.raw(usize::from(name))?).into_owned();
+            let mut extra = Take(take.raw(usize::from(extra))?);
+            let mut size = u64::from(size);
+            while let (Some(tag), Some(length)) = (u16(&mut extra), u16(&mut extra)) {
+                let mut field = Take(extra.raw(usize::from(length))?);
+                if tag == EXTRA_64 && size == u64::from(ELSEWHERE) {
+                    size = field.u64()?;
+                }
+            }
+            Some((flags, method, name, size))
+        };
+        let (flags, method, name, size) = head().ok_or(CUT)?;
+        if method != 0 || flags & BEHIND != 0 {
+            return Err("the archive is compressed; write it with numpy.savez");
+        }
+        let data = usize::try_from(size).ok().and_then(|size| take.raw(size)).ok_or(CUT)?;
+        out.push((name, data));
+    }
+    if out.is_empty() { Err("not an archive") } else { Ok(out) }
 }

@@ -17,6 +17,7 @@ pub struct Embedded {
 const FILES: &[(&str, &str)] = &[
     ("ball_between_walls", include_str!("../../../scenes/ball_between_walls.toml")),
     ("ball_drop", include_str!("../../../scenes/ball_drop.toml")),
+    ("bank_shot", include_str!("../../../scenes/bank_shot.toml")),
     ("bouncing_spheres_3d", include_str!("../../../scenes/bouncing_spheres_3d.toml")),
     ("bowling", include_str!("../../../scenes/bowling.toml")),
     ("box_stack_3d", include_str!("../../../scenes/box_stack_3d.toml")),

@@ -1,6 +1,7 @@
 //! `carom prove`: the engine's promises, each measured on a real run.
 
 mod contact;
+mod gradient;
 mod impact;
 mod lab;
 mod mechanism;
@@ -77,6 +78,8 @@ const PROMISES: &[Promise] = &[
     Promise { name: "chain", claim: "a released chain keeps its energy exactly under energy-momentum", test: motion::chain },
     Promise { name: "adrift", claim: "a mechanism adrift in space keeps energy, momentum and angular momentum", test: motion::adrift },
     Promise { name: "top", claim: "a torque-free top flips like Dzhanibekov's, on time", test: motion::top },
+    Promise { name: "gradient", claim: "the collision of two balls has the gradient (1, 0, 1, 0)", test: gradient::two_balls },
+    Promise { name: "bounce-slope", claim: "d(bounce height)/d(drop height) is e^2, wherever steps fall", test: gradient::bounce_height },
     Promise { name: "hash", claim: "the same scene gives the same bits twice", test: motion::hash },
     Promise { name: "resume", claim: "a run stopped and resumed ends in the same bits", test: motion::resume },
 ];

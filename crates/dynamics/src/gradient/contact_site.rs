@@ -206,10 +206,7 @@ impl<G: Geometry> Site<G> {
     /// Covectors on the poses of the bodies of a gradient by the contact.
     pub fn by_poses(&self, bar: &ContactTangent<G>) -> [Wrench<G>; 2] {
         let (a, b) = self.jacobian.transpose(bar);
-        let on_body = |side: usize, frame: Wrench<G>| Wrench {
-            lin: frame.lin,
-            ang: frame.ang + G::torque(self.offsets[side], frame.lin),
-        };
+        let on_body = |side: usize, frame: Wrench<G>| Wrench { lin: frame.lin, ang: frame.ang + G::torque(self.offsets[side], frame.lin) };
         [on_body(0, a), on_body(1, b)]
     }
 

@@ -6,12 +6,14 @@
 mod contact_point;
 mod contact_rows;
 mod contact_site;
+mod energy;
 mod finish;
 mod impact;
 mod joint_rows;
 mod law;
 mod loads;
 mod motion;
+mod named;
 mod parameters;
 mod pivoted;
 mod program;
@@ -24,6 +26,9 @@ mod step;
 mod substep;
 mod system;
 
+pub(crate) use energy::elastic;
+pub use energy::{EnergyGradient, energies, energy_gradient};
+pub use named::{NameError, Names, Quantity, Row};
 pub use parameters::{BodySlots, ColliderSlots, ForceSlots, Parameters};
 pub use rollout::{Cotangents, Direction, Gradient, GradientError, Rollout, Tape};
 pub use step::{StepRecord, Wrt};

@@ -417,7 +417,13 @@ impl<G: Geometry> MoveMap<G> {
 }
 
 /// q' = q moved by a twist for a time, theory (17.8).
-pub(crate) fn moved<G: Geometry>(program: &mut Program<G>, out: Block, pose: Block, twists: (Block, &Twist<G>), time: (Option<Block>, f64)) {
+pub(crate) fn moved<G: Geometry>(
+    program: &mut Program<G>,
+    out: Block,
+    pose: Block,
+    twists: (Block, &Twist<G>),
+    time: (Option<Block>, f64),
+) {
     let (block, value) = twists;
     let map = MoveMap {
         out,
@@ -433,8 +439,7 @@ pub(crate) fn moved<G: Geometry>(program: &mut Program<G>, out: Block, pose: Blo
 
 /// q' += what a change of the twist, and of the time if that is free, does over a time t.
 pub(crate) fn displaced<G: Geometry>(program: &mut Program<G>, out: Block, twists: (Block, &Twist<G>), time: (Option<Block>, f64)) {
-    let map =
-        MoveMap { out, pose: None, twist: twists.0, time: time.0, value: *twists.1, length: time.1, rotation: G::identity() };
+    let map = MoveMap { out, pose: None, twist: twists.0, time: time.0, value: *twists.1, length: time.1, rotation: G::identity() };
     program.moves(map);
 }
 

@@ -5,8 +5,8 @@
 //! step, run backwards with every map transposed it is the adjoint: <J u, w> = <u, J' w> holds to rounding.
 
 use super::contact_point::PointMap;
-use super::contact_site::Sites;
 use super::contact_rows::{PushMap, SpeedMap};
+use super::contact_site::Sites;
 use super::joint_rows::JointMap;
 use super::motion::{LoadMap, MoveMap, RateMap, ResponseMap};
 use super::pivoted::Pivoted;

@@ -121,7 +121,13 @@ pub(crate) fn differentiate<G: Geometry>(
             BodyKind::Static => program.copy(body_block(poses_after, index), body_block(poses, index)),
             BodyKind::Kinematic => {
                 let twist = (body_block(twists, index), &record.twists[index]);
-                super::motion::moved::<G>(program, body_block(poses_after, index), body_block(poses, index), twist, (Some(step), model.step));
+                super::motion::moved::<G>(
+                    program,
+                    body_block(poses_after, index),
+                    body_block(poses, index),
+                    twist,
+                    (Some(step), model.step),
+                );
                 program.copy(body_block(twists_after, index), body_block(twists, index));
             }
         }

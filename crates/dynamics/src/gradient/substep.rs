@@ -9,9 +9,9 @@ use super::motion::{ImplicitRate, MassBlocks, displaced, moved, respond, respons
 use super::parameters::Parameters;
 use super::program::{Block, Program};
 use super::record::{AT_THE_BOUND, Length, Pace, Pushed, RowSource, Solved, Substep};
-use crate::contacts::Key;
 use super::system::{Residual, Sides, System, TimeColumn, nothing};
 use crate::constraints::{JointFunction, JointParameter, MAX_ROWS, Motor, Row};
+use crate::contacts::Key;
 use crate::island::{LocalBody, LocalJoint};
 use crate::model::Model;
 use crate::options::Integrator;
@@ -390,7 +390,17 @@ fn euler_rate<G: Geometry>(
     program.column(torque, slot, force_value.ang.as_slice());
     let turned = out.part(G::DIM, G::ANG);
     program.scaled(turned, before.part(G::DIM, G::ANG), -1.0);
-    rate.linearise(program, &rate.unfolded(body.inertia), turned, before.part(G::DIM, G::ANG), torque, at, body, stage.mass(local), (slot, 1.0));
+    rate.linearise(
+        program,
+        &rate.unfolded(body.inertia),
+        turned,
+        before.part(G::DIM, G::ANG),
+        torque,
+        at,
+        body,
+        stage.mass(local),
+        (slot, 1.0),
+    );
 }
 
 /// Number of rows a group adds to the system.
@@ -435,9 +445,7 @@ pub(crate) fn push<G: Geometry>(
                         cursor = place;
                         known[place].1.again(program, poses.1).unfelt()
                     }
-                    None if end == 1 => {
-                        ContactPoint::felt(program, stage.model, stage.parameters, key, bodies, poses.0, poses.1).unfelt()
-                    }
+                    None if end == 1 => ContactPoint::felt(program, stage.model, stage.parameters, key, bodies, poses.0, poses.1).unfelt(),
                     None => ContactPoint::new(program, stage.model, stage.parameters, key, bodies, poses.0, poses.1),
                 };
                 switches.irregular += usize::from(!point.regular);

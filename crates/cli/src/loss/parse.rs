@@ -1,0 +1,311 @@
+//! Text to loss, by recursive descent; every fault has its column.
+
+use super::{Component, Energy, Expression, Function, Operator, Span};
+use crate::source::nearest;
+use carom::record::columns::{coordinates, velocities};
+
+/// How deep parentheses and powers may nest: a bound on the stack.
+const MAX_DEPTH: usize = 64;
+/// How many words and marks a loss may have: sums nest to the left.
+const MAX_TOKENS: usize = 4096;
+/// The keys of the scene's own numbers.
+const ENERGIES: [(&str, Energy); 4] =
+    [("energy", Energy::Total), ("kinetic", Energy::Kinetic), ("potential", Energy::Potential), ("elastic", Energy::Elastic)];
+const FUNCTIONS: [(&str, Function); 6] = [
+    ("sqrt", Function::Sqrt),
+    ("abs", Function::Abs),
+    ("sin", Function::Sin),
+    ("cos", Function::Cos),
+    ("exp", Function::Exp),
+    ("log", Function::Log),
+];
+const SPANS: [(&str, Span); 2] = [("sum", Span::Sum), ("mean", Span::Mean)];
+
+/// A loss that makes no sense.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LossError {
+    /// Bytes of the text at fault.
+    pub span: std::ops::Range<usize>,
+    /// Column of the first letter at fault, from 1.
+    pub column: usize,
+    /// What is wrong.
+    pub problem: String,
+    /// What could stand there.
+    pub help: String,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+enum Token {
+    Number(f64),
+    Word(String),
+    /// A name in quotes: always a body.
+    Quoted(String),
+    Mark(char),
+}
+
+struct Parser<'a> {
+    text: &'a str,
+    tokens: Vec<(Token, std::ops::Range<usize>)>,
+    next: usize,
+    depth: usize,
+    bodies: &'a [&'a str],
+    dimension: usize,
+    within_span: bool,
+}
+
+pub(super) fn parse(text: &str, bodies: &[&str], dimension: usize) -> Result<Expression, LossError> {
+    let mut parser = Parser { text, tokens: Vec::new(), next: 0, depth: 0, bodies, dimension, within_span: false };
+    parser.tokens = parser.scan()?;
+    if let Some((_, span)) = parser.tokens.get(MAX_TOKENS) {
+        return Err(parser.fault(span.clone(), "too long", format!("at most {MAX_TOKENS} words and marks")));
+    }
+    let root = parser.sum()?;
+    match parser.peek() {
+        None => Ok(root),
+        Some(_) => Err(parser.unexpected("an operator: + - * / ^")),
+    }
+}
+
+impl Parser<'_> {
+    fn fault(&self, span: std::ops::Range<usize>, problem: impl Into<String>, help: impl Into<String>) -> LossError {
+        let column = self.text[..span.start].chars().count() + 1;
+        LossError { span, column, problem: problem.into(), help: help.into() }
+    }
+
+    fn scan(&self) -> Result<Vec<(Token, std::ops::Range<usize>)>, LossError> {
+        let mut out = Vec::new();
+        let mut rest = self.text.char_indices().peekable();
+        while let Some((start, letter)) = rest.next() {
+            let mut end = start + letter.len_utf8();
+            let token = if letter.is_whitespace() {
+                continue;
+            } else if letter == '"' {
+                let mut name = String::new();
+                loop {
+                    match rest.next() {
+                        Some((at, '"')) => {
+                            end = at + 1;
+                            break;
+                        }
+                        Some((_, letter)) => name.push(letter),
+                        None => return Err(self.fault(start..self.text.len(), "a name without a closing quote", "end it with \"")),
+                    }
+                }
+                Token::Quoted(name)
+            } else if letter.is_ascii_digit() || (letter == '.' && rest.peek().is_some_and(|(_, l)| l.is_ascii_digit())) {
+                end = number_end(&self.text[start..]) + start;
+                while rest.next_if(|(at, _)| *at < end).is_some() {}
+                match self.text[start..end].parse() {
+                    Ok(x) => Token::Number(x),
+                    Err(_) => return Err(self.fault(start..end, "not a number", "write it like 1, 0.5 or 1e-3")),
+                }
+            } else if letter.is_alphabetic() || letter == '_' {
+                while let Some((at, letter)) = rest.next_if(|(_, l)| l.is_alphanumeric() || *l == '_') {
+                    end = at + letter.len_utf8();
+                }
+                Token::Word(self.text[start..end].to_string())
+            } else if "+-*/^().".contains(letter) {
+                Token::Mark(letter)
+            } else {
+                let help = "allowed: names, numbers, + - * / ^ ( ) and a dot before a component";
+                return Err(self.fault(start..end, format!("'{letter}' means nothing here"), help));
+            };
+            out.push((token, start..end));
+        }
+        Ok(out)
+    }
+
+    fn peek(&self) -> Option<&Token> {
+        self.tokens.get(self.next).map(|(token, _)| token)
+    }
+    fn span(&self) -> std::ops::Range<usize> {
+        self.tokens.get(self.next).map_or(self.text.len()..self.text.len(), |(_, span)| span.clone())
+    }
+    fn take(&mut self, mark: char) -> bool {
+        let found = self.peek() == Some(&Token::Mark(mark));
+        self.next += usize::from(found);
+        found
+    }
+    fn unexpected(&self, wanted: &str) -> LossError {
+        let problem = match self.peek() {
+            None => "ends too early".to_string(),
+            Some(_) => format!("found \"{}\"", &self.text[self.span()]),
+        };
+        self.fault(self.span(), problem, format!("needs {wanted}"))
+    }
+
+    fn sum(&mut self) -> Result<Expression, LossError> {
+        let mut left = self.product()?;
+        loop {
+            let operator = match self.peek() {
+                Some(Token::Mark('+')) => Operator::Plus,
+                Some(Token::Mark('-')) => Operator::Minus,
+                _ => return Ok(left),
+            };
+            self.next += 1;
+            left = Expression::Join(operator, Box::new(left), Box::new(self.product()?));
+        }
+    }
+
+    fn product(&mut self) -> Result<Expression, LossError> {
+        let mut left = self.unary()?;
+        loop {
+            let operator = match self.peek() {
+                Some(Token::Mark('*')) => Operator::Times,
+                Some(Token::Mark('/')) => Operator::Over,
+                _ => return Ok(left),
+            };
+            self.next += 1;
+            left = Expression::Join(operator, Box::new(left), Box::new(self.unary()?));
+        }
+    }
+
+    fn unary(&mut self) -> Result<Expression, LossError> {
+        self.depth += 1;
+        if self.depth > MAX_DEPTH {
+            return Err(self.fault(self.span(), "nested too deeply", format!("at most {MAX_DEPTH} levels")));
+        }
+        let out = if self.take('-') {
+            Expression::Apply(Function::Negative, Box::new(self.unary()?))
+        } else {
+            let base = self.atom()?;
+            if self.take('^') { Expression::Join(Operator::Power, Box::new(base), Box::new(self.unary()?)) } else { base }
+        };
+        self.depth -= 1;
+        Ok(out)
+    }
+
+    fn atom(&mut self) -> Result<Expression, LossError> {
+        const WANTED: &str = "a number, body.component, energy, a function or (";
+        let span = self.span();
+        let Some((token, _)) = self.tokens.get(self.next).cloned() else { return Err(self.unexpected(WANTED)) };
+        match token {
+            Token::Number(x) => {
+                self.next += 1;
+                Ok(Expression::Number(x))
+            }
+            Token::Quoted(name) => {
+                self.next += 1;
+                self.component(&name, span)
+            }
+            Token::Word(word) => {
+                self.next += 1;
+                match self.peek() {
+                    Some(Token::Mark('.')) => self.component(&word, span),
+                    Some(Token::Mark('(')) => self.call(&word, span),
+                    _ => self.word(&word, span),
+                }
+            }
+            Token::Mark('(') => {
+                self.next += 1;
+                self.closed()
+            }
+            Token::Mark(_) => Err(self.unexpected(WANTED)),
+        }
+    }
+
+    /// What stands between parentheses, the first of which is taken.
+    fn closed(&mut self) -> Result<Expression, LossError> {
+        let inner = self.sum()?;
+        if self.take(')') { Ok(inner) } else { Err(self.unexpected(")")) }
+    }
+
+    fn word(&self, word: &str, span: std::ops::Range<usize>) -> Result<Expression, LossError> {
+        if word == "pi" {
+            return Ok(Expression::Number(std::f64::consts::PI));
+        }
+        if let Some((_, energy)) = ENERGIES.iter().find(|(name, _)| *name == word) {
+            return Ok(Expression::Energy(*energy));
+        }
+        if self.bodies.contains(&word) {
+            let help = format!("needs a component: {word}.{}", self.components().join(&format!(", {word}.")));
+            return Err(self.fault(span, format!("\"{word}\" is a body, not a number"), help));
+        }
+        let known = ENERGIES.iter().map(|(name, _)| *name).chain(self.bodies.iter().copied()).chain(["pi"]);
+        Err(self.fault(
+            span,
+            format!("unknown name \"{word}\""),
+            suggestion(word, known, "bodies with a component, energy, kinetic, potential, elastic, pi"),
+        ))
+    }
+
+    fn call(&mut self, word: &str, span: std::ops::Range<usize>) -> Result<Expression, LossError> {
+        self.next += 1;
+        if let Some((_, function)) = FUNCTIONS.iter().find(|(name, _)| *name == word) {
+            return Ok(Expression::Apply(*function, Box::new(self.closed()?)));
+        }
+        if let Some((_, run)) = SPANS.iter().find(|(name, _)| *name == word) {
+            if self.within_span {
+                return Err(self.fault(span, format!("{word}(...) within another"), "sum and mean cannot be nested"));
+            }
+            self.within_span = true;
+            let inner = self.closed()?;
+            self.within_span = false;
+            return Ok(Expression::Run(*run, Box::new(inner)));
+        }
+        let known = FUNCTIONS.iter().map(|(name, _)| *name).chain(SPANS.iter().map(|(name, _)| *name));
+        Err(self.fault(span, format!("unknown function \"{word}\""), suggestion(word, known, "sqrt, abs, sin, cos, exp, log, sum, mean")))
+    }
+
+    fn components(&self) -> Vec<&'static str> {
+        coordinates(self.dimension).iter().chain(velocities(self.dimension)).copied().collect()
+    }
+
+    fn component(&mut self, name: &str, span: std::ops::Range<usize>) -> Result<Expression, LossError> {
+        let Some(body) = self.bodies.iter().position(|b| *b == name) else {
+            let help = suggestion(name, self.bodies.iter().copied(), "the bodies of the scene");
+            return Err(self.fault(span, format!("no body \"{name}\""), help));
+        };
+        let components = self.components();
+        if !self.take('.') {
+            return Err(self.unexpected(&format!(". and a component: {}", components.join(", "))));
+        }
+        let span = self.span();
+        let Some(Token::Word(word)) = self.peek().cloned() else {
+            return Err(self.unexpected(&format!("a component: {}", components.join(", "))));
+        };
+        self.next += 1;
+        let coordinates = coordinates(self.dimension);
+        match components.iter().position(|c| *c == word) {
+            Some(place) if place >= coordinates.len() => Ok(Expression::Body(body, Component::Twist(place - coordinates.len()))),
+            Some(place) if place >= self.dimension && self.dimension > 2 => {
+                Ok(Expression::Body(body, Component::Quaternion(place - self.dimension)))
+            }
+            Some(place) => Ok(Expression::Body(body, Component::Pose(place))),
+            None => {
+                let help = suggestion(&word, components.iter().copied(), &components.join(", "));
+                Err(self.fault(span, format!("unknown component \"{word}\""), help))
+            }
+        }
+    }
+}
+
+/// Bytes of the number at the start of a text.
+fn number_end(text: &str) -> usize {
+    let bytes = text.as_bytes();
+    let digits = |mut at: usize| {
+        while bytes.get(at).is_some_and(u8::is_ascii_digit) {
+            at += 1;
+        }
+        at
+    };
+    let mut end = digits(0);
+    if bytes.get(end) == Some(&b'.') {
+        end = digits(end + 1);
+    }
+    if matches!(bytes.get(end), Some(b'e' | b'E')) {
+        let sign = usize::from(matches!(bytes.get(end + 1), Some(b'+' | b'-')));
+        let exponent = digits(end + 1 + sign);
+        if exponent > end + 1 + sign {
+            end = exponent;
+        }
+    }
+    end
+}
+
+fn suggestion<'a>(word: &str, known: impl IntoIterator<Item = &'a str>, listing: &str) -> String {
+    match nearest(word, known) {
+        Some(near) => format!("did you mean \"{near}\"? allowed: {listing}"),
+        None => format!("allowed: {listing}"),
+    }
+}
