@@ -5,3 +5,4 @@ mod locked;
 mod names;
 mod random_scenes;
 mod situations;
+mod tapes;

@@ -18,6 +18,7 @@ mod parameters;
 mod pivoted;
 mod program;
 pub(crate) mod record;
+mod redundant;
 mod rollout;
 mod slots;
 mod sparse;

@@ -2,6 +2,7 @@
 //!
 //! The analysis is kept from step to step; redundant rows are dropped where they are met, theory (17.4) and (9.14)-(9.18).
 
+use super::redundant::Redundant;
 use super::system::Sides;
 use carom_geometry::Geometry;
 use carom_math::block_matrix::BlockMatrix;
@@ -75,6 +76,14 @@ pub(crate) struct Sparse<G: Geometry> {
     node_of: Vec<(u32, u32)>,
     felt: Vec<[Wrench<G>; 2]>,
     answers: Vec<[Twist<G>; 2]>,
+    redundant: Redundant,
+    /// First row of each node, with all rows and with those kept.
+    starts: Vec<usize>,
+    /// Place of each row and of each unknown within its node once what repeats is left out, or none; by node, then in order.
+    kept: [Vec<u32>; 2],
+    times: Vec<f64>,
+    /// Refuses everything: for the road through the whole matrix.
+    pub refuses: bool,
 }
 
 impl<G: Geometry> Default for Sparse<G> {
@@ -91,6 +100,11 @@ impl<G: Geometry> Default for Sparse<G> {
             node_of: Vec::new(),
             felt: Vec::new(),
             answers: Vec::new(),
+            redundant: Redundant::default(),
+            starts: Vec::new(),
+            kept: [Vec::new(), Vec::new()],
+            times: Vec::new(),
+            refuses: false,
         }
     }
 }
@@ -118,7 +132,17 @@ impl<G: Geometry> Sparse<G> {
         entries: &[(usize, usize, f64)],
         times: &[f64],
     ) -> Option<(Factored, usize)> {
-        self.find_nodes(answers, !times.is_empty());
+        if self.refuses {
+            return None;
+        }
+        self.find_nodes(answers);
+        self.sort_rows(felt, answers);
+        self.leave_out(entries, times);
+        self.name.clear();
+        self.name.push(u32::from(!times.is_empty()));
+        for node in &self.nodes {
+            self.name.extend_from_slice(&[node.bodies[0], node.bodies[1], node.size]);
+        }
         let number = match self.known.get(&self.name[..]) {
             Some(&number) => number,
             None => {
@@ -133,28 +157,20 @@ impl<G: Geometry> Sparse<G> {
         if topology.used == 0 {
             self.touched.push(number);
         }
-        // Rows in the order of the nodes, each with its covectors on the first and the second body of its node.
         let pattern = Arc::clone(topology.symbolic.pattern());
         let first_place = self.places.len();
-        self.felt.clear();
-        self.felt.resize(answers.len(), [Wrench::zero(); 2]);
-        self.answers.clear();
-        self.answers.resize(answers.len(), [Twist::zero(); 2]);
-        for (i, answer) in answers.iter().enumerate() {
-            let (node, offset) = self.node_of[i];
-            let place = pattern.start(node as usize) + offset as usize;
-            self.places.push(place as u32);
-            for (side, body) in self.nodes[node as usize].bodies.into_iter().enumerate() {
-                for k in 0..2 {
-                    if felt[i][k].0 == body as usize {
-                        self.felt[place][side] = self.felt[place][side].plus(1.0, felt[i][k].1);
-                    }
-                    if answer[k].0 == body as usize {
-                        self.answers[place][side] = self.answers[place][side].plus(1.0, answer[k].1);
-                    }
-                }
+        for kept in &self.kept {
+            for &(node, offset) in &self.node_of {
+                let place = kept[self.starts[node as usize] + offset as usize];
+                self.places.push(if place == NONE { NONE } else { pattern.start(node as usize) as u32 + place });
+            }
+            if !times.is_empty() {
+                self.places.push(pattern.start(self.nodes.len()) as u32);
             }
         }
+        // Rows and unknowns that are kept move together.
+        compact(&mut self.felt, &self.kept[0], &self.starts, &self.nodes);
+        compact(&mut self.answers, &self.kept[1], &self.starts, &self.nodes);
         let (rows, columns) = (&self.felt, &self.answers);
         topology.matrix.clear();
         for coupling in &topology.couplings {
@@ -162,17 +178,25 @@ impl<G: Geometry> Sparse<G> {
             let (row_side, column_side) = (coupling.row_side as usize, coupling.column_side as usize);
             topology.matrix.add_at(coupling.slot, |r, c| rows[top + r][row_side].power(&columns[left + c][column_side]));
         }
+        let kept_at = |which: usize, i: usize| {
+            let (node, offset) = self.node_of[i];
+            let place = self.kept[which][self.starts[node as usize] + offset as usize];
+            (place != NONE).then_some((node as usize, place as usize))
+        };
         for &(i, j, value) in entries {
-            let ((node, r), (other, c)) = (self.node_of[i], self.node_of[j]);
-            debug_assert_eq!(node, other, "direct entries stay within a pair of bodies");
-            topology.matrix.add_entry(topology.diagonals[node as usize], r as usize, c as usize, value);
+            if let (Some((node, r)), Some((other, c))) = (kept_at(0, i), kept_at(1, j)) {
+                debug_assert_eq!(node, other, "direct entries stay within a pair of bodies");
+                topology.matrix.add_entry(topology.diagonals[node], r, c, value);
+            }
         }
         if let (Some((&corner, column)), Some(guard)) = (times.split_last(), felt.last()) {
             for (i, value) in column.iter().enumerate() {
-                let (node, r) = self.node_of[i];
-                topology.matrix.add_entry(topology.border[node as usize][0], r as usize, 0, *value);
-                let place = pattern.start(node as usize) + r as usize;
-                let bodies = self.nodes[node as usize].bodies;
+                if let Some((node, r)) = kept_at(0, i) {
+                    topology.matrix.add_entry(topology.border[node][0], r, 0, *value);
+                }
+                let Some((node, c)) = kept_at(1, i) else { continue };
+                let place = pattern.start(node) + c;
+                let bodies = self.nodes[node].bodies;
                 let mut sum = 0.0;
                 for (body, covector) in guard {
                     for side in 0..2 {
@@ -181,11 +205,10 @@ impl<G: Geometry> Sparse<G> {
                         }
                     }
                 }
-                topology.matrix.add_entry(topology.border[node as usize][1], 0, r as usize, sum);
+                topology.matrix.add_entry(topology.border[node][1], 0, c, sum);
             }
             let last = self.nodes.len();
             topology.matrix.add_entry(topology.diagonals[last], 0, 0, corner);
-            self.places.push(pattern.start(last) as u32);
         }
         if topology.used == topology.factors.len() {
             topology.factors.push(LuFactor::new(Arc::clone(&topology.symbolic)));
@@ -196,14 +219,14 @@ impl<G: Geometry> Sparse<G> {
             self.places.truncate(first_place);
             return None;
         }
-        let dropped = factor.dropped().len();
+        let dropped = factor.dropped().len() + (answers.len() - self.answers.len());
         let factored = Factored { topology: number, factor: topology.used as u32, places: first_place as u32 };
         topology.used += 1;
         Some((factored, dropped))
     }
 
-    /// Sorts the rows into nodes and names the result.
-    fn find_nodes(&mut self, answers: &[[(usize, Twist<G>); 2]], timed: bool) {
+    /// Sorts the rows into nodes.
+    fn find_nodes(&mut self, answers: &[[(usize, Twist<G>); 2]]) {
         let bodies = answers.iter().flatten().map(|(body, _)| body + 1).max().unwrap_or(0);
         self.movable.clear();
         self.movable.resize(bodies, false);
@@ -238,45 +261,132 @@ impl<G: Geometry> Sparse<G> {
             self.node_of.push((node, own.size));
             own.size += 1;
         }
-        self.name.clear();
-        self.name.push(u32::from(timed));
+    }
+
+    /// Rows in the order of the nodes, each with its covectors on the first and the second body of its node.
+    fn sort_rows(&mut self, felt: &[Sides<G>], answers: &[[(usize, Twist<G>); 2]]) {
+        self.starts.clear();
+        let mut start = 0;
         for node in &self.nodes {
-            self.name.extend_from_slice(&[node.bodies[0], node.bodies[1], node.size]);
+            self.starts.push(start);
+            start += node.size as usize;
+        }
+        self.felt.clear();
+        self.felt.resize(answers.len(), [Wrench::zero(); 2]);
+        self.answers.clear();
+        self.answers.resize(answers.len(), [Twist::zero(); 2]);
+        for (i, answer) in answers.iter().enumerate() {
+            let (node, offset) = self.node_of[i];
+            let place = self.starts[node as usize] + offset as usize;
+            for (side, body) in self.nodes[node as usize].bodies.into_iter().enumerate() {
+                for k in 0..2 {
+                    if felt[i][k].0 == body as usize {
+                        self.felt[place][side] = self.felt[place][side].plus(1.0, felt[i][k].1);
+                    }
+                    if answer[k].0 == body as usize {
+                        self.answers[place][side] = self.answers[place][side].plus(1.0, answer[k].1);
+                    }
+                }
+            }
         }
     }
 
-    fn get(&self, factored: Factored, count: usize) -> (&LuFactor, &[u32]) {
+    /// Leaves out rows and unknowns that repeat others of their node.
+    fn leave_out(&mut self, entries: &[(usize, usize, f64)], times: &[f64]) {
+        for kept in &mut self.kept {
+            kept.clear();
+            for node in &self.nodes {
+                kept.extend(0..node.size);
+            }
+        }
+        for (index, node) in self.nodes.iter_mut().enumerate() {
+            let size = node.size as usize;
+            if size <= G::DOF {
+                continue;
+            }
+            let range = self.starts[index]..self.starts[index] + size;
+            let node_of = &self.node_of;
+            let own = entries.iter().filter(|(i, _, _)| node_of[*i].0 as usize == index);
+            let own = own.map(|&(i, j, value)| (node_of[i].1 as usize, node_of[j].1 as usize, value));
+            // The time of each row, where there is one: rows of a node stand in order.
+            self.times.clear();
+            if !times.is_empty() {
+                self.times.extend(node_of.iter().zip(times).filter(|(place, _)| place.0 as usize == index).map(|(_, time)| *time));
+            }
+            let own_times = &self.times;
+            let time = |r: usize| own_times.get(r).copied().unwrap_or(0.0);
+            if !self.redundant.find::<G>(&self.felt[range.clone()], &self.answers[range.clone()], own, time) {
+                continue;
+            }
+            for (kept, chosen) in self.kept.iter_mut().zip([&self.redundant.rows, &self.redundant.columns]) {
+                kept[range.clone()].fill(NONE);
+                for (place, &row) in chosen.iter().enumerate() {
+                    kept[range.start + row] = place as u32;
+                }
+            }
+            node.size = self.redundant.rows.len() as u32;
+        }
+    }
+
+    fn get(&self, factored: Factored, count: usize) -> (&LuFactor, [&[u32]; 2]) {
         let factor = &self.topologies[factored.topology as usize].factors[factored.factor as usize];
-        (factor, &self.places[factored.places as usize..][..count])
+        let (rows, columns) = self.places[factored.places as usize..][..2 * count].split_at(count);
+        (factor, [rows, columns])
     }
 
     /// x[out] -= S^-1 x[input].
     pub fn solve(&self, factored: Factored, input: Range<usize>, out: Range<usize>, x: &mut [f64], scratch: &mut Vec<f64>) {
-        let (factor, places) = self.get(factored, input.len());
-        scratch.clear();
-        scratch.resize(places.len(), 0.0);
-        for (i, &place) in input.zip(places) {
-            scratch[place as usize] = x[i];
-        }
+        let (factor, [rows, columns]) = self.get(factored, input.len());
+        gather(factor, input, rows, x, scratch);
         factor.solve(scratch);
-        for (o, &place) in out.zip(places) {
-            x[o] -= scratch[place as usize];
-        }
+        subtract(out, columns, x, scratch);
     }
 
     /// x[input] -= S^-T x[out].
     pub fn solve_transposed(&self, factored: Factored, input: Range<usize>, out: Range<usize>, x: &mut [f64], scratch: &mut Vec<f64>) {
-        let (factor, places) = self.get(factored, input.len());
-        scratch.clear();
-        scratch.resize(places.len(), 0.0);
-        for (o, &place) in out.zip(places) {
-            scratch[place as usize] = x[o];
-        }
+        let (factor, [rows, columns]) = self.get(factored, input.len());
+        gather(factor, out, columns, x, scratch);
         factor.solve_transpose(scratch);
-        for (i, &place) in input.zip(places) {
-            x[i] -= scratch[place as usize];
+        subtract(input, rows, x, scratch);
+    }
+}
+
+/// Slots to the places of a factor.
+fn gather(factor: &LuFactor, from: Range<usize>, places: &[u32], x: &[f64], scratch: &mut Vec<f64>) {
+    scratch.clear();
+    scratch.resize(factor.symbolic().pattern().rows(), 0.0);
+    for (slot, &place) in from.zip(places) {
+        if place != NONE {
+            scratch[place as usize] = x[slot];
         }
     }
+}
+
+/// Slots less what stands at the places of a factor.
+fn subtract(from: Range<usize>, places: &[u32], x: &mut [f64], scratch: &[f64]) {
+    for (slot, &place) in from.zip(places) {
+        if place != NONE {
+            x[slot] -= scratch[place as usize];
+        }
+    }
+}
+
+/// Moves what is kept of a list by nodes to its front.
+fn compact<T: Copy>(list: &mut Vec<T>, kept: &[u32], starts: &[usize], nodes: &[Node]) {
+    let mut next = 0;
+    for (&start, node) in starts.iter().zip(nodes) {
+        let mut left = node.size;
+        let mut at = start;
+        while left > 0 {
+            if kept[at] != NONE {
+                list[next] = list[at];
+                next += 1;
+                left -= 1;
+            }
+            at += 1;
+        }
+    }
+    list.truncate(next);
 }
 
 impl Topology {
@@ -324,5 +434,149 @@ impl Topology {
             }
         }
         Some(Topology { symbolic, matrix: BlockMatrix::new(pattern), couplings, diagonals, border, factors: Vec::new(), used: 0 })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gradient::pivoted::Pivoted;
+    use carom_math::Spatial;
+    use nalgebra::Vector3;
+
+    /// Numbers in [-1, 1), always the same.
+    struct Numbers(u64);
+
+    impl Numbers {
+        fn next(&mut self) -> f64 {
+            self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            (self.0 >> 11) as f64 / (1u64 << 52) as f64 - 1.0
+        }
+        fn vector(&mut self) -> Vector3<f64> {
+            Vector3::new(self.next(), self.next(), self.next())
+        }
+    }
+
+    type Row = [(usize, Wrench<Spatial>); 2];
+    type Column = [(usize, Twist<Spatial>); 2];
+
+    /// A stack whose neighbours meet at four corners with friction, the first on an immovable floor, and one hinge-like pair on top.
+    fn stack(numbers: &mut Numbers, bodies: usize, slides: bool) -> (Vec<Row>, Vec<Column>, Vec<(usize, usize, f64)>) {
+        let (mut rows, mut columns, mut entries) = (Vec::new(), Vec::new(), Vec::new());
+        let masses: Vec<f64> = (0..=bodies).map(|b| if b == 0 { 0.0 } else { 1.5 + numbers.next() }).collect();
+        let centres: Vec<Vector3<f64>> = (0..=bodies).map(|b| Vector3::new(0.0, 0.0, b as f64) + numbers.vector() * 0.1).collect();
+        for upper in 1..=bodies {
+            let lower = upper - 1;
+            for corner in [[1.0, 1.0], [1.0, -1.0], [-1.0, 1.0], [-1.0, -1.0]] {
+                let at = Vector3::new(corner[0], corner[1], upper as f64 - 0.5);
+                let first = rows.len();
+                for (k, direction) in [Vector3::z(), Vector3::x(), Vector3::y()].into_iter().enumerate() {
+                    let side = |body: usize, sign: f64| Wrench::<Spatial> {
+                        lin: direction * sign,
+                        ang: (at - centres[body]).cross(&direction) * sign,
+                    };
+                    let column = [(upper, side(upper, 1.0)), (lower, side(lower, -1.0))];
+                    let answer = column.map(|(body, wrench)| {
+                        let inverse = if body == 0 { 0.0 } else { 1.0 / masses[body] };
+                        (body, Twist { lin: wrench.lin * inverse, ang: wrench.ang * (2.0 * inverse) })
+                    });
+                    if slides && upper == 2 && k > 0 {
+                        // Friction at its bound: l_k + mu l_n = 0.
+                        rows.push(column.map(|(body, _)| (body, Wrench::zero())));
+                        entries.push((first + k, first + k, 1.0));
+                        entries.push((first + k, first, 0.3));
+                    } else {
+                        rows.push(column);
+                    }
+                    columns.push(answer);
+                }
+            }
+        }
+        (rows, columns, entries)
+    }
+
+    /// S by rows.
+    fn whole(rows: &[Row], columns: &[Column], entries: &[(usize, usize, f64)], times: &[f64]) -> Vec<f64> {
+        let n = rows.len();
+        let mut matrix = vec![0.0; n * n];
+        for (i, row) in rows.iter().enumerate() {
+            for (j, column) in columns.iter().enumerate() {
+                for (a, covector) in row {
+                    for (b, twist) in column {
+                        matrix[i * n + j] += if a == b { covector.power(twist) } else { 0.0 };
+                    }
+                }
+            }
+            if let Some(time) = times.get(i) {
+                matrix[i * n + n - 1] = *time;
+            }
+        }
+        entries.iter().for_each(|&(i, j, value)| matrix[i * n + j] += value);
+        matrix
+    }
+
+    /// Velocities of the bodies.
+    fn velocities(columns: &[Column], z: &[f64], bodies: usize) -> Vec<f64> {
+        let mut out = vec![0.0; 6 * (bodies + 1)];
+        for (column, z) in columns.iter().zip(z) {
+            for (body, twist) in column {
+                for (k, value) in twist.lin.iter().chain(twist.ang.iter()).enumerate() {
+                    out[6 * body + k] += value * z;
+                }
+            }
+        }
+        out
+    }
+
+    #[test]
+    fn blocks_and_the_whole_matrix_answer_alike() {
+        let mut numbers = Numbers(7);
+        for (slides, timed) in [(false, false), (true, false), (false, true), (true, true)] {
+            let bodies = 4;
+            let (mut rows, columns, entries) = stack(&mut numbers, bodies, slides);
+            let mut times = Vec::new();
+            if timed {
+                // A guard on the top body; the time moves every row as a velocity of the bodies would.
+                let guard = Wrench { lin: Vector3::z(), ang: numbers.vector() };
+                rows.push([(bodies, guard), (0, Wrench::zero())]);
+                let kicks: Vec<Twist<Spatial>> = (0..=bodies).map(|_| Twist { lin: numbers.vector(), ang: numbers.vector() }).collect();
+                times.extend(rows.iter().map(|row| row.iter().map(|(b, w)| w.power(&kicks[*b])).sum::<f64>()));
+            }
+            let n = rows.len();
+            let matrix = whole(&rows, &columns, &entries, &times);
+            let mut dense = Pivoted::default();
+            dense.matrix(n).copy_from_slice(&matrix);
+            let rank = dense.factor();
+            let mut sparse = Sparse::<Spatial>::default();
+            let (factor, dropped) = sparse.factor(&rows, &columns, &entries, &times).expect("redundant rows repeat those of their pair");
+            assert_eq!(n - dropped, rank, "slides {slides} timed {timed}");
+            assert!(dropped >= 6, "{dropped}");
+
+            // Residuals that some motion makes, and cotangents that velocities make.
+            let motion: Vec<f64> = (0..n).map(|_| numbers.next()).collect();
+            let product = |transposed: bool| -> Vec<f64> {
+                let at = |i: usize, j: usize| if transposed { matrix[j * n + i] } else { matrix[i * n + j] };
+                (0..n).map(|i| (0..n).map(|j| at(i, j) * motion[j]).sum()).collect()
+            };
+            let mut scratch = Vec::new();
+            let right = product(false);
+            let mut z = right.clone();
+            dense.solve(&mut z);
+            let mut x = [right, vec![0.0; n]].concat();
+            sparse.solve(factor, 0..n, n..2 * n, &mut x, &mut scratch);
+            let (one, other) = (velocities(&columns, &z, bodies), velocities(&columns, &x[n..], bodies));
+            for (a, b) in one.iter().zip(&other) {
+                assert!((a + b).abs() < 1e-10, "slides {slides} timed {timed}: {a} {b}");
+            }
+            assert!(one.iter().any(|v| v.abs() > 0.1));
+
+            // <S^-1 r, w> = <r, S^-T w>, on the consistent ones.
+            let w = product(true);
+            let mut y = [vec![0.0; n], w.clone()].concat();
+            sparse.solve_transposed(factor, 0..n, n..2 * n, &mut y, &mut scratch);
+            let left: f64 = x[n..].iter().zip(&w).map(|(a, b)| a * b).sum();
+            let right: f64 = y[..n].iter().zip(&x[..n]).map(|(a, b)| a * b).sum();
+            assert!((left - right).abs() < 1e-10 * left.abs().max(1.0), "{left} {right}");
+        }
     }
 }
