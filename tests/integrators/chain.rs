@@ -41,12 +41,19 @@ struct Run {
 }
 
 fn release<G: Stage>(links: usize, step: f64, seconds: f64, integrator: Integrator) -> Run {
-    let mut world = chain::<G>(links, step, integrator);
+    observe(chain::<G>(links, step, integrator), seconds)
+}
+
+fn observe<G: Stage>(mut world: World<G>, seconds: f64) -> Run {
+    let (links, step, integrator) = (world.model().bodies.len(), world.model().step, world.model().options.integrator);
     let scale = 0.5 * MASS * GRAVITY * LENGTH * (links * links) as f64;
     let mut run = Run { worst: 0.0, end: 0.0, gap: 0.0, broken: 0.0 };
     let (mut substeps, steps) = (0, (seconds / step).round() as usize);
+    let mut engine = 0.0;
     for number in 0..steps {
+        let start = std::time::Instant::now();
         let report = world.step().expect("a released chain");
+        engine += start.elapsed().as_secs_f64();
         assert!(!report.unconverged, "every move converges");
         substeps += report.substeps;
         let (kinetic, potential, _) = world.energies();
@@ -63,6 +70,7 @@ fn release<G: Stage>(links: usize, step: f64, seconds: f64, integrator: Integrat
     figure(&format!("{name}: largest joint error"), run.gap);
     figure(&format!("{name}: energy that breaks the joints"), run.broken);
     figure(&format!("{name}: substeps a step"), substeps as f64 / steps as f64);
+    figure(&format!("{name}: microseconds a step"), 1e6 * engine / steps as f64);
     run
 }
 
@@ -96,6 +104,19 @@ fn ten_links() {
         nearly_kept::<Planar>(10, step, 10.0);
         nearly_kept::<Spatial>(10, step, 10.0);
     }
+}
+
+/// With substeps that turn a link by at most 0.05 rad `verlet` keeps ten links within 1 % throughout. `euler`, which is of first order in
+/// where the links are, stays in a band too: its impulses are along the rows of the start pose as well.
+#[test]
+fn substeps_buy_energy() {
+    let world = chain::<Planar>(10, 1e-3, Integrator::Verlet);
+    let (mut model, state) = (world.model().clone(), world.state().clone());
+    model.tolerances.turn = 0.05;
+    let fine = observe(World::new(model, state).expect("a chain"), 10.0);
+    let euler = release::<Planar>(10, 1e-3, 10.0, Integrator::Euler);
+    assert!(holds("verlet, at most 0.05 rad a substep: energy", fine.worst, 1e-2));
+    assert!(holds("euler: energy", euler.worst, 0.05));
 }
 
 /// Past 4 s the whip runs through the chain; the short run ends before it.

@@ -2,7 +2,7 @@
 
 use carom_dynamics::options::Integrator;
 use carom_dynamics::{JointKind, World};
-use carom_math::{Planar, Pose, Spatial, Vector};
+use carom_math::{Planar, Pose, Space, Spatial, Vector};
 use carom_tests::{Scene, Stage, holds};
 
 /// A hub and one body at each kind of joint, turning and drifting as if rigid at the start; no gravity.
@@ -106,4 +106,34 @@ fn planar_mechanism_keeps_everything() {
 #[test]
 fn spatial_mechanism_keeps_everything() {
     everything_is_kept::<Spatial>();
+}
+
+/// A hub with so many spokes that its solver splits it, spun up adrift: splitting changes nothing of what is kept.
+#[test]
+fn a_split_hub_keeps_everything() {
+    const SPOKES: usize = 60;
+    let mut scene = Scene::<Planar>::weightless(1.0 / 240.0);
+    scene.model.options.integrator = Integrator::EnergyMomentum;
+    let hub = scene.particle(5.0, nalgebra::Matrix1::new(1.0), Pose::identity());
+    for spoke in 0..SPOKES {
+        let out = nalgebra::Rotation2::new(0.1 * spoke as f64) * Planar::at(1.0, 0.0);
+        let tip = scene.particle(0.1, nalgebra::Matrix1::new(1e-3), Pose { position: out * 1.3, ..Pose::identity() });
+        scene.hinge(tip, Some(hub), out);
+        scene.moving(tip, Planar::spin(nalgebra::Vector1::new(4.0), out * 1.3), nalgebra::Vector1::new(4.0));
+    }
+    scene.moving(hub, Planar::at(0.0, 0.0), nalgebra::Vector1::new(4.0));
+    // One spoke swings faster than the wheel.
+    let (arm, swing) = (scene.state.poses[1].position - Planar::at(1.0, 0.0), nalgebra::Vector1::new(6.0));
+    scene.state.twists[1].lin += Planar::spin(swing, arm);
+    scene.state.twists[1].ang += swing;
+    let mut world = scene.world();
+    let start = world.ledger();
+    for _ in 0..480 {
+        world.step().expect("a wheel");
+    }
+    let now = world.ledger();
+    let energy = holds("hub with 60 spokes: energy", (now.kinetic / start.kinetic - 1.0).abs(), 1e-11);
+    let angular = holds("hub with 60 spokes: angular momentum", (now.angular_momentum[0] / start.angular_momentum[0] - 1.0).abs(), 1e-11);
+    let gap = holds("hub with 60 spokes: gap", world.joint_error(), 1e-12);
+    assert!(energy && angular && gap);
 }

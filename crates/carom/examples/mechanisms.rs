@@ -164,8 +164,14 @@ fn resting(links: usize, step: f64, solver: &str) -> String {
         "dimension = 2\nstep = {step}\nsolver = \"{solver}\"\n[[body]]\nname = \"ground\"\nkind = \"static\"\nshape = {{ half_space = [0, 1] }}\n"
     );
     for i in 0..links {
-        let ball = format!("\nshape = {{ ball = 0.02, at = [{}, 0] }}", -0.5 * LINK);
-        let shape = if i % 2 == 0 { rod() + &ball } else { rod() };
+        let ball = |at: f64| format!("{}\nshape = {{ ball = 0.02, at = [{}, 0] }}", rod(), at * LINK);
+        let shape = if i % 2 == 0 {
+            ball(-0.5)
+        } else if i + 1 == links {
+            ball(0.5)
+        } else {
+            rod()
+        };
         body(&mut text, &format!("l{i}"), &format!("[{}, 0.02]", LINK * (i as f64 + 0.5)), 0.0, &shape);
     }
     for i in 1..links {

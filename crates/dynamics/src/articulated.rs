@@ -24,6 +24,13 @@ const PATIENCE: usize = 40;
 /// Part that the residual must fall to over [`PATIENCE`] sweeps: slower, and the reduced problem is cheaper.
 const PROGRESS: f64 = 0.3;
 
+/// A residual that falls to no less than this part from one sweep to the next in the same direction stands still.
+const STANDSTILL: f64 = 0.9;
+
+/// Relative residual at which one that stands still is accepted: targets of rows that the joints lock together (the contacts of a straight chain,
+/// along it) contradict each other by the rounding of positions over the step, and no impulse can help.
+const ENOUGH: f64 = 1e-9;
+
 /// The rows of an island inserted into the factor of its joints.
 #[derive(Debug)]
 pub(crate) struct Inserted<G: Geometry> {
@@ -155,6 +162,7 @@ pub(crate) fn sweep<G: Geometry>(assembly: &mut Assembly<G>, solve: &mut Solve) 
 
     let mut residual = f64::INFINITY;
     let mut last_look = f64::INFINITY;
+    let mut earlier = [f64::INFINITY; 2];
     for sweep in 0..SWEEP_CAP {
         // Every law is judged when its group is met, before it is solved: when all held then, all hold.
         let mut worst = 0.0f64;
@@ -213,6 +221,10 @@ pub(crate) fn sweep<G: Geometry>(assembly: &mut Assembly<G>, solve: &mut Solve) 
         if residual <= RESIDUAL_AIM {
             return Outcome::judge(residual, RESIDUAL_WANTED, sweep + 1, Method::Sweep);
         }
+        if residual <= ENOUGH && residual > STANDSTILL * earlier[sweep % 2] {
+            return Outcome::judge(residual, ENOUGH, sweep + 1, Method::Sweep);
+        }
+        earlier[sweep % 2] = residual;
         if sweep % PATIENCE == PATIENCE - 1 {
             if residual > PROGRESS * last_look {
                 return Outcome::judge(residual, RESIDUAL_WANTED, sweep + 1, Method::Sweep);

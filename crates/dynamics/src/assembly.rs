@@ -149,9 +149,14 @@ impl<G: Geometry> Assembly<G> {
     /// Makes J_e v equal a target by joint impulses: v += M^-1 J_e' y with y = A_e^-1 (target - J_e v), left in `reaction`.
     pub fn hold_joints(&self, target: &[f64], reaction: &mut Vec<f64>, twists: &mut [Twist<G>]) {
         reaction.clear();
-        reaction.extend(self.equalities.iter().zip(target).map(|(line, b)| b - line.speed(twists)));
-        if reaction.is_empty() {
+        if self.equalities.is_empty() {
             return;
+        }
+        for rows in self.equalities.chunk_by(|x, y| x.bodies == y.bodies) {
+            let [a, b] = rows[0].bodies;
+            let (at_a, at_b) = (twists[a], twists[b]);
+            let wanted = &target[reaction.len()..];
+            reaction.extend(rows.iter().zip(wanted).map(|(line, wanted)| wanted - line.row.speed(&at_a, &at_b)));
         }
         self.factor.solve(reaction);
         push_all(&self.equalities, reaction, twists);
@@ -187,7 +192,6 @@ pub(crate) fn assemble<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>) {
     for joint in joints.iter() {
         if joint.rows > 0 {
             let [a, b] = joint.bodies;
-            rows.clear();
             rows.resize(joint.rows, Row::zero());
             model.joints[joint.index].rows(&poses[a], &poses[b], rows);
             equalities.extend(rows.iter().map(|row| Line::new(joint.bodies, *row, bodies)));
@@ -274,7 +278,7 @@ pub(crate) fn assemble<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>) {
 }
 
 /// From this many rows on, sweeps along the joints are faster than the matrix of all rows with each other.
-const ARTICULATED_ROWS: usize = 40;
+const ARTICULATED_ROWS: usize = 24;
 
 /// Whether the rows of an island are to be inserted into the factor of its joints.
 fn articulates<G: Geometry>(options: &Options, rows: usize, equalities: usize) -> bool {

@@ -5,6 +5,9 @@
 
 use crate::island::LocalJoint;
 
+/// Part of a joint's size that a guess must bend its move by to be worth taking; ten times what joints are held to.
+const GUESS_FLOOR: f64 = 1e-11;
+
 /// Targets over the length of their moves [m/s^2 or rad/s^2], row by row, of the last two substeps.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Curvature {
@@ -33,8 +36,11 @@ impl Curvature {
     pub fn guess(&self, joints: &[LocalJoint], t: f64, targets: &mut [f64]) {
         for (index, joint) in joints.iter().enumerate() {
             let slope = if self.spans[index] == t { 1.0 } else { 0.0 };
+            // What bends the move by less is rounding, which two moves would only carry on and amplify: a joint at rest starts from rest.
+            let floor = GUESS_FLOOR * joint.size / (t * t);
             for row in joint.first_row..joint.first_row + joint.rows {
-                targets[row] = t * (self.last[row] + slope * (self.last[row] - self.before[row]));
+                let guess = self.last[row] + slope * (self.last[row] - self.before[row]);
+                targets[row] = if guess.abs() > floor { t * guess } else { 0.0 };
             }
         }
     }

@@ -81,6 +81,7 @@ impl<G: Geometry> LocalBody<G> {
         local
     }
     /// Turns the inertia with the body, theory (1.7).
+    #[inline]
     pub fn turn_to(&mut self, pose: &Pose<G>) {
         if self.dynamic {
             self.inertia = G::inertia_world(self.inertia_body, pose.rotation);

@@ -18,11 +18,13 @@ pub(crate) struct Line<G: Geometry> {
 
 impl<G: Geometry> Line<G> {
     /// The row between two bodies, with their inverse masses applied.
+    #[inline]
     pub fn new(bodies: [usize; 2], row: Row<G>, masses: &[LocalBody<G>]) -> Self {
         let response = [masses[bodies[0]].response(&row.a), masses[bodies[1]].response(&row.b)];
         Line { bodies, row, response }
     }
     /// The row [n, r x n] of a direction at two arms, "a minus b", theory (3.2).
+    #[inline]
     pub fn along(bodies: [usize; 2], direction: G::Lin, arms: [G::Lin; 2], masses: &[LocalBody<G>]) -> Self {
         let row = Row { a: Wrench::along(direction, arms[0]), b: Wrench::along(direction, arms[1]).negated() };
         Line::new(bodies, row, masses)

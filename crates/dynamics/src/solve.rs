@@ -301,7 +301,8 @@ pub(crate) fn hold_rows<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, t
     if options.impact == ImpactLaw::Newton && options.time_of_impact != TimeOfImpact::Event {
         restitution_targets(island, ctx);
     }
-    if !uncorrected {
+    // The targets of redundant rows are answered by no impulse and say nothing of the next move.
+    if !uncorrected && island.assembly.redundant == 0 {
         island.curvature.guess(&island.joints, t, &mut island.solve.joint_target);
     }
     let mut scratch = std::mem::take(&mut island.scratch);

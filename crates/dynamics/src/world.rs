@@ -153,6 +153,12 @@ impl<G: Geometry> World<G> {
         self.current = false;
         (self.flow, self.start_energy, self.largest) = (flow, start_energy, largest);
     }
+    /// Goes back to a state of this same run, with what was then remembered of contacts and the books of then.
+    pub(crate) fn return_to(&mut self, state: &State<G>, memory: &[Memory<G>], books: (Flow, f64, f64)) {
+        self.state.clone_from(state);
+        self.reports.clear();
+        self.resume(memory.to_vec(), books);
+    }
     /// How near two bodies must be for their contacts to be kept [m].
     pub(crate) fn reach(&self, bodies: [usize; 2]) -> f64 {
         self.model.tolerances.margin * pair_size(&self.extents, bodies[0], bodies[1])

@@ -92,4 +92,14 @@ pub trait Geometry: Space {
         bar: &ContactTangent<Self>,
         out: &mut ContactAdjoint<Self>,
     );
+    /// The part of [`Geometry::evaluate_adjoint`] that belongs to the sizes of the shapes, for a caller that has the columns of the poses.
+    fn evaluate_sizes_adjoint(
+        feature: Self::Feature,
+        a: &Self::Shape,
+        pose_a: &Pose<Self>,
+        b: &Self::Shape,
+        pose_b: &Pose<Self>,
+        bar: &ContactTangent<Self>,
+        out: &mut ContactAdjoint<Self>,
+    );
 }

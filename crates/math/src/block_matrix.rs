@@ -42,6 +42,11 @@ impl BlockMatrix {
     pub fn add_at(&mut self, slot: Slot, entry: impl FnMut(usize, usize) -> f64) {
         self.half(slot.transposed).add_at(slot, entry);
     }
+    /// Adds to one scalar of the block at a slot of this matrix's pattern.
+    #[inline]
+    pub fn add_entry(&mut self, slot: Slot, row: usize, column: usize, value: f64) {
+        self.half(slot.transposed).add_entry(slot, row, column, value);
+    }
     /// Adds to one diagonal scalar.
     pub fn add_diagonal(&mut self, node: usize, row: usize, value: f64) -> Result<(), PatternError> {
         self.lower.add_diagonal(node, row, value)

@@ -238,6 +238,12 @@ impl BlockSparse {
         debug_assert!(!slot.transposed, "blocks are kept below the diagonal");
         (&mut self.values[slot.at..slot.at + slot.rows * slot.columns], slot.columns)
     }
+    /// Adds to one scalar of the block at a slot of this matrix's pattern.
+    #[inline]
+    pub fn add_entry(&mut self, slot: Slot, row: usize, column: usize, value: f64) {
+        let at = if slot.transposed { column * slot.rows + row } else { row * slot.columns + column };
+        self.values[slot.at..slot.at + slot.rows * slot.columns][at] += value;
+    }
     /// Adds to one diagonal scalar: the compliance of a soft row, or a shift.
     pub fn add_diagonal(&mut self, node: usize, row: usize, value: f64) -> Result<(), PatternError> {
         let slot = self.find(node, node)?;

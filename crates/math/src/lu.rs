@@ -36,6 +36,8 @@ pub struct LuFactor {
     column_swaps: Vec<usize>,
     scratch: PivotBlock,
     dropped: Vec<Dropped>,
+    /// Whether a dropped equation or unknown still reaches other nodes.
+    entangled: bool,
 }
 
 impl LuFactor {
@@ -51,6 +53,7 @@ impl LuFactor {
             column_swaps: vec![0; rows],
             scratch: PivotBlock::new(largest),
             dropped: Vec::with_capacity(rows),
+            entangled: false,
             symbolic,
         };
         factor.reset();
@@ -63,6 +66,12 @@ impl LuFactor {
     /// Equations found redundant by the last factorisation, in order of elimination.
     pub fn dropped(&self) -> &[Dropped] {
         &self.dropped
+    }
+
+    /// Whether what the last factorisation dropped still reaches other nodes: then rank was judged by too little of the matrix, and what the
+    /// factor answers is not an answer of the whole.
+    pub fn entangled(&self) -> bool {
+        self.entangled
     }
 
     /// Factors a matrix over the analysed pattern; after an error the factor stands for the identity.
@@ -156,6 +165,7 @@ impl LuFactor {
             return Err(LdlError::PatternMismatch);
         }
         self.dropped.clear();
+        self.entangled = false;
         self.load(&symbolic, matrix);
         let largest = matrix.max_abs();
         let floor = if largest > 0.0 { largest } else { 1.0 };
@@ -209,6 +219,7 @@ impl LuFactor {
         let (inverse, row_swaps) = (&mut self.inverse[rows.clone()], &mut self.row_swaps[rows.clone()]);
         let column_swaps = &mut self.column_swaps[rows];
 
+        let dropped = self.dropped.len();
         self.scratch.measure(size, terms, floor);
         self.scratch.factor_block(size, pivot, inverse, row_swaps, column_swaps, |row, column, value| {
             let node = symbolic.order[place];
@@ -224,13 +235,23 @@ impl LuFactor {
             }
         })?;
 
+        // What was dropped stands last in its node; past the check it takes part in nothing.
+        let rank = size - (self.dropped.len() - dropped);
         for row in panel_lower.chunks_exact_mut(size) {
             exchange(row, column_swaps);
-            divide_upper(size, pivot, inverse, row);
+            if rank == size {
+                divide_upper(size, pivot, inverse, row);
+            } else {
+                self.entangled |= divide_kept(size, rank, pivot, inverse, row, floor);
+            }
         }
         for row in panel_upper.chunks_exact_mut(size) {
             exchange(row, row_swaps);
-            forward_block(size, pivot, row);
+            if rank == size {
+                forward_block(size, pivot, row);
+            } else {
+                self.entangled |= forward_kept(size, rank, pivot, row, floor);
+            }
         }
 
         let below = symbolic.below(column);
@@ -240,8 +261,12 @@ impl LuFactor {
             let rows = block.panel_row * size..(block.panel_row + width) * size;
             let (l, u) = (&panel_lower[rows.clone()], &panel_upper[rows]);
             let at = target.pivot_at - column.panel_end;
-            subtract_product(size, width, &mut later_lower[at..][..width * width], l, u);
-            add_sizes(size, width, &mut later_upper[at..][..width * width], l, u);
+            take_product(size, rank, width, &mut later_lower[at..][..width * width], l, u);
+            if rank == size {
+                add_sizes(size, width, &mut later_upper[at..][..width * width], l, u);
+            } else {
+                add_sizes_kept(size, rank, width, &mut later_upper[at..][..width * width], l, u);
+            }
             // struct(k) beyond j is part of struct(j): both rise, so one walk finds every target.
             let mut candidates = symbolic.below(target).iter();
             for row in &below[k + 1..] {
@@ -249,8 +274,8 @@ impl LuFactor {
                 let to = target.panel_at + found.panel_row * width - column.panel_end;
                 let to = to..to + row.size * width;
                 let rows = row.panel_row * size..(row.panel_row + row.size) * size;
-                subtract_product(size, width, &mut later_lower[to.clone()], &panel_lower[rows.clone()], u);
-                subtract_product(size, width, &mut later_upper[to], &panel_upper[rows], l);
+                take_product(size, rank, width, &mut later_lower[to.clone()], &panel_lower[rows.clone()], u);
+                take_product(size, rank, width, &mut later_upper[to], &panel_upper[rows], l);
             }
         }
         Ok(())
@@ -332,5 +357,68 @@ impl LuFactor {
 
     fn check_length(&self, x: &[f64]) {
         assert_eq!(x.len(), self.symbolic.pattern.rows(), "a vector has one entry for each scalar row of the matrix");
+    }
+}
+
+/// A dropped row whose coupling to another node is above this part of what it was before elimination is no combination of those kept.
+const ENTANGLED: f64 = 1e-8;
+
+/// Entries below this part of the largest of the matrix may be rounding of what cancelled before.
+const NOISE: f64 = 1e-6;
+
+/// Clears what a row of a panel has left at the dropped places, `rank` and beyond; `true` if that was more than rounding.
+#[inline]
+fn clear_dropped(rank: usize, row: &mut [f64], before: f64, floor: f64) -> bool {
+    let mut reaches = false;
+    for at in rank..row.len() {
+        // Not a comparison that a NaN passes.
+        reaches |= !(row[at].abs() <= ENTANGLED * before.max(NOISE * floor));
+        row[at] = 0.0;
+    }
+    reaches
+}
+
+/// x' := x' U^-1 with the kept pivots; `true` if the row reaches what was dropped.
+fn divide_kept(size: usize, rank: usize, block: &[f64], inverse: &[f64], x: &mut [f64], floor: f64) -> bool {
+    let largest = x.iter().fold(0.0_f64, |m, value| m.max(value.abs()));
+    for r in 0..rank {
+        let value = x[r] * inverse[r];
+        x[r] = value;
+        for c in r + 1..size {
+            x[c] -= block[r * size + c] * value;
+        }
+    }
+    clear_dropped(rank, x, largest, floor)
+}
+
+/// x := L^-1 x with the kept pivots; `true` if the row reaches what was dropped.
+fn forward_kept(size: usize, rank: usize, block: &[f64], x: &mut [f64], floor: f64) -> bool {
+    let largest = x.iter().fold(0.0_f64, |m, value| m.max(value.abs()));
+    for r in 0..size {
+        let sum: f64 = (0..r.min(rank)).map(|c| block[r * size + c] * x[c]).sum();
+        x[r] -= sum;
+    }
+    clear_dropped(rank, x, largest, floor)
+}
+
+/// target -= L U' over the kept places.
+#[inline(always)]
+fn take_product(size: usize, rank: usize, width: usize, target: &mut [f64], l: &[f64], u: &[f64]) {
+    if rank == size {
+        return subtract_product(size, width, target, l, u);
+    }
+    for (out, l) in target.chunks_exact_mut(width.max(1)).zip(l.chunks_exact(size)) {
+        for (value, u) in out.iter_mut().zip(u.chunks_exact(size)) {
+            *value -= dot(rank, l, u);
+        }
+    }
+}
+
+/// target += |L| |U'| over the kept places.
+fn add_sizes_kept(size: usize, rank: usize, width: usize, target: &mut [f64], l: &[f64], u: &[f64]) {
+    for (out, l) in target.chunks_exact_mut(width.max(1)).zip(l.chunks_exact(size)) {
+        for (value, u) in out.iter_mut().zip(u.chunks_exact(size)) {
+            *value += (0..rank).map(|k| (l[k] * u[k]).abs()).sum::<f64>();
+        }
     }
 }

@@ -15,6 +15,7 @@ pub struct Turn {
 
 impl Turn {
     /// The turn by an angle [rad].
+    #[inline]
     pub fn by(angle: f64) -> Self {
         let (sin, cos) = angle.sin_cos();
         Turn { angle, cos, sin }
@@ -28,6 +29,7 @@ const SMALL_ANGLE: f64 = 1e-2;
 const SERIES_REACH: f64 = 1e-2;
 
 /// exp of a rotation vector, theory (1.3).
+#[inline]
 pub fn quaternion_exp(vector: Vector3<f64>) -> UnitQuaternion<f64> {
     let x = 0.25 * vector.norm_squared();
     let (cos, sinc) = if x < SERIES_REACH {
@@ -57,6 +59,7 @@ pub fn quaternion_log(rotation: UnitQuaternion<f64>) -> Vector3<f64> {
 }
 
 /// [w]x, the matrix of the cross product.
+#[inline]
 pub fn cross_matrix(w: Vector3<f64>) -> Matrix3<f64> {
     Matrix3::new(0.0, -w.z, w.y, w.z, 0.0, -w.x, -w.y, w.x, 0.0)
 }
@@ -92,6 +95,7 @@ pub fn log_derivative(vector: Vector3<f64>) -> Matrix3<f64> {
 const IMPLICIT_RATE_CAP: usize = 20;
 
 /// Solves I y + s y x (I y) = m for y by Newton, theory (2.24). `None` when it does not converge within the cap.
+#[inline]
 pub fn implicit_rate(inertia: Matrix3<f64>, s: f64, m: Vector3<f64>, guess: Vector3<f64>) -> Option<Vector3<f64>> {
     let mut y = guess;
     let scale = m.norm().max((inertia * guess).norm());

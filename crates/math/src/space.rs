@@ -211,12 +211,15 @@ impl Space for Planar {
     fn spin(rate: Self::Ang, arm: Self::Lin) -> Self::Lin {
         Vector2::new(-rate.x * arm.y, rate.x * arm.x)
     }
+    #[inline]
     fn identity() -> Turn {
         Turn::by(0.0)
     }
+    #[inline]
     fn compose(a: Turn, b: Turn) -> Turn {
         Turn::by(a.angle + b.angle)
     }
+    #[inline]
     fn inverse(rotation: Turn) -> Turn {
         Turn { angle: -rotation.angle, cos: rotation.cos, sin: -rotation.sin }
     }
@@ -228,30 +231,39 @@ impl Space for Planar {
     fn unrotate(r: Turn, x: Self::Lin) -> Self::Lin {
         Vector2::new(r.cos * x.x + r.sin * x.y, -r.sin * x.x + r.cos * x.y)
     }
+    #[inline]
     fn rotate_rate(_: Turn, rate: Self::Ang) -> Self::Ang {
         rate
     }
+    #[inline]
     fn unrotate_rate(_: Turn, rate: Self::Ang) -> Self::Ang {
         rate
     }
+    #[inline]
     fn exp(vector: Self::Ang) -> Turn {
         Turn::by(vector.x)
     }
+    #[inline]
     fn log(rotation: Turn) -> Self::Ang {
         Vector1::new(rotation.angle)
     }
+    #[inline]
     fn turn(rotation: Turn, vector: Self::Ang) -> Turn {
         Turn::by(rotation.angle + vector.x)
     }
+    #[inline]
     fn exp_derivative(_: Self::Ang, rate: Self::Ang) -> Self::Ang {
         rate
     }
+    #[inline]
     fn exp_derivative_transpose(_: Self::Ang, covector: Self::Ang) -> Self::Ang {
         covector
     }
+    #[inline]
     fn log_derivative(_: Self::Ang, rate: Self::Ang) -> Self::Ang {
         rate
     }
+    #[inline]
     fn log_derivative_transpose(_: Self::Ang, covector: Self::Ang) -> Self::Ang {
         covector
     }
@@ -259,51 +271,65 @@ impl Space for Planar {
     fn inertia_apply(inertia: Self::Inertia, rate: Self::Ang) -> Self::Ang {
         Vector1::new(inertia.x * rate.x)
     }
+    #[inline]
     fn inertia_invert(inertia: Self::Inertia) -> Option<Self::Inertia> {
         (inertia.x > 0.0).then(|| Matrix1::new(1.0 / inertia.x))
     }
+    #[inline]
     fn inertia_world(inertia: Self::Inertia, _: Turn) -> Self::Inertia {
         inertia
     }
+    #[inline]
     fn inertia_zero() -> Self::Inertia {
         Matrix1::zeros()
     }
+    #[inline]
     fn inertia_scale(inertia: Self::Inertia, factor: f64) -> Self::Inertia {
         inertia * factor
     }
+    #[inline]
     fn inertia_sum(a: Self::Inertia, b: Self::Inertia) -> Self::Inertia {
         a + b
     }
+    #[inline]
     fn inertia_of_point(mass: f64, offset: Self::Lin) -> Self::Inertia {
         Matrix1::new(mass * offset.norm_squared())
     }
+    #[inline]
     fn inertia_from_moments(moments: &[f64]) -> Self::Inertia {
         Matrix1::new(moments[0])
     }
+    #[inline]
     fn inertia_rows(inertia: Self::Inertia) -> Vec<f64> {
         vec![inertia.x]
     }
+    #[inline]
     fn inertia_from_rows(rows: &[f64]) -> Self::Inertia {
         Matrix1::new(rows[0])
     }
+    #[inline]
     fn gyroscopic(_: Self::Inertia, _: Self::Ang) -> Self::Ang {
         Vector1::zeros()
     }
+    #[inline]
     fn implicit_rate(inertia: Self::Inertia, _: f64, momentum: Self::Ang, _: Self::Ang) -> Option<Self::Ang> {
         Self::inertia_invert(inertia).map(|inverse| Vector1::new(inverse.x * momentum.x))
     }
     fn mean_rate(inertia: Self::Inertia, _: f64, drag: f64, momentum: Self::Ang, push: Self::Ang, _: Self::Ang) -> Option<Self::Ang> {
         Self::inertia_invert(inertia).map(|inverse| Vector1::new(inverse.x * (momentum.x + push.x) / drag))
     }
+    #[inline]
     fn tangents(n: Self::Lin) -> [Self::Lin; 2] {
         [Vector2::new(-n.y, n.x), Vector2::zeros()]
     }
     fn tangents_derivative(_: Self::Lin, change: Self::Lin) -> [Self::Lin; 2] {
         Self::tangents(change)
     }
+    #[inline]
     fn write_rotation(rotation: Turn, out: &mut [f64]) {
         out[0] = rotation.angle;
     }
+    #[inline]
     fn read_rotation(values: &[f64]) -> Option<Turn> {
         values[0].is_finite().then(|| Turn::by(values[0]))
     }
@@ -339,12 +365,15 @@ impl Space for Spatial {
     fn spin(rate: Self::Ang, arm: Self::Lin) -> Self::Lin {
         rate.cross(&arm)
     }
+    #[inline]
     fn identity() -> Self::Rot {
         UnitQuaternion::identity()
     }
+    #[inline]
     fn compose(a: Self::Rot, b: Self::Rot) -> Self::Rot {
         a * b
     }
+    #[inline]
     fn inverse(rotation: Self::Rot) -> Self::Rot {
         rotation.inverse()
     }
@@ -356,30 +385,41 @@ impl Space for Spatial {
     fn unrotate(r: Self::Rot, x: Self::Lin) -> Self::Lin {
         r.inverse_transform_vector(&x)
     }
+    #[inline]
     fn rotate_rate(r: Self::Rot, rate: Self::Ang) -> Self::Ang {
         r * rate
     }
+    #[inline]
     fn unrotate_rate(r: Self::Rot, rate: Self::Ang) -> Self::Ang {
         r.inverse_transform_vector(&rate)
     }
+    #[inline]
     fn exp(vector: Self::Ang) -> Self::Rot {
         rotation::quaternion_exp(vector)
     }
+    #[inline]
     fn log(rotation: Self::Rot) -> Self::Ang {
         rotation::quaternion_log(rotation)
     }
+    #[inline]
     fn turn(rotation: Self::Rot, vector: Self::Ang) -> Self::Rot {
-        UnitQuaternion::new_normalize((rotation::quaternion_exp(vector) * rotation).into_inner())
+        // Both are of unit length up to rounding: one Newton step for 1/|q| removes it without a root.
+        let turned = (rotation::quaternion_exp(vector) * rotation).into_inner();
+        UnitQuaternion::new_unchecked(turned * (1.5 - 0.5 * turned.norm_squared()))
     }
+    #[inline]
     fn exp_derivative(vector: Self::Ang, rate: Self::Ang) -> Self::Ang {
         rotation::exp_derivative(vector) * rate
     }
+    #[inline]
     fn exp_derivative_transpose(vector: Self::Ang, covector: Self::Ang) -> Self::Ang {
         rotation::exp_derivative(vector).transpose() * covector
     }
+    #[inline]
     fn log_derivative(vector: Self::Ang, rate: Self::Ang) -> Self::Ang {
         rotation::log_derivative(vector) * rate
     }
+    #[inline]
     fn log_derivative_transpose(vector: Self::Ang, covector: Self::Ang) -> Self::Ang {
         rotation::log_derivative(vector).transpose() * covector
     }
@@ -387,41 +427,52 @@ impl Space for Spatial {
     fn inertia_apply(inertia: Self::Inertia, rate: Self::Ang) -> Self::Ang {
         inertia * rate
     }
+    #[inline]
     fn inertia_invert(inertia: Self::Inertia) -> Option<Self::Inertia> {
         let lower = inertia.cholesky()?;
         Some(lower.inverse())
     }
+    #[inline]
     fn inertia_world(inertia: Self::Inertia, rotation: Self::Rot) -> Self::Inertia {
         let r = rotation.to_rotation_matrix();
         let turned = r.matrix() * inertia * r.matrix().transpose();
         // Symmetric to the last bit, so that it reads back from text as it was.
         (turned + turned.transpose()) * 0.5
     }
+    #[inline]
     fn inertia_zero() -> Self::Inertia {
         Matrix3::zeros()
     }
+    #[inline]
     fn inertia_scale(inertia: Self::Inertia, factor: f64) -> Self::Inertia {
         inertia * factor
     }
+    #[inline]
     fn inertia_sum(a: Self::Inertia, b: Self::Inertia) -> Self::Inertia {
         a + b
     }
+    #[inline]
     fn inertia_of_point(mass: f64, offset: Self::Lin) -> Self::Inertia {
         (Matrix3::identity() * offset.norm_squared() - offset * offset.transpose()) * mass
     }
+    #[inline]
     fn inertia_from_moments(moments: &[f64]) -> Self::Inertia {
         Matrix3::from_diagonal(&Vector3::from_column_slice(&moments[..3]))
     }
+    #[inline]
     fn inertia_rows(inertia: Self::Inertia) -> Vec<f64> {
         inertia.transpose().as_slice().to_vec()
     }
+    #[inline]
     fn inertia_from_rows(rows: &[f64]) -> Self::Inertia {
         let m = Matrix3::from_row_slice(&rows[..9]);
         (m + m.transpose()) * 0.5
     }
+    #[inline]
     fn gyroscopic(inertia: Self::Inertia, rate: Self::Ang) -> Self::Ang {
         rate.cross(&(inertia * rate))
     }
+    #[inline]
     fn implicit_rate(inertia: Self::Inertia, half_step: f64, momentum: Self::Ang, guess: Self::Ang) -> Option<Self::Ang> {
         rotation::implicit_rate(inertia, half_step, momentum, guess)
     }
@@ -435,6 +486,7 @@ impl Space for Spatial {
     ) -> Option<Self::Ang> {
         rotation::mean_rate(inertia, half_step, drag, momentum, push, guess)
     }
+    #[inline]
     fn tangents(n: Self::Lin) -> [Self::Lin; 2] {
         let least = least_aligned(n);
         let t1 = (least - n * n.dot(least)).normalize();
@@ -448,9 +500,11 @@ impl Space for Spatial {
         let d1 = (moved - t1 * t1.dot(moved)) / across.norm();
         [d1, change.cross(&t1) + n.cross(&d1)]
     }
+    #[inline]
     fn write_rotation(r: Self::Rot, out: &mut [f64]) {
         out[..4].copy_from_slice(&[r.w, r.i, r.j, r.k]);
     }
+    #[inline]
     fn read_rotation(v: &[f64]) -> Option<Self::Rot> {
         let raw = nalgebra::Quaternion::new(v[0], v[1], v[2], v[3]);
         let norm = raw.norm();

@@ -213,6 +213,7 @@ impl<S: Space> Joint<S> {
         for axis in &mut out.axes {
             *axis = axis.unit();
         }
+        out.across = S::tangents(out.axes[0]);
         if turn != S::Ang::zero() {
             out.reference = S::turn(self.reference, turn);
         }

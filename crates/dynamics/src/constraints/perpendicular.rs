@@ -7,11 +7,13 @@ use super::row::Row;
 use carom_math::{Pose, Space, Twist, Vector};
 
 /// t . u, the sine of the angle missing to a right one [rad for small errors]; `t` in the frame of a, `u` in that of b.
+#[inline]
 pub(super) fn error<S: Space>(t: S::Lin, u: S::Lin, a: &Pose<S>, b: &Pose<S>) -> f64 {
     a.direction(t).dot(b.direction(u))
 }
 
 /// d(t . u) = (t x u) . (w_a - w_b).
+#[inline]
 pub(super) fn row<S: Space>(t: S::Lin, u: S::Lin, a: &Pose<S>, b: &Pose<S>) -> Row<S> {
     Row::turning(S::torque(a.direction(t), b.direction(u)))
 }

@@ -6,12 +6,14 @@ use super::row::Row;
 use carom_math::{Pose, Space, Twist, Vector};
 
 /// phi = c_a - c_b [m].
+#[inline]
 pub(super) fn error<S: Space>(joint: &Joint<S>, a: &Pose<S>, b: &Pose<S>, out: &mut [f64]) {
     let [point_a, point_b] = joint.points(a, b);
     out[..S::DIM].copy_from_slice((point_a - point_b).as_slice());
 }
 
 /// Velocity of the point of a minus that of b, one row per world axis.
+#[inline]
 pub(super) fn rows<S: Space>(joint: &Joint<S>, a: &Pose<S>, b: &Pose<S>, out: &mut [Row<S>]) {
     let (arm_a, arm_b) = (a.direction(joint.anchors[0]), b.direction(joint.anchors[1]));
     for i in 0..S::DIM {

@@ -31,6 +31,7 @@ impl<S: Space> Row<S> {
         Row { a: self.a.negated(), b: self.b.negated() }
     }
     /// J v.
+    #[inline]
     pub fn speed(&self, a: &Twist<S>, b: &Twist<S>) -> f64 {
         self.a.power(a) + self.b.power(b)
     }

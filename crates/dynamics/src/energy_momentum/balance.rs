@@ -173,7 +173,7 @@ impl<G: Geometry> Midpoint<G> {
         }
     }
 
-    /// Inertias that include how the torque of a tension changes as its arm turns, and the answers of the mean rows with them, theory (13.15).
+    /// Inertias that include how the torque of a tension changes as its arm turns, theory (13.15).
     pub(super) fn stiffen(&mut self, island: &Island<G>, ctx: &Context<G>, t: f64) {
         for (stiffened, body) in self.stiffened.iter_mut().zip(&island.bodies) {
             stiffened.inertia = body.inertia;
@@ -201,9 +201,6 @@ impl<G: Geometry> Midpoint<G> {
             let inverse = if free { G::inertia_invert(stiffened.inertia) } else { None };
             // A compression so strong that the arm folds within the step: the plain inertia is as good a guess as any.
             stiffened.inv_inertia = inverse.unwrap_or(body.inv_inertia);
-        }
-        for line in &mut self.lines {
-            *line = Line::new(line.bodies, line.row, &self.stiffened);
         }
     }
 }

@@ -32,6 +32,9 @@ const BALANCE_STALL: f64 = 1e-10;
 /// Joint errors over their tolerance at which the work of their impulses is rounding too; they may stay at 1 if they no longer fall.
 const PRECISE: f64 = 1e-2;
 
+/// A round that brings the joint errors below this fraction of what they were keeps its factor for the next.
+const KEEP_FACTOR: f64 = 0.1;
+
 /// A value that falls by less than this in a round no longer falls.
 const FALLING: f64 = 0.5;
 
@@ -146,12 +149,14 @@ impl<G: Geometry> Midpoint<G> {
                 held.converged = true;
                 break;
             }
-            last = (off, worst);
             if joints_only {
-                self.joint_round(island, ctx, t);
+                // A factor that brought the error down well is kept for the next round.
+                let anew = round == 0 || worst > KEEP_FACTOR * last.1;
+                self.joint_round(island, ctx, t, anew);
             } else {
                 held.outcome = self.row_round(island, ctx);
             }
+            last = (off, worst);
         }
         held
     }
@@ -178,10 +183,17 @@ impl<G: Geometry> Midpoint<G> {
     }
 
     /// One round for joints alone, theory (13.14): the mean twists and the impulses move together.
-    fn joint_round(&mut self, island: &mut Island<G>, ctx: &Context<G>, t: f64) {
-        self.stiffen(island, ctx, t);
-        self.factor.prepare(island.assembly.factor.graph(), &island.joints, &island.bodies);
-        let _ = self.factor.refactor(&island.joints, &self.lines, &self.stiffened, false);
+    fn joint_round(&mut self, island: &mut Island<G>, ctx: &Context<G>, t: f64, anew: bool) {
+        if anew {
+            self.stiffen(island, ctx, t);
+        }
+        for line in &mut self.lines {
+            *line = Line::new(line.bodies, line.row, &self.stiffened);
+        }
+        if anew {
+            self.factor.prepare(island.assembly.factor.graph(), &island.joints, &island.bodies);
+            let _ = self.factor.refactor(&island.joints, &self.lines, &self.stiffened, false);
+        }
         self.change.clear();
         for (index, body) in island.bodies.iter().enumerate() {
             let mut off = self.balanced[index].plus(-1.0, self.mean[index]);

@@ -1,14 +1,17 @@
-//! A contact at one pose as slots: normal, middle of the witness points and gap, moved by bodies, placements and sizes, theory (17.10).
+//! A contact at one pose as slots: normal, middle of the witness points and gap, theory (17.10).
 
+use super::contact_site::{Site, Sites, site};
+use super::motion::add;
 use super::parameters::Parameters;
 use super::program::{Block, Program};
-use crate::contacts::{Key, placed};
+use super::slots::put;
+use crate::contacts::Key;
 use crate::model::Model;
-use carom_geometry::{Contact, ContactAdjoint, ContactJacobian, ContactTangent, Geometry};
+use carom_geometry::{Contact, ContactTangent, Geometry};
 use carom_math::{Pose, Twist, Vector, Wrench};
 
 /// Slots of a contact: normal, middle, gap.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct ContactPoint<G: Geometry> {
     /// Its slots: DIM + DIM + 1.
     pub block: Block,
@@ -18,44 +21,59 @@ pub(crate) struct ContactPoint<G: Geometry> {
     pub contact: Contact<G>,
     /// Arms from the two centres to the middle.
     pub arms: [G::Lin; 2],
-    /// The contact as a function of the frames of its colliders.
-    jacobian: ContactJacobian<G>,
-    /// From the centre of each body to the frame of its collider.
-    offsets: [G::Lin; 2],
+    /// Its tangents.
+    tangents: [G::Lin; 2],
+    /// How they turn with each component of the normal.
+    turning: [[G::Lin; 3]; 2],
+    /// Where it was evaluated.
+    site: u32,
+    /// Whether its rows are felt through the poses too.
+    felt: bool,
     /// Whether the contact has a derivative here.
     pub regular: bool,
 }
 
-/// What a contact moves by.
+/// What moves a contact: two bodies, and the shapes through slots of their own.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Shift<G: Geometry> {
-    /// Of the unit normal.
-    pub normal: G::Lin,
-    /// Of the middle of the witness points [m].
-    pub middle: G::Lin,
-    /// Of the gap [m].
-    pub gap: f64,
+pub(crate) struct PointMap {
+    out: Block,
+    site: u32,
+    poses: [Option<Block>; 2],
+    shared: Option<Block>,
 }
 
-impl<G: Geometry> Shift<G> {
-    /// From slots.
-    pub fn read(x: &[f64]) -> Self {
-        Shift { normal: G::Lin::from_slice(x), middle: G::Lin::from_slice(&x[G::DIM..]), gap: x[2 * G::DIM] }
+impl PointMap {
+    /// The tangent.
+    pub fn tangent<G: Geometry>(&self, sites: &Sites<G>, x: &mut [f64]) {
+        sites.at(self.site).moved(self.poses, self.out, x);
+        if let Some(shared) = self.shared {
+            for (o, i) in self.out.range().zip(shared.range()) {
+                x[o] += x[i];
+            }
+        }
     }
-    fn of(tangent: &ContactTangent<G>) -> Self {
-        Shift { normal: tangent.normal, middle: (tangent.point_a + tangent.point_b) * 0.5, gap: tangent.gap }
-    }
-    fn write(&self, y: &mut [f64]) {
-        y[..G::DIM].copy_from_slice(self.normal.as_slice());
-        y[G::DIM..2 * G::DIM].copy_from_slice(self.middle.as_slice());
-        y[2 * G::DIM] = self.gap;
+    /// The adjoint.
+    pub fn adjoint<G: Geometry>(&self, sites: &Sites<G>, x: &mut [f64]) {
+        let wrenches = sites.at(self.site).by_poses_of(&x[self.out.range()]);
+        for (block, wrench) in self.poses.into_iter().zip(wrenches) {
+            if let Some(block) = block {
+                let mut values = [0.0; 6];
+                put::<G>(wrench.lin, wrench.ang, &mut values);
+                add(x, block, &values[..G::DOF]);
+            }
+        }
+        if let Some(shared) = self.shared {
+            for (o, i) in self.out.range().zip(shared.range()) {
+                x[i] += x[o];
+            }
+        }
     }
 }
 
 impl<G: Geometry> ContactPoint<G> {
-    /// The contact of a name at local poses, with the slots of the poses.
+    /// The contact of a name at the local poses of the start of a move, with the slots of the poses.
     pub fn new(
-        program: &mut Program,
+        program: &mut Program<G>,
         model: &Model<G>,
         parameters: (Block, &Parameters),
         key: Key<G>,
@@ -63,74 +81,77 @@ impl<G: Geometry> ContactPoint<G> {
         poses: &[Pose<G>],
         blocks: &[Option<Block>],
     ) -> Self {
-        let colliders = [0, 1].map(|side| &model.bodies[key.bodies[side]].colliders[key.colliders[side]]);
-        let frames = [0, 1].map(|side| placed(model, key.bodies[side], key.colliders[side], &poses[bodies[side]]));
-        let shapes = colliders.map(|c| &c.shape);
-        let contact = G::evaluate(key.feature, shapes[0], &frames[0], shapes[1], &frames[1]);
-        let jacobian = G::evaluate_jacobian(key.feature, shapes[0], &frames[0], shapes[1], &frames[1]);
-        let offsets = [0, 1].map(|side| frames[side].position - poses[bodies[side]].position);
-        let block = program.fresh(2 * G::DIM + 1);
-        let mut point = ContactPoint {
-            block,
+        let number = site(program, model, parameters, key, bodies.map(|b| &poses[b]), false);
+        Self::of(program, number, bodies, poses, blocks, false)
+    }
+
+    /// The same at the end of a move, where rows are also felt through the poses.
+    pub fn felt(
+        program: &mut Program<G>,
+        model: &Model<G>,
+        parameters: (Block, &Parameters),
+        key: Key<G>,
+        bodies: [usize; 2],
+        poses: &[Pose<G>],
+        blocks: &[Option<Block>],
+    ) -> Self {
+        let number = site(program, model, parameters, key, bodies.map(|b| &poses[b]), true);
+        Self::of(program, number, bodies, poses, blocks, true)
+    }
+
+    fn of(program: &mut Program<G>, number: u32, bodies: [usize; 2], poses: &[Pose<G>], blocks: &[Option<Block>], felt: bool) -> Self {
+        let site: &Site<G> = program.sites.at(number);
+        let point = ContactPoint {
+            block: Block::NOWHERE,
             bodies,
-            contact,
-            arms: crate::contacts::arms(&contact, bodies.map(|b| poses[b].position)),
-            jacobian,
-            offsets,
-            regular: jacobian.regular,
+            contact: site.contact,
+            arms: crate::contacts::arms(&site.contact, bodies.map(|b| poses[b].position)),
+            tangents: site.tangents,
+            turning: site.turning,
+            site: number,
+            felt,
+            regular: site.regular(),
         };
-        for side in 0..2 {
-            if let Some(pose) = blocks[bodies[side]] {
-                program.linear(block, pose, |x, y| point.moved(side, &super::slots::twist::<G>(x)).write(y));
-            }
-            // Placement and sizes are parameters of the model.
-            let slots = &parameters.1.bodies[key.bodies[side]].colliders[key.colliders[side]];
-            let rotation = poses[bodies[side]].rotation;
-            let placement = parameters.0.part(slots.placement.start, G::DOF);
-            program.linear(block, placement, |x, y| {
-                let local = super::slots::twist::<G>(x);
-                let shift = Twist { lin: G::rotate(rotation, local.lin), ang: G::rotate_rate(rotation, local.ang) };
-                point.frame_moved(side, &shift).write(y);
-            });
-            let count = slots.shape.len();
-            if count > 0 {
-                let sizes = parameters.0.part(slots.shape.start, count);
-                let mut rows = vec![0.0; block.len() * count];
-                for (component, row) in rows.chunks_exact_mut(count).enumerate() {
-                    let mut bar = ContactTangent::<G>::zero();
-                    if component < G::DIM {
-                        bar.normal[component] = 1.0;
-                    } else if component < 2 * G::DIM {
-                        bar.point_a[component - G::DIM] = 0.5;
-                        bar.point_b[component - G::DIM] = 0.5;
-                    } else {
-                        bar.gap = 1.0;
-                    }
-                    let mut out =
-                        ContactAdjoint { pose_a: Wrench::zero(), pose_b: Wrench::zero(), shape_a: None, shape_b: None, regular: true };
-                    if side == 0 {
-                        out.shape_a = Some(row);
-                    } else {
-                        out.shape_b = Some(row);
-                    }
-                    G::evaluate_adjoint(key.feature, shapes[0], &frames[0], shapes[1], &frames[1], &bar, &mut out);
-                    point.regular &= out.regular;
-                }
-                program.matrix(block, sizes, &rows);
+        point.again(program, blocks)
+    }
+
+    /// The same contact with other slots for the poses; its rows are felt through velocities alone where that is all that is asked.
+    pub fn again(&self, program: &mut Program<G>, blocks: &[Option<Block>]) -> Self {
+        let block = program.fresh(2 * G::DIM + 1);
+        let shared = program.sites.at(self.site).shared();
+        program.point(PointMap { out: block, site: self.site, poses: self.bodies.map(|b| blocks[b]), shared });
+        ContactPoint { block, ..*self }
+    }
+
+    /// The same contact with rows that are not felt through the poses.
+    pub fn unfelt(self) -> Self {
+        ContactPoint { felt: false, ..self }
+    }
+
+    /// Covectors on the poses of the bodies of a gradient by the contact; none where rows are not felt through them.
+    pub fn by_poses(&self, program: &Program<G>, bar: &ContactTangent<G>) -> Option<[Wrench<G>; 2]> {
+        self.felt.then(|| program.sites.at(self.site).by_poses(bar))
+    }
+
+    /// How a tangent turns with the normal.
+    pub fn turned(&self, k: usize, change: G::Lin) -> G::Lin {
+        let mut sum = G::Lin::zero();
+        for i in 0..G::DIM {
+            sum += self.turning[k][i] * change[i];
+        }
+        sum
+    }
+
+    /// How the impulse of fixed row impulses turns with each component of the normal.
+    pub fn impulse_turning(&self, impulses: &[f64; 3]) -> [G::Lin; 3] {
+        let mut out = [G::Lin::zero(); 3];
+        for i in 0..G::DIM {
+            out[i][i] = impulses[0];
+            for k in 0..G::TANGENTS {
+                out[i] += self.turning[k][i] * impulses[1 + k];
             }
         }
-        point
-    }
-
-    /// What a motion of one body does.
-    pub fn moved(&self, side: usize, xi: &Twist<G>) -> Shift<G> {
-        let frame = Twist { lin: xi.lin + G::spin(xi.ang, self.offsets[side]), ang: xi.ang };
-        self.frame_moved(side, &frame)
-    }
-
-    fn frame_moved(&self, side: usize, frame: &Twist<G>) -> Shift<G> {
-        let tangent = if side == 0 { self.jacobian.apply(frame, &Twist::zero()) } else { self.jacobian.apply(&Twist::zero(), frame) };
-        Shift::of(&tangent)
+        out
     }
 
     /// Velocity of a relative to b at the contact.
@@ -141,15 +162,14 @@ impl<G: Geometry> ContactPoint<G> {
 
     /// Tangents of the contact.
     pub fn tangents(&self) -> [G::Lin; 2] {
-        G::tangents(self.contact.normal)
+        self.tangents
     }
 
     /// World impulse of the row impulses: normal, then tangents.
     pub fn impulse(&self, impulses: &[f64; 3]) -> G::Lin {
-        let tangents = self.tangents();
         let mut sum = self.contact.normal * impulses[0];
         for k in 0..G::TANGENTS {
-            sum += tangents[k] * impulses[1 + k];
+            sum += self.tangents[k] * impulses[1 + k];
         }
         sum
     }

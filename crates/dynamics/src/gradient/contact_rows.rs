@@ -1,47 +1,88 @@
 //! Derivatives of what a contact's rows do: its impulse on two bodies, the speed along a direction at it, theory (17.14)-(17.16).
 
-use super::contact_point::{ContactPoint, Shift};
+use super::contact_point::ContactPoint;
+use super::contact_site::bar;
+use super::motion::add;
 use super::program::{Block, Program};
-use super::slots::put;
+use super::slots::{put, twist, wrench};
 use super::system::Sides;
 use carom_geometry::Geometry;
 use carom_math::{Twist, Vector, Wrench};
 
+/// The impulse of a contact with fixed multipliers as the contact moves.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PushMap<G: Geometry> {
+    /// Slots of the contact.
+    point: Block,
+    arms: [G::Lin; 2],
+    push: G::Lin,
+    /// How the impulse turns with each component of the normal.
+    turning: [G::Lin; 3],
+    /// Linear parts of the poses.
+    centres: [Option<Block>; 2],
+    out: [Option<Block>; 2],
+}
+
+impl<G: Geometry> PushMap<G> {
+    /// The tangent.
+    pub fn tangent(&self, x: &mut [f64]) {
+        let dn = G::Lin::from_slice(&x[self.point.range()]);
+        let middle = G::Lin::from_slice(&x[self.point.part(G::DIM, G::DIM).range()]);
+        let mut change = G::Lin::zero();
+        for i in 0..G::DIM {
+            change += self.turning[i] * dn[i];
+        }
+        for (side, sign) in [1.0, -1.0].into_iter().enumerate() {
+            let Some(out) = self.out[side] else { continue };
+            let shift = match self.centres[side] {
+                Some(block) => middle - G::Lin::from_slice(&x[block.range()]),
+                None => middle,
+            };
+            let torque = G::torque(self.arms[side], change) + G::torque(shift, self.push);
+            let mut values = [0.0; 6];
+            put::<G>(change * sign, torque * sign, &mut values);
+            add(x, out, &values[..G::DOF]);
+        }
+    }
+    /// The adjoint: t . (r x f) is f . (t x r) and r . (f x t).
+    pub fn adjoint(&self, x: &mut [f64]) {
+        let (mut by_change, mut by_middle) = (G::Lin::zero(), G::Lin::zero());
+        for (side, sign) in [1.0, -1.0].into_iter().enumerate() {
+            let Some(out) = self.out[side] else { continue };
+            let w = wrench::<G>(&x[out.range()]);
+            by_change += (w.lin + G::spin(w.ang, self.arms[side])) * sign;
+            let by_arm = G::spin(w.ang, self.push) * -sign;
+            by_middle += by_arm;
+            if let Some(block) = self.centres[side] {
+                add(x, block, (-by_arm).as_slice());
+            }
+        }
+        let mut by_normal = G::Lin::zero();
+        for i in 0..G::DIM {
+            by_normal[i] = self.turning[i].dot(by_change);
+        }
+        add(x, self.point.part(0, G::DIM), by_normal.as_slice());
+        add(x, self.point.part(G::DIM, G::DIM), by_middle.as_slice());
+    }
+}
+
 /// The impulse of a contact with fixed multipliers as the contact moves: out_a += d(P, r_a x P), out_b -= d(P, r_b x P).
 pub(crate) fn impulse<G: Geometry>(
-    program: &mut Program,
+    program: &mut Program<G>,
     point: &ContactPoint<G>,
     impulses: &[f64; 3],
     poses: &[Option<Block>],
     out: &[Option<Block>],
 ) {
-    let normal = point.contact.normal;
-    let push = point.impulse(impulses);
-    let turned = |dn: G::Lin| {
-        let tangents = G::tangents_derivative(normal, dn);
-        let mut sum = dn * impulses[0];
-        for k in 0..G::TANGENTS {
-            sum += tangents[k] * impulses[1 + k];
-        }
-        sum
+    let map = PushMap {
+        point: point.block,
+        arms: point.arms,
+        push: point.impulse(impulses),
+        turning: point.impulse_turning(impulses),
+        centres: point.bodies.map(|b| poses[b].map(|block| block.part(0, G::DIM))),
+        out: point.bodies.map(|b| out[b]),
     };
-    for side in 0..2 {
-        let sign = if side == 0 { 1.0 } else { -1.0 };
-        let body = point.bodies[side];
-        let Some(block) = out[body] else { continue };
-        let arm = point.arms[side];
-        program.linear(block, point.block, |x, y| {
-            let shift = Shift::<G>::read(x);
-            let change = turned(shift.normal);
-            let torque = G::torque(arm, change) + G::torque(shift.middle, push);
-            put::<G>(change * sign, torque * sign, y);
-        });
-        if let Some(pose) = poses[body] {
-            program.linear(block.part(G::DIM, G::ANG), pose.part(0, G::DIM), |x, y| {
-                y.copy_from_slice((G::torque(G::Lin::from_slice(x), push) * -sign).as_slice());
-            });
-        }
-    }
+    program.push(map);
 }
 
 /// Rows of a direction at a contact: the wrenches of a unit impulse along it.
@@ -59,9 +100,77 @@ pub(crate) struct Direction<'a, G: Geometry> {
     pub earlier: Option<(Block, &'a dyn Fn(G::Lin) -> G::Lin)>,
 }
 
-/// out += weight d(direction . slip) with the slip taken with `twists`; returns the covectors on velocities and on poses.
+/// A speed at a contact: covectors on its slots, on the velocities and on the centres.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SpeedMap<G: Geometry> {
+    out: Block,
+    /// Normal and middle of the contact.
+    point: Block,
+    by_normal: G::Lin,
+    by_middle: G::Lin,
+    earlier: Option<(Block, G::Lin)>,
+    velocity: [Option<Block>; 2],
+    by_velocity: [Wrench<G>; 2],
+    centres: [Option<Block>; 2],
+    by_centre: [G::Lin; 2],
+}
+
+impl<G: Geometry> SpeedMap<G> {
+    /// The tangent.
+    pub fn tangent(&self, x: &mut [f64]) {
+        let lin = |block: Block| G::Lin::from_slice(&x[block.range()]);
+        let mut sum = self.by_normal.dot(lin(self.point)) + self.by_middle.dot(lin(self.point.part(G::DIM, G::DIM)));
+        if let Some((block, covector)) = self.earlier {
+            sum += covector.dot(lin(block));
+        }
+        for side in 0..2 {
+            if let Some(block) = self.velocity[side] {
+                sum += self.by_velocity[side].power(&twist::<G>(&x[block.range()]));
+            }
+            if let Some(block) = self.centres[side] {
+                sum += self.by_centre[side].dot(lin(block));
+            }
+        }
+        x[self.out.range().start] += sum;
+    }
+    /// The adjoint.
+    pub fn adjoint(&self, x: &mut [f64]) {
+        let c = x[self.out.range().start];
+        if c == 0.0 {
+            return;
+        }
+        add(x, self.point.part(0, G::DIM), (self.by_normal * c).as_slice());
+        add(x, self.point.part(G::DIM, G::DIM), (self.by_middle * c).as_slice());
+        if let Some((block, covector)) = self.earlier {
+            add(x, block.part(0, G::DIM), (covector * c).as_slice());
+        }
+        for side in 0..2 {
+            if let Some(block) = self.velocity[side] {
+                add(x, block.part(0, G::DIM), (self.by_velocity[side].lin * c).as_slice());
+                add(x, block.part(G::DIM, G::ANG), (self.by_velocity[side].ang * c).as_slice());
+            }
+            if let Some(block) = self.centres[side] {
+                add(x, block, (self.by_centre[side] * c).as_slice());
+            }
+        }
+    }
+}
+
+/// The covector of a map of the normal against a vector: g . dn = map(dn) . slip.
+fn transposed<G: Geometry>(map: &dyn Fn(G::Lin) -> G::Lin, slip: G::Lin) -> G::Lin {
+    let mut out = G::Lin::zero();
+    for i in 0..G::DIM {
+        let mut unit = G::Lin::zero();
+        unit[i] = 1.0;
+        out[i] = map(unit).dot(slip);
+    }
+    out
+}
+
+/// out += weight d(direction . slip) with the slip taken with `twists`; returns the covectors on velocities and, for a contact that is
+/// felt through the poses, on poses.
 pub(crate) fn speed<G: Geometry>(
-    program: &mut Program,
+    program: &mut Program<G>,
     out: Block,
     weight: f64,
     point: &ContactPoint<G>,
@@ -70,49 +179,43 @@ pub(crate) fn speed<G: Geometry>(
     velocity: &[Option<Block>],
     poses: &[Option<Block>],
 ) -> (Sides<G>, Sides<G>) {
-    let d = direction.value;
-    let slip = point.slip(twists);
+    let d = direction.value * weight;
+    let slip = point.slip(twists) * weight;
     let rates = point.bodies.map(|b| twists[b].ang);
-    let by_velocity = along(point, d * weight);
-    let by_shift = |shift: &Shift<G>| {
-        let carried = G::spin(rates[0], shift.middle) - G::spin(rates[1], shift.middle);
-        weight * ((direction.own)(shift.normal).dot(slip) + d.dot(carried))
+    let by_velocity = along(point, d);
+    let by_normal = transposed::<G>(direction.own, slip);
+    // d . (w x m) = -m . (w x d).
+    let by_centre = [G::spin(rates[0], d), -G::spin(rates[1], d)];
+    let by_middle = -(by_centre[0] + by_centre[1]);
+    let map = SpeedMap {
+        out,
+        point: point.block,
+        by_normal,
+        by_middle,
+        earlier: direction.earlier.map(|(block, map)| (block, transposed::<G>(map, slip))),
+        velocity: point.bodies.map(|b| velocity[b]),
+        by_velocity: by_velocity.map(|(_, row)| row),
+        centres: point.bodies.map(|b| poses[b].map(|block| block.part(0, G::DIM))),
+        by_centre,
     };
-    program.linear(out, point.block, |x, y| y[0] = by_shift(&Shift::read(x)));
-    if let Some((block, map)) = direction.earlier {
-        program.linear(out, block, |x, y| y[0] = weight * map(Shift::<G>::read(x).normal).dot(slip));
-    }
+    program.speed(map);
     let mut by_pose = super::system::nothing::<G>();
-    for side in 0..2 {
-        let body = point.bodies[side];
-        let sign = if side == 0 { 1.0 } else { -1.0 };
-        if let Some(block) = velocity[body] {
-            let mut values = [0.0; 6];
-            put::<G>(by_velocity[side].1.lin, by_velocity[side].1.ang, &mut values);
-            program.matrix(out, block, &values[..G::DOF]);
+    if let Some(covectors) = point.by_poses(program, &bar::<G>(by_normal, by_middle, 0.0)) {
+        for side in 0..2 {
+            let mut covector = covectors[side];
+            covector.lin += by_centre[side];
+            by_pose[side] = (point.bodies[side], covector);
         }
-        let by_centre = |x: G::Lin| -sign * weight * d.dot(G::spin(rates[side], x));
-        if let Some(block) = poses[body] {
-            program.linear(out, block.part(0, G::DIM), |x, y| y[0] = by_centre(G::Lin::from_slice(x)));
-        }
-        let mut covector = [0.0; 6];
-        for k in 0..G::DOF {
-            let xi = super::motion::unit::<G>(k);
-            covector[k] = by_shift(&point.moved(side, &xi)) + by_centre(xi.lin);
-        }
-        by_pose[side] = (body, super::slots::wrench::<G>(&covector));
     }
     (by_velocity, by_pose)
 }
 
-/// out += weight d gap; returns the covector on poses.
-pub(crate) fn gap<G: Geometry>(program: &mut Program, out: Block, weight: f64, point: &ContactPoint<G>) -> Sides<G> {
-    program.linear(out, point.block, |x, y| y[0] = weight * Shift::<G>::read(x).gap);
-    [0, 1].map(|side| {
-        let mut covector = [0.0; 6];
-        for k in 0..G::DOF {
-            covector[k] = weight * point.moved(side, &super::motion::unit::<G>(k)).gap;
-        }
-        (point.bodies[side], super::slots::wrench::<G>(&covector))
-    })
+/// out += weight d gap; returns the covector on poses of a contact that is felt through them.
+pub(crate) fn gap<G: Geometry>(program: &mut Program<G>, out: Block, weight: f64, point: &ContactPoint<G>) -> Sides<G> {
+    program.scaled(out, point.block.part(2 * G::DIM, 1), weight);
+    let covectors = point.by_poses(program, &bar::<G>(G::Lin::zero(), G::Lin::zero(), weight));
+    match covectors {
+        Some([a, b]) => [(point.bodies[0], a), (point.bodies[1], b)],
+        None => super::system::nothing(),
+    }
 }

@@ -1,25 +1,27 @@
 //! The derivative of room 7: the second kick at q' and the rows that hold velocities there, theory (17.19)-(17.20).
 
+use super::contact_point::ContactPoint;
 use super::contact_rows::{self, Direction, along};
 use super::loads::{column, loads};
-use super::motion::{ImplicitRate, response};
+use super::motion::{ImplicitRate, linear_response, respond, response};
 use super::program::{Block, Program};
 use super::record::{RowSource, Substep};
 use super::substep::{RateRow, Speed, Stage, Switches, friction_rows, push, row_count};
 use super::system::{Residual, System, nothing};
 use crate::constraints::JointFunction;
+use crate::contacts::Key;
 use crate::options::Integrator;
 use carom_geometry::Geometry;
 use carom_math::{Twist, Vector, Wrench};
 
 /// Adds the derivative of the end of a substep at q'; returns the slots of its velocities.
 pub(crate) fn linearise<G: Geometry>(
-    program: &mut Program,
+    program: &mut Program<G>,
     stage: &Stage<G>,
     substep: &Substep<G>,
-    poses: &[Option<Block>],
-    half: &[Option<Block>],
+    (poses, half): (&[Option<Block>], &[Option<Block>]),
     time: Block,
+    ends: &[(Key<G>, ContactPoint<G>)],
     switches: &mut Switches,
 ) -> Vec<Option<Block>> {
     let kicks = stage.model.options.integrator == Integrator::Verlet;
@@ -29,7 +31,7 @@ pub(crate) fn linearise<G: Geometry>(
     let impulses = stage.fresh(program);
     if kicks {
         let wrenches = stage.fresh(program);
-        let forces = loads(program, stage, substep.time + t, (&substep.next, poses), (&substep.half, half), &wrenches);
+        let forces = loads(program, stage, substep.time + t, (&substep.next, poses), (&substep.half, half), &wrenches, false);
         for (local, block) in impulses.iter().enumerate() {
             if let (Some(block), Some(force)) = (block, wrenches[local]) {
                 program.scaled(*block, force, share * t);
@@ -38,15 +40,18 @@ pub(crate) fn linearise<G: Geometry>(
             }
         }
     }
-    let points = push(program, stage, &substep.finish, (&substep.next, poses), &impulses, &mut total, switches);
+    let points = push(program, stage, &substep.finish, (&substep.next, poses), &impulses, (&mut total, 1), ends, switches);
 
     // Velocities before the impulses change.
     let implicit = kicks && G::ANG > 1;
-    let turns: Vec<Option<ImplicitRate<G>>> = (0..stage.bodies.len())
+    let turns: Vec<Option<(ImplicitRate<G>, [[f64; 3]; 3])>> = (0..stage.bodies.len())
         .map(|local| {
             let body = &stage.bodies[local];
             let free = body.dynamic && G::inertia_apply(body.inv_inertia, G::inertia_apply(body.inertia, body_rate::<G>())).norm() > 0.0;
-            (implicit && free).then(|| ImplicitRate { before: substep.half[local].ang, after: substep.end[local].ang, duration: share * t })
+            (implicit && free).then(|| {
+                let rate = ImplicitRate { before: substep.half[local].ang, after: substep.end[local].ang, duration: share * t };
+                (rate, rate.unfolded(body.inertia))
+            })
         })
         .collect();
     let known = stage.fresh(program);
@@ -57,12 +62,13 @@ pub(crate) fn linearise<G: Geometry>(
         let body = &stage.bodies[local];
         let at = (pose, &substep.next[local]);
         match &turns[local] {
-            Some(turn) => {
+            Some((turn, unfolded)) => {
                 program.copy(out.part(0, G::DIM), before.part(0, G::DIM));
                 let only_linear = Wrench { lin: total[local].lin, ang: G::Ang::zero() };
-                linear_response::<G>(program, out, impulse, &only_linear, body, stage.mass(local));
+                linear_response::<G>(program, out, impulse, &only_linear, body, Some(stage.mass(local)));
                 turn.linearise(
                     program,
+                    unfolded,
                     out.part(G::DIM, G::ANG),
                     before.part(G::DIM, G::ANG),
                     impulse.part(G::DIM, G::ANG),
@@ -78,10 +84,10 @@ pub(crate) fn linearise<G: Geometry>(
             }
         }
     }
-    let respond = |body: usize, wrench: &Wrench<G>| -> Twist<G> {
+    let answer = |body: usize, wrench: &Wrench<G>| -> Twist<G> {
         let mut twist = stage.bodies[body].response(wrench);
-        if let Some(turn) = &turns[body] {
-            twist.ang = turn.unfold(stage.bodies[body].inertia, wrench.ang);
+        if let Some((_, unfolded)) = &turns[body] {
+            twist.ang = ImplicitRate::<G>::unfold(unfolded, wrench.ang);
         }
         twist
     };
@@ -93,15 +99,14 @@ pub(crate) fn linearise<G: Geometry>(
     let mut system = System::new(program, rows);
     for joint in stage.joints.iter().filter(|j| j.rows > 0) {
         let at = stage.joint(joint, &substep.next, poses);
-        for k in 0..joint.rows {
-            let out = system.next();
-            let row = at.rate(program, JointFunction::Equalities, k, 1.0, &substep.end, &velocity, out);
-            system.push(Residual { pose: nothing(), ..row }, at.row(JointFunction::Equalities, k));
+        at.rates(program, JointFunction::Equalities, 1.0, &substep.end, &velocity, system.next_rows(joint.rows));
+        for row in &stage.rows[1][joint.first_row..joint.first_row + joint.rows] {
+            system.push(Residual { velocity: *row, ..Residual::zero() }, *row);
         }
     }
     for (group, point) in substep.finish.pushed.iter().zip(&points) {
         if let (RowSource::Contact { key, friction, .. }, Some(point)) = (group.source, point) {
-            let first = system.rows.len();
+            let first = system.count();
             let normal = point.contact.normal;
             let out = system.next();
             let direction = Direction { value: normal, own: &|dn| dn, earlier: None };
@@ -113,7 +118,7 @@ pub(crate) fn linearise<G: Geometry>(
                 let speeds = [0, 1].map(|k| {
                     (k < G::TANGENTS).then(|| {
                         let block = program.fresh(1);
-                        let own = |dn: G::Lin| G::tangents_derivative(normal, dn)[k];
+                        let own = |dn: G::Lin| point.turned(k, dn);
                         let direction = Direction { value: tangents[k], own: &own, earlier: None };
                         let (v, _) = contact_rows::speed(program, block, 1.0, point, &direction, &substep.end, &velocity, poses);
                         Speed { block, value: tangents[k].dot(slip), row: Residual { velocity: v, pose: nothing(), time: 0.0 } }
@@ -139,19 +144,24 @@ pub(crate) fn linearise<G: Geometry>(
         };
         system.push(Residual { pose: nothing(), ..row }, at.row(function, 0));
     }
-    system.solve(program, respond, None, None);
+    system.solve(program, answer, None, None);
 
     let answers = stage.fresh(program);
     system.impulses(program, &answers);
+    system.close(program);
     (0..stage.bodies.len())
         .map(|local| {
             let (Some(known), Some(answer)) = (known[local], answers[local]) else { return half[local] };
             let out = program.fresh(G::DOF);
             program.copy(out, known);
-            program.linear(out, answer, |x, y| {
-                let twist = respond(local, &super::slots::wrench::<G>(x));
-                super::slots::put::<G>(twist.lin, twist.ang, y);
-            });
+            let body = &stage.bodies[local];
+            match &turns[local] {
+                Some((turn, unfolded)) => {
+                    linear_response::<G>(program, out, answer, &Wrench::zero(), body, None);
+                    turn.respond(program, unfolded, out.part(G::DIM, G::ANG), answer.part(G::DIM, G::ANG));
+                }
+                None => respond(program, out, answer, body),
+            }
             Some(out)
         })
         .collect()
@@ -164,19 +174,4 @@ fn body_rate<G: Geometry>() -> G::Ang {
         rate[k] = 1.0;
     }
     rate
-}
-
-/// The linear part of the response alone.
-fn linear_response<G: Geometry>(
-    program: &mut Program,
-    out: Block,
-    impulse: Block,
-    value: &Wrench<G>,
-    body: &crate::island::LocalBody<G>,
-    mass: super::motion::MassBlocks,
-) {
-    let lin = out.part(0, G::DIM);
-    program.linear(lin, impulse.part(0, G::DIM), |x, y| y.copy_from_slice(G::Lin::from_slice(x).scale(body.inv_mass).as_slice()));
-    let result = value.lin.scale(body.inv_mass);
-    program.linear(lin, mass.mass, |x, y| y.copy_from_slice((result * (-x[0] / body.mass)).as_slice()));
 }

@@ -23,7 +23,7 @@ struct HeldRows<G: Geometry> {
 
 /// Adds the derivative of one strike; the running velocities become those after it.
 pub(crate) fn linearise<G: Geometry>(
-    program: &mut Program,
+    program: &mut Program<G>,
     stage: &Stage<G>,
     substep: &Substep<G>,
     strike: &Strike<G>,
@@ -205,7 +205,7 @@ pub(crate) fn linearise<G: Geometry>(
 
 /// Slots of u = R v.
 fn approach<G: Geometry>(
-    program: &mut Program,
+    program: &mut Program<G>,
     points: &[ContactPoint<G>],
     before: &[Twist<G>],
     running: &Running,
@@ -227,7 +227,7 @@ fn approach<G: Geometry>(
 
 /// -X_i . dM X_j of one body.
 fn inertia_of_pair<G: Geometry>(
-    program: &mut Program,
+    program: &mut Program<G>,
     stage: &Stage<G>,
     substep: &Substep<G>,
     running: &Running,

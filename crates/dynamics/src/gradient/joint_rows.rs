@@ -1,16 +1,23 @@
 //! Derivatives of what a joint's rows do: impulses J' y, speeds J v and values g, theory (17.17), from the gradients of chapter 15.
+//!
+//! Backwards each of them is one gradient of y . g or of y . J v.
 
+use super::motion::add;
 use super::program::{Block, Program};
+use super::slots::{put, twist};
 use super::system::{Residual, Sides, nothing};
-use crate::constraints::{Joint, JointFunction, MAX_COLUMNS, MAX_PARAMETERS, MAX_POSE_COLUMNS, MAX_ROWS};
+use crate::constraints::{Joint, JointFunction, JointGradient, JointParameter, MAX_COLUMNS, MAX_PARAMETERS, MAX_ROWS};
+use crate::model::Model;
 use carom_geometry::Geometry;
-use carom_math::{Pose, Twist};
+use carom_math::{Pose, Twist, Wrench};
 
 /// A joint with its two local bodies, poses and slots.
 #[derive(Clone, Copy)]
 pub(crate) struct JointAt<'a, G: Geometry> {
     /// The joint.
     pub joint: &'a Joint<G>,
+    /// Its index in the model.
+    pub index: usize,
     /// Local bodies.
     pub bodies: [usize; 2],
     /// Their poses.
@@ -21,39 +28,184 @@ pub(crate) struct JointAt<'a, G: Geometry> {
     pub parameters: Block,
 }
 
-impl<'a, G: Geometry> JointAt<'a, G> {
-    /// A joint of an island at local poses.
-    pub fn new(joint: &'a Joint<G>, bodies: [usize; 2], poses: &'a [Pose<G>], blocks: &[Option<Block>], parameters: Block) -> Self {
-        JointAt { joint, bodies, poses: bodies.map(|b| &poses[b]), blocks: bodies.map(|b| blocks[b]), parameters }
+/// What a joint does to a tangent.
+#[derive(Clone, Copy, Debug)]
+enum Does<G: Geometry> {
+    /// Two wrenches J' y at fixed y.
+    Impulse { weights: [f64; MAX_ROWS], out: [Option<Block>; 2] },
+    /// Values g, weighted.
+    Value { weight: f64, out: Block },
+    /// Speeds J v, weighted.
+    Rate { weight: f64, out: Block, twists: [Twist<G>; 2], velocity: [Option<Block>; 2] },
+}
+
+/// A joint at a pose in the program of a step.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct JointMap<G: Geometry> {
+    joint: usize,
+    function: JointFunction,
+    /// The one row that is meant, or all.
+    row: Option<usize>,
+    poses: [Pose<G>; 2],
+    blocks: [Option<Block>; 2],
+    parameters: Option<Block>,
+    does: Does<G>,
+}
+
+impl<G: Geometry> JointMap<G> {
+    /// Weights y of the functions from the cotangents of their slots.
+    fn weights(&self, x: &[f64], out: Block, weight: f64) -> [f64; MAX_ROWS] {
+        let mut y = [0.0; MAX_ROWS];
+        let first = self.row.unwrap_or(0);
+        for (y, slot) in y[first..].iter_mut().zip(&x[out.range()]) {
+            *y = weight * slot;
+        }
+        y
     }
 
-    /// Splits a row over (poses, parameters) into elements onto one slot of `out`.
-    fn scatter(&self, program: &mut Program, out: Block, row: &[f64]) {
+    /// x += gradient, slot by slot.
+    fn scatter(&self, joint: &Joint<G>, gradient: &JointGradient<G>, x: &mut [f64]) {
         for side in 0..2 {
             if let Some(block) = self.blocks[side] {
-                program.matrix(out, block, &row[side * G::DOF..(side + 1) * G::DOF]);
+                add_wrench::<G>(x, block, &gradient.bodies[side]);
             }
         }
-        program.matrix(out, self.parameters, &row[2 * G::DOF..]);
+        if let Some(block) = self.parameters {
+            let mut values = [0.0; MAX_PARAMETERS];
+            gradient.write_parameters(joint, &mut values[..block.len()]);
+            add(x, block, &values);
+        }
     }
 
-    /// The pose part of a row as covectors.
-    fn sides(&self, row: &[f64]) -> Sides<G> {
-        [0, 1].map(|side| (self.bodies[side], super::slots::wrench::<G>(&row[side * G::DOF..])))
+    /// Gradient . tangent.
+    fn along(&self, joint: &Joint<G>, gradient: &JointGradient<G>, x: &[f64]) -> f64 {
+        let mut sum = 0.0;
+        for side in 0..2 {
+            if let Some(block) = self.blocks[side] {
+                sum += gradient.bodies[side].power(&twist::<G>(&x[block.range()]));
+            }
+        }
+        if let Some(block) = self.parameters {
+            let mut values = [0.0; MAX_PARAMETERS];
+            gradient.write_parameters(joint, &mut values[..block.len()]);
+            sum += values.iter().zip(&x[block.range()]).map(|(g, x)| g * x).sum::<f64>();
+        }
+        sum
+    }
+
+    /// The tangent: one gradient for each number that comes out.
+    pub fn tangent(&self, model: &Model<G>, x: &mut [f64]) {
+        let joint = &model.joints[self.joint];
+        let [a, b] = &self.poses;
+        match &self.does {
+            Does::Impulse { weights, out } => {
+                for side in 0..2 {
+                    let Some(block) = out[side] else { continue };
+                    for k in 0..G::DOF {
+                        let mut unit = [0.0; 6];
+                        unit[k] = 1.0;
+                        let mut twists = [Twist::zero(); 2];
+                        twists[side] = twist::<G>(&unit);
+                        let gradient = joint.power_gradient(self.function, a, b, weights, &twists);
+                        x[block.range().start + k] += self.along(joint, &gradient, x);
+                    }
+                }
+            }
+            Does::Value { weight, out } => {
+                for (k, slot) in out.range().enumerate() {
+                    let mut y = [0.0; MAX_ROWS];
+                    y[self.row.unwrap_or(0) + k] = *weight;
+                    let gradient = joint.value_gradient(self.function, a, b, &y);
+                    x[slot] += self.along(joint, &gradient, x);
+                }
+            }
+            Does::Rate { weight, out, twists, velocity } => {
+                for (k, slot) in out.range().enumerate() {
+                    let mut y = [0.0; MAX_ROWS];
+                    y[self.row.unwrap_or(0) + k] = *weight;
+                    let gradient = joint.power_gradient(self.function, a, b, &y, twists);
+                    let mut sum = self.along(joint, &gradient, x);
+                    let row = joint.value_gradient(self.function, a, b, &y);
+                    for side in 0..2 {
+                        if let Some(block) = velocity[side] {
+                            sum += row.bodies[side].power(&twist::<G>(&x[block.range()]));
+                        }
+                    }
+                    x[slot] += sum;
+                }
+            }
+        }
+    }
+
+    /// The adjoint: one gradient in all, two for speeds.
+    pub fn adjoint(&self, model: &Model<G>, x: &mut [f64]) {
+        let joint = &model.joints[self.joint];
+        let [a, b] = &self.poses;
+        match &self.does {
+            Does::Impulse { weights, out } => {
+                let twists = out.map(|block| block.map_or_else(Twist::zero, |block| twist::<G>(&x[block.range()])));
+                let gradient = joint.power_gradient(self.function, a, b, weights, &twists);
+                self.scatter(joint, &gradient, x);
+            }
+            Does::Value { weight, out } => {
+                let y = self.weights(x, *out, *weight);
+                let gradient = joint.value_gradient(self.function, a, b, &y);
+                self.scatter(joint, &gradient, x);
+            }
+            Does::Rate { weight, out, twists, velocity } => {
+                let y = self.weights(x, *out, *weight);
+                let gradient = joint.power_gradient(self.function, a, b, &y, twists);
+                self.scatter(joint, &gradient, x);
+                let row = joint.value_gradient(self.function, a, b, &y);
+                for side in 0..2 {
+                    if let Some(block) = velocity[side] {
+                        add_wrench::<G>(x, block, &row.bodies[side]);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// x[block] += a wrench.
+#[inline]
+fn add_wrench<G: Geometry>(x: &mut [f64], block: Block, value: &Wrench<G>) {
+    let mut values = [0.0; 6];
+    put::<G>(value.lin, value.ang, &mut values);
+    add(x, block, &values[..G::DOF]);
+}
+
+impl<'a, G: Geometry> JointAt<'a, G> {
+    /// A joint of an island at local poses.
+    pub fn new(
+        joint: (&'a Joint<G>, usize),
+        bodies: [usize; 2],
+        poses: &'a [Pose<G>],
+        blocks: &[Option<Block>],
+        parameters: Block,
+    ) -> Self {
+        let (joint, index) = joint;
+        JointAt { joint, index, bodies, poses: bodies.map(|b| &poses[b]), blocks: bodies.map(|b| blocks[b]), parameters }
+    }
+
+    fn add(&self, program: &mut Program<G>, function: JointFunction, row: Option<usize>, does: Does<G>) {
+        let map = JointMap {
+            joint: self.index,
+            function,
+            row,
+            poses: self.poses.map(|pose| *pose),
+            blocks: self.blocks,
+            parameters: program.free(self.parameters),
+            does,
+        };
+        program.joint(map);
     }
 
     /// out += d(J' y) at fixed y.
-    pub fn impulse(&self, program: &mut Program, function: JointFunction, y: &[f64], out: &[Option<Block>]) {
-        let columns = self.joint.column_count();
-        let mut values = [0.0; MAX_POSE_COLUMNS * MAX_COLUMNS];
-        self.joint.wrench_derivative(function, self.poses[0], self.poses[1], y, &mut values[..2 * G::DOF * columns]);
-        for side in 0..2 {
-            let Some(block) = out[self.bodies[side]] else { continue };
-            for k in 0..G::DOF {
-                let row = &values[(side * G::DOF + k) * columns..][..columns];
-                self.scatter(program, block.part(k, 1), row);
-            }
-        }
+    pub fn impulse(&self, program: &mut Program<G>, function: JointFunction, y: &[f64], out: &[Option<Block>]) {
+        let mut weights = [0.0; MAX_ROWS];
+        weights[..y.len()].copy_from_slice(y);
+        self.add(program, function, None, Does::Impulse { weights, out: self.bodies.map(|b| out[b]) });
     }
 
     /// The covectors of a function on the two bodies: its row J.
@@ -62,21 +214,36 @@ impl<'a, G: Geometry> JointAt<'a, G> {
         [(self.bodies[0], gradient.bodies[0]), (self.bodies[1], gradient.bodies[1])]
     }
 
-    /// out += weight dg_k; returns the residual's covectors on the poses.
-    pub fn value(&self, program: &mut Program, function: JointFunction, k: usize, weight: f64, out: Block) -> Residual<G> {
-        let gradient = self.joint.value_gradient(function, self.poses[0], self.poses[1], &unit(k));
-        let mut row = [0.0; MAX_COLUMNS];
-        let columns = self.joint.column_count();
-        gradient.write(self.joint, &mut row[..columns]);
-        row.iter_mut().for_each(|x| *x *= weight);
-        self.scatter(program, out, &row[..columns]);
-        Residual { velocity: nothing(), pose: self.sides(&row), time: 0.0 }
+    /// out += weight dg for all functions at once.
+    pub fn values(&self, program: &mut Program<G>, function: JointFunction, weight: f64, out: Block) {
+        self.add(program, function, None, Does::Value { weight, out });
     }
 
-    /// out += weight d(J_k v); returns the residual's covectors on velocities and poses.
+    /// out += weight d(J v) for all functions at once.
+    pub fn rates(
+        &self,
+        program: &mut Program<G>,
+        function: JointFunction,
+        weight: f64,
+        twists: &[Twist<G>],
+        velocity: &[Option<Block>],
+        out: Block,
+    ) {
+        let (twists, velocity) = (self.bodies.map(|b| twists[b]), self.bodies.map(|b| velocity[b]));
+        self.add(program, function, None, Does::Rate { weight, out, twists, velocity });
+    }
+
+    /// out += weight dg_k; returns the residual's covectors on the poses.
+    pub fn value(&self, program: &mut Program<G>, function: JointFunction, k: usize, weight: f64, out: Block) -> Residual<G> {
+        self.add(program, function, Some(k), Does::Value { weight, out });
+        let pose = self.row(function, k).map(|(body, covector)| (body, Wrench::zero().plus(weight, covector)));
+        Residual { velocity: nothing(), pose, time: 0.0 }
+    }
+
+    /// out += weight d(J_k v); returns the residual's covectors on the velocities.
     pub fn rate(
         &self,
-        program: &mut Program,
+        program: &mut Program<G>,
         function: JointFunction,
         k: usize,
         weight: f64,
@@ -84,27 +251,14 @@ impl<'a, G: Geometry> JointAt<'a, G> {
         velocity: &[Option<Block>],
         out: Block,
     ) -> Residual<G> {
-        let pair = self.bodies.map(|b| twists[b]);
-        let mut y = unit(k);
-        y[k] = weight;
-        let gradient = self.joint.power_gradient(function, self.poses[0], self.poses[1], &y, &pair);
-        let mut row = [0.0; MAX_COLUMNS];
-        let columns = self.joint.column_count();
-        gradient.write(self.joint, &mut row[..columns]);
-        self.scatter(program, out, &row[..columns]);
-        let by_velocity = self.row(function, k).map(|(body, covector)| (body, carom_math::Wrench::zero().plus(weight, covector)));
-        for (body, covector) in &by_velocity {
-            if let Some(block) = velocity[*body] {
-                let mut values = [0.0; 6];
-                super::slots::put::<G>(covector.lin, covector.ang, &mut values);
-                program.matrix(out, block, &values[..G::DOF]);
-            }
-        }
-        Residual { velocity: by_velocity, pose: self.sides(&row), time: 0.0 }
+        let (twists, velocity) = (self.bodies.map(|b| twists[b]), self.bodies.map(|b| velocity[b]));
+        self.add(program, function, Some(k), Does::Rate { weight, out, twists, velocity });
+        let by_velocity = self.row(function, k).map(|(body, covector)| (body, Wrench::zero().plus(weight, covector)));
+        Residual { velocity: by_velocity, pose: nothing(), time: 0.0 }
     }
 
     /// Slot of a parameter of the joint, if it has it.
-    pub fn parameter(&self, parameter: crate::constraints::JointParameter) -> Option<Block> {
+    pub fn parameter(&self, parameter: JointParameter) -> Option<Block> {
         self.joint.parameter_index(parameter).map(|index| self.parameters.part(index, 1))
     }
 }

@@ -1,7 +1,7 @@
 //! Derivatives of room 3: gravity, damping, springs, forces and controls as wrenches, theory (17.18).
 
 use super::joint_rows::JointAt;
-use super::motion::{changed, turned};
+use super::motion::LoadMap;
 use super::program::{Block, Program};
 use super::slots::put;
 use super::substep::Stage;
@@ -10,14 +10,15 @@ use crate::predict::{effective_mass, soft_spring};
 use carom_geometry::Geometry;
 use carom_math::{Pose, Twist, Vector, Wrench};
 
-/// Adds the tangents of the loads at given poses and velocities to `out`, and returns their values.
+/// Adds the tangents of the loads at given poses and velocities to `out`, with the gyroscopic torque if asked, and returns their values.
 pub(crate) fn loads<G: Geometry>(
-    program: &mut Program,
+    program: &mut Program<G>,
     stage: &Stage<G>,
     time: f64,
     poses: (&[Pose<G>], &[Option<Block>]),
     twists: (&[Twist<G>], &[Option<Block>]),
     out: &[Option<Block>],
+    gyroscopic: bool,
 ) -> Vec<Wrench<G>> {
     let model = stage.model;
     let mut values = vec![Wrench::zero(); stage.bodies.len()];
@@ -25,41 +26,28 @@ pub(crate) fn loads<G: Geometry>(
         let Some(block) = out[local] else { continue };
         let slots = &stage.parameters.1.bodies[body.index];
         let spec = &model.bodies[body.index];
-        let theta = stage.parameters.0;
-        let twist = &twists.0[local];
-        values[local].lin = model.gravity * spec.mass - twist.lin * (spec.damping * spec.mass);
-        program.linear(block.part(0, G::DIM), theta.part(slots.mass, 1), |x, y| {
-            y.copy_from_slice(((model.gravity - twist.lin * spec.damping) * x[0]).as_slice());
-        });
-        program.scaled(block.part(0, G::DIM), theta.part(stage.parameters.1.gravity.start, G::DIM), spec.mass);
-        program.linear(block.part(0, G::DIM), theta.part(slots.damping, 1), |x, y| {
-            y.copy_from_slice((twist.lin * (-spec.mass * x[0])).as_slice());
-        });
-        if let Some(velocity) = twists.1[local] {
-            program.scaled(block.part(0, G::DIM), velocity.part(0, G::DIM), -spec.damping * spec.mass);
-            if spec.spin_damping != 0.0 {
-                program.linear(block.part(G::DIM, G::ANG), velocity.part(G::DIM, G::ANG), |x, y| {
-                    y.copy_from_slice((G::inertia_apply(body.inertia, G::Ang::from_slice(x)) * -spec.spin_damping).as_slice());
-                });
-            }
-        }
-        let momentum = G::inertia_apply(body.inertia, twist.ang);
-        values[local].ang = momentum * -spec.spin_damping;
-        program.linear(block.part(G::DIM, G::ANG), theta.part(slots.spin_damping, 1), |x, y| {
-            y.copy_from_slice((momentum * -x[0]).as_slice());
-        });
-        if spec.spin_damping != 0.0 {
-            if let (true, Some(pose)) = (G::ANG > 1, poses.1[local]) {
-                program.linear(block.part(G::DIM, G::ANG), pose.part(G::DIM, G::ANG), |x, y| {
-                    let turn = turned::<G>(body.inertia, G::Ang::from_slice(x), twist.ang);
-                    y.copy_from_slice((turn * -spec.spin_damping).as_slice());
-                });
-            }
-            let inertia = theta.part(slots.inertia.start, slots.inertia.len());
-            program.linear(block.part(G::DIM, G::ANG), inertia, |x, y| {
-                y.copy_from_slice((changed::<G>(poses.0[local].rotation, x, twist.ang) * -spec.spin_damping).as_slice());
-            });
-        }
+        let theta = program.free(stage.parameters.0);
+        let part = |first: usize, len: usize| theta.map(|theta| theta.part(first, len));
+        let turns = G::ANG > 1 && (gyroscopic || spec.spin_damping != 0.0);
+        let map = LoadMap {
+            out: block,
+            velocity: twists.1[local],
+            turn: if turns { poses.1[local].map(|pose| pose.part(G::DIM, G::ANG)) } else { None },
+            mass: part(slots.mass, 1),
+            inertia_block: part(slots.inertia.start, slots.inertia.len()),
+            dampings: theta.map(|theta| [theta.part(slots.damping, 1), theta.part(slots.spin_damping, 1)]),
+            gravity_block: part(stage.parameters.1.gravity.start, G::DIM),
+            twist: twists.0[local],
+            inertia: body.inertia,
+            rotation: poses.0[local].rotation,
+            body_mass: spec.mass,
+            damping: spec.damping,
+            spin_damping: spec.spin_damping,
+            gravity: model.gravity,
+            gyroscopic: f64::from(u8::from(gyroscopic)),
+        };
+        values[local] = map.value();
+        program.load(map);
     }
     for joint in &stage.joints {
         let at = stage.joint(joint, poses.0, poses.1);
@@ -118,7 +106,7 @@ pub(crate) fn loads<G: Geometry>(
 }
 
 /// out += slot times a wrench.
-pub(crate) fn column<G: Geometry>(program: &mut Program, out: Block, slot: Block, wrench: &Wrench<G>) {
+pub(crate) fn column<G: Geometry>(program: &mut Program<G>, out: Block, slot: Block, wrench: &Wrench<G>) {
     let mut values = [0.0; 6];
     put::<G>(wrench.lin, wrench.ang, &mut values);
     program.column(out, slot, &values[..G::DOF]);
@@ -126,7 +114,7 @@ pub(crate) fn column<G: Geometry>(program: &mut Program, out: Block, slot: Block
 
 /// An explicit spring: its force is a slot of its own.
 fn spring<G: Geometry>(
-    program: &mut Program,
+    program: &mut Program<G>,
     stage: &Stage<G>,
     at: &JointAt<G>,
     twists: (&[Twist<G>], &[Option<Block>]),

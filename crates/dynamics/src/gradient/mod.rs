@@ -5,6 +5,7 @@
 
 mod contact_point;
 mod contact_rows;
+mod contact_site;
 mod energy;
 mod finish;
 mod impact;
@@ -19,6 +20,7 @@ mod program;
 pub(crate) mod record;
 mod rollout;
 mod slots;
+mod sparse;
 mod step;
 mod substep;
 mod system;
@@ -28,5 +30,5 @@ pub use energy::{EnergyGradient, energies, energy_gradient};
 pub use named::{NameError, Names, Quantity, Row};
 pub use parameters::{BodySlots, ColliderSlots, ForceSlots, Parameters};
 pub use rollout::{Cotangents, Direction, Gradient, GradientError, Rollout, Tape};
-pub use step::StepRecord;
+pub use step::{StepRecord, Wrt};
 pub use substep::Switches;

@@ -1,7 +1,7 @@
-//! Derivatives of what inertia does: the response to impulses, the implicit end rate, the move, theory (17.5)-(17.9).
+//! Derivatives of what inertia does: the response to impulses, the implicit end rate, the move, the loads of a body, theory (17.5)-(17.9).
 
 use super::program::{Block, Program};
-use super::slots::{cross, inertia, put, twist};
+use super::slots::{cross, inertia, twist, wrench};
 use crate::island::LocalBody;
 use carom_geometry::Geometry;
 use carom_math::{Pose, Twist, Vector, Wrench};
@@ -21,15 +21,102 @@ pub(crate) fn turned<G: Geometry>(inertia: G::Inertia, xi: G::Ang, rate: G::Ang)
     cross::<G>(xi, G::inertia_apply(inertia, rate)) - G::inertia_apply(inertia, cross::<G>(xi, rate))
 }
 
+/// The transpose of `turned` in xi: I w x c - w x I c.
+#[inline]
+pub(crate) fn turned_transpose<G: Geometry>(inertia: G::Inertia, cotangent: G::Ang, rate: G::Ang) -> G::Ang {
+    cross::<G>(G::inertia_apply(inertia, rate), cotangent) - cross::<G>(rate, G::inertia_apply(inertia, cotangent))
+}
+
 /// R dI R' w for a change of the inertia in the body frame.
 #[inline]
 pub(crate) fn changed<G: Geometry>(rotation: G::Rot, upper: &[f64], rate: G::Ang) -> G::Ang {
     G::rotate_rate(rotation, G::inertia_apply(inertia::<G>(upper), G::unrotate_rate(rotation, rate)))
 }
 
+/// The transpose of `changed` in dI: upper += factor (R'c) (R'w)', both halves of the symmetric matrix counted.
+#[inline]
+pub(crate) fn changed_transpose<G: Geometry>(rotation: G::Rot, cotangent: G::Ang, rate: G::Ang, factor: f64, upper: &mut [f64]) {
+    let (u, v) = (G::unrotate_rate(rotation, cotangent), G::unrotate_rate(rotation, rate));
+    let mut next = 0;
+    for i in 0..G::ANG {
+        for j in i..G::ANG {
+            let entry = if i == j { u[i] * v[i] } else { u[i] * v[j] + u[j] * v[i] };
+            upper[next] += factor * entry;
+            next += 1;
+        }
+    }
+}
+
+/// x[block] += values.
+#[inline]
+pub(crate) fn add(x: &mut [f64], block: Block, values: &[f64]) {
+    x[block.range()].iter_mut().zip(values).for_each(|(x, v)| *x += v);
+}
+
+/// The linear and the angular half of the slots of a body.
+#[inline]
+fn halves<G: Geometry>(block: Block) -> (Block, Block) {
+    (block.part(0, G::DIM), block.part(G::DIM, G::ANG))
+}
+
+/// out += M^-1 p for an impulse p, as p, the pose and the inertia change, theory (17.6).
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ResponseMap<G: Geometry> {
+    out: Block,
+    impulse: Block,
+    /// Angular part of the pose, mass and inertia, where they are asked about.
+    turn: Option<Block>,
+    mass: Option<Block>,
+    inertia: Option<Block>,
+    inv_mass: G::Lin,
+    inv_inertia: G::Inertia,
+    rotation: G::Rot,
+    value: G::Ang,
+    result: Twist<G>,
+    per_mass: f64,
+}
+
+impl<G: Geometry> ResponseMap<G> {
+    /// The tangent.
+    pub fn tangent(&self, x: &mut [f64]) {
+        let p = wrench::<G>(&x[self.impulse.range()]);
+        let mut lin = p.lin.scale(self.inv_mass);
+        let mut ang = G::inertia_apply(self.inv_inertia, p.ang);
+        if let Some(turn) = self.turn {
+            ang += turned::<G>(self.inv_inertia, G::Ang::from_slice(&x[turn.range()]), self.value);
+        }
+        if let Some(mass) = self.mass {
+            lin -= self.result.lin * (x[mass.range().start] * self.per_mass);
+        }
+        if let Some(inertia) = self.inertia {
+            ang -= G::inertia_apply(self.inv_inertia, changed::<G>(self.rotation, &x[inertia.range()], self.result.ang));
+        }
+        let (out_lin, out_ang) = halves::<G>(self.out);
+        add(x, out_lin, lin.as_slice());
+        add(x, out_ang, ang.as_slice());
+    }
+    /// The adjoint.
+    pub fn adjoint(&self, x: &mut [f64]) {
+        let w = wrench::<G>(&x[self.out.range()]);
+        let (lin, ang) = halves::<G>(self.impulse);
+        let pushed = G::inertia_apply(self.inv_inertia, w.ang);
+        add(x, lin, w.lin.scale(self.inv_mass).as_slice());
+        add(x, ang, pushed.as_slice());
+        if let Some(turn) = self.turn {
+            add(x, turn, turned_transpose::<G>(self.inv_inertia, w.ang, self.value).as_slice());
+        }
+        if let Some(mass) = self.mass {
+            x[mass.range().start] -= w.lin.dot(self.result.lin) * self.per_mass;
+        }
+        if let Some(inertia) = self.inertia {
+            changed_transpose::<G>(self.rotation, pushed, self.result.ang, -1.0, &mut x[inertia.range()]);
+        }
+    }
+}
+
 /// out += M^-1 p for an impulse p whose tangent stands in `impulse`; the body's inertia turns with `pose`, theory (17.6).
 pub(crate) fn response<G: Geometry>(
-    program: &mut Program,
+    program: &mut Program<G>,
     out: Block,
     impulse: (Block, Wrench<G>),
     pose: (Block, &Pose<G>),
@@ -37,23 +124,63 @@ pub(crate) fn response<G: Geometry>(
     mass: MassBlocks,
 ) {
     let (block, value) = impulse;
-    let result = body.response(&value);
-    program.linear(out, block, |x, y| {
-        let change = body.response(&super::slots::wrench::<G>(x));
-        put::<G>(change.lin, change.ang, y);
-    });
-    if G::ANG > 1 {
-        program.linear(out.part(G::DIM, G::ANG), pose.0.part(G::DIM, G::ANG), |x, y| {
-            y.copy_from_slice(turned::<G>(body.inv_inertia, G::Ang::from_slice(x), value.ang).as_slice());
-        });
-    }
-    program.linear(out.part(0, G::DIM), mass.mass, |x, y| {
-        y.copy_from_slice((result.lin * (-x[0] / body.mass)).as_slice());
-    });
-    program.linear(out.part(G::DIM, G::ANG), mass.inertia, |x, y| {
-        let change = G::inertia_apply(body.inv_inertia, changed::<G>(pose.1.rotation, x, result.ang));
-        y.copy_from_slice((-change).as_slice());
-    });
+    let map = ResponseMap {
+        out,
+        impulse: block,
+        turn: (G::ANG > 1).then(|| pose.0.part(G::DIM, G::ANG)),
+        mass: program.free(mass.mass),
+        inertia: program.free(mass.inertia),
+        inv_mass: body.inv_mass,
+        inv_inertia: body.inv_inertia,
+        rotation: pose.1.rotation,
+        value: value.ang,
+        result: body.response(&value),
+        per_mass: 1.0 / body.mass,
+    };
+    program.response(map);
+}
+
+/// out += M^-1 p at fixed inertia.
+pub(crate) fn respond<G: Geometry>(program: &mut Program<G>, out: Block, impulse: Block, body: &LocalBody<G>) {
+    let map = ResponseMap {
+        out,
+        impulse,
+        turn: None,
+        mass: None,
+        inertia: None,
+        inv_mass: body.inv_mass,
+        inv_inertia: body.inv_inertia,
+        rotation: G::identity(),
+        value: G::Ang::zero(),
+        result: Twist::zero(),
+        per_mass: 0.0,
+    };
+    program.response(map);
+}
+
+/// The linear part of `response` alone.
+pub(crate) fn linear_response<G: Geometry>(
+    program: &mut Program<G>,
+    out: Block,
+    impulse: Block,
+    value: &Wrench<G>,
+    body: &LocalBody<G>,
+    mass: Option<MassBlocks>,
+) {
+    let map = ResponseMap {
+        out,
+        impulse,
+        turn: None,
+        mass: mass.and_then(|mass| program.free(mass.mass)),
+        inertia: None,
+        inv_mass: body.inv_mass,
+        inv_inertia: G::inertia_zero(),
+        rotation: G::identity(),
+        value: G::Ang::zero(),
+        result: Twist { lin: value.lin.scale(body.inv_mass), ang: G::Ang::zero() },
+        per_mass: if body.mass > 0.0 { 1.0 / body.mass } else { 0.0 },
+    };
+    program.response(map);
 }
 
 /// The rate y of I (y - w) + s y x I y = p, with its Jacobian, theory (17.7): what the gyroscopic torque over `s` and an angular impulse p
@@ -68,9 +195,32 @@ pub(crate) struct ImplicitRate<G: Geometry> {
     pub duration: f64,
 }
 
+/// The inverse of dF/dy by rows; the identity's place is taken by zero where there is none.
+type Unfolded = [[f64; 3]; 3];
+
+/// A d.
+#[inline]
+fn apply<G: Geometry>(matrix: &Unfolded, d: G::Ang) -> G::Ang {
+    let mut out = G::Ang::zero();
+    for i in 0..G::ANG {
+        out[i] = (0..G::ANG).map(|j| matrix[i][j] * d[j]).sum();
+    }
+    out
+}
+
+/// A' d.
+#[inline]
+fn apply_transpose<G: Geometry>(matrix: &Unfolded, d: G::Ang) -> G::Ang {
+    let mut out = G::Ang::zero();
+    for i in 0..G::ANG {
+        out[i] = (0..G::ANG).map(|j| matrix[j][i] * d[j]).sum();
+    }
+    out
+}
+
 impl<G: Geometry> ImplicitRate<G> {
-    /// (dF/dy)^-1 applied to a residual: I d + s (d x I y + y x I d) = r.
-    pub fn unfold(&self, inertia: G::Inertia, residual: G::Ang) -> G::Ang {
+    /// (dF/dy)^-1, with dF/dy d = I d + s (d x I y + y x I d).
+    pub fn unfolded(&self, inertia: G::Inertia) -> Unfolded {
         let n = G::ANG;
         let mut matrix = [[0.0; 3]; 3];
         let momentum = G::inertia_apply(inertia, self.after);
@@ -83,27 +233,28 @@ impl<G: Geometry> ImplicitRate<G> {
                 matrix[i][j] = column[i];
             }
         }
-        let mut x = G::Ang::zero();
+        let mut out = [[0.0; 3]; 3];
         if n == 1 {
-            x[0] = residual[0] / matrix[0][0];
-            return x;
+            out[0][0] = 1.0 / matrix[0][0];
+            return out;
         }
         // Cramer's rule: the matrix is near I, far from singular.
         let m = nalgebra::Matrix3::from_fn(|i, j| matrix[i][j]);
-        let r = nalgebra::Vector3::new(residual[0], residual[1], residual[2]);
         if let Some(inverse) = m.try_inverse() {
-            let solution = inverse * r;
             for i in 0..n {
-                x[i] = solution[i];
+                for j in 0..n {
+                    out[i][j] = inverse[(i, j)];
+                }
             }
         }
-        x
+        out
     }
 
     /// out += dy for tangents of the rate before, the impulse, the pose, the inertia and the duration (scaled by `share` of a time).
     pub fn linearise(
         &self,
-        program: &mut Program,
+        program: &mut Program<G>,
+        unfolded: &Unfolded,
         out: Block,
         before: Block,
         impulse: Block,
@@ -112,62 +263,292 @@ impl<G: Geometry> ImplicitRate<G> {
         mass: MassBlocks,
         time: (Block, f64),
     ) {
-        let world = body.inertia;
-        let unfold = |r: G::Ang| self.unfold(world, r);
-        program.linear(out, before, |x, y| y.copy_from_slice(unfold(G::inertia_apply(world, G::Ang::from_slice(x))).as_slice()));
-        program.linear(out, impulse, |x, y| y.copy_from_slice(unfold(G::Ang::from_slice(x)).as_slice()));
-        let gained = self.after - self.before;
-        if G::ANG > 1 {
-            program.linear(out, pose.0.part(G::DIM, G::ANG), |x, y| {
-                let xi = G::Ang::from_slice(x);
-                let residual = turned::<G>(world, xi, gained) + cross::<G>(self.after, turned::<G>(world, xi, self.after)) * self.duration;
-                y.copy_from_slice((-unfold(residual)).as_slice());
-            });
-            program.linear(out, time.0, |x, y| {
-                let torque = G::gyroscopic(world, self.after) * (time.1 * x[0]);
-                y.copy_from_slice((-unfold(torque)).as_slice());
-            });
+        let map = RateMap {
+            out,
+            before: Some(before),
+            impulse,
+            turn: (G::ANG > 1).then(|| pose.0.part(G::DIM, G::ANG)),
+            time: if G::ANG > 1 { program.free(time.0) } else { None },
+            inertia: program.free(mass.inertia),
+            rate: *self,
+            share: time.1,
+            world: body.inertia,
+            rotation: pose.1.rotation,
+            unfolded: *unfolded,
+        };
+        program.rate(map);
+    }
+
+    /// out += (dF/dy)^-1 p for an angular impulse p alone.
+    pub fn respond(&self, program: &mut Program<G>, unfolded: &Unfolded, out: Block, impulse: Block) {
+        let map = RateMap {
+            out,
+            before: None,
+            impulse,
+            turn: None,
+            time: None,
+            inertia: None,
+            rate: *self,
+            share: 0.0,
+            world: G::inertia_zero(),
+            rotation: G::identity(),
+            unfolded: *unfolded,
+        };
+        program.rate(map);
+    }
+
+    /// (dF/dy)^-1 r.
+    pub fn unfold(unfolded: &Unfolded, residual: G::Ang) -> G::Ang {
+        apply::<G>(unfolded, residual)
+    }
+}
+
+/// The derivative of an implicit rate.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RateMap<G: Geometry> {
+    out: Block,
+    before: Option<Block>,
+    impulse: Block,
+    turn: Option<Block>,
+    time: Option<Block>,
+    inertia: Option<Block>,
+    rate: ImplicitRate<G>,
+    share: f64,
+    world: G::Inertia,
+    rotation: G::Rot,
+    unfolded: Unfolded,
+}
+
+impl<G: Geometry> RateMap<G> {
+    /// The tangent.
+    pub fn tangent(&self, x: &mut [f64]) {
+        let ImplicitRate { before, after, duration } = self.rate;
+        let gained = after - before;
+        let mut residual = G::Ang::from_slice(&x[self.impulse.range()]);
+        if let Some(block) = self.before {
+            residual += G::inertia_apply(self.world, G::Ang::from_slice(&x[block.range()]));
         }
-        program.linear(out, mass.inertia, |x, y| {
-            let change = |rate: G::Ang| changed::<G>(pose.1.rotation, x, rate);
-            let residual = change(gained) + cross::<G>(self.after, change(self.after)) * self.duration;
-            y.copy_from_slice((-unfold(residual)).as_slice());
-        });
+        let both = |change: &dyn Fn(G::Ang) -> G::Ang| change(gained) + cross::<G>(after, change(after)) * duration;
+        if let Some(block) = self.turn {
+            let xi = G::Ang::from_slice(&x[block.range()]);
+            residual -= both(&|rate| turned::<G>(self.world, xi, rate));
+        }
+        if let Some(block) = self.time {
+            residual -= G::gyroscopic(self.world, after) * (self.share * x[block.range().start]);
+        }
+        if let Some(block) = self.inertia {
+            residual -= both(&|rate| changed::<G>(self.rotation, &x[block.range()], rate));
+        }
+        add(x, self.out, apply::<G>(&self.unfolded, residual).as_slice());
+    }
+    /// The adjoint.
+    pub fn adjoint(&self, x: &mut [f64]) {
+        let ImplicitRate { before, after, duration } = self.rate;
+        let gained = after - before;
+        let r = apply_transpose::<G>(&self.unfolded, G::Ang::from_slice(&x[self.out.range()]));
+        add(x, self.impulse, r.as_slice());
+        if let Some(block) = self.before {
+            add(x, block, G::inertia_apply(self.world, r).as_slice());
+        }
+        // r . (y x z) = (r x y) . z.
+        let bent = cross::<G>(r, after) * duration;
+        if let Some(block) = self.turn {
+            let sum = turned_transpose::<G>(self.world, r, gained) + turned_transpose::<G>(self.world, bent, after);
+            add(x, block, (-sum).as_slice());
+        }
+        if let Some(block) = self.time {
+            x[block.range().start] -= self.share * r.dot(G::gyroscopic(self.world, after));
+        }
+        if let Some(block) = self.inertia {
+            changed_transpose::<G>(self.rotation, r, gained, -1.0, &mut x[block.range()]);
+            changed_transpose::<G>(self.rotation, bent, after, -1.0, &mut x[block.range()]);
+        }
+    }
+}
+
+/// q' = q moved by a twist for a time, theory (17.8); without a pose, what a change of the twist adds to it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct MoveMap<G: Geometry> {
+    out: Block,
+    pose: Option<Block>,
+    twist: Block,
+    time: Option<Block>,
+    value: Twist<G>,
+    length: f64,
+    rotation: G::Rot,
+}
+
+impl<G: Geometry> MoveMap<G> {
+    /// The tangent.
+    pub fn tangent(&self, x: &mut [f64]) {
+        let change = twist::<G>(&x[self.twist.range()]);
+        let mut lin = change.lin * self.length;
+        let mut ang = G::exp_derivative(self.value.ang * self.length, change.ang * self.length);
+        if let Some(block) = self.pose {
+            let pose = twist::<G>(&x[block.range()]);
+            lin += pose.lin;
+            ang += G::rotate_rate(self.rotation, pose.ang);
+        }
+        if let Some(block) = self.time {
+            let t = x[block.range().start];
+            lin += self.value.lin * t;
+            ang += self.value.ang * t;
+        }
+        let (out_lin, out_ang) = halves::<G>(self.out);
+        add(x, out_lin, lin.as_slice());
+        add(x, out_ang, ang.as_slice());
+    }
+    /// The adjoint.
+    pub fn adjoint(&self, x: &mut [f64]) {
+        let w = wrench::<G>(&x[self.out.range()]);
+        let back = carried::<G>(w, &self.value, self.length);
+        let (lin, ang) = halves::<G>(self.twist);
+        add(x, lin, back.lin.as_slice());
+        add(x, ang, back.ang.as_slice());
+        if let Some(block) = self.pose {
+            let (lin, ang) = halves::<G>(block);
+            add(x, lin, w.lin.as_slice());
+            add(x, ang, G::unrotate_rate(self.rotation, w.ang).as_slice());
+        }
+        if let Some(block) = self.time {
+            x[block.range().start] += w.power(&self.value);
+        }
     }
 }
 
 /// q' = q moved by a twist for a time, theory (17.8).
-pub(crate) fn moved<G: Geometry>(program: &mut Program, out: Block, pose: Block, twists: (Block, &Twist<G>), time: (Block, f64)) {
+pub(crate) fn moved<G: Geometry>(
+    program: &mut Program<G>,
+    out: Block,
+    pose: Block,
+    twists: (Block, &Twist<G>),
+    time: (Option<Block>, f64),
+) {
     let (block, value) = twists;
-    let t = time.1;
-    let turn = value.ang * t;
-    program.copy(out.part(0, G::DIM), pose.part(0, G::DIM));
-    if G::ANG == 1 {
-        program.copy(out.part(G::DIM, 1), pose.part(G::DIM, 1));
-    } else {
-        let rotation = G::exp(turn);
-        program.linear(out.part(G::DIM, G::ANG), pose.part(G::DIM, G::ANG), |x, y| {
-            y.copy_from_slice(G::rotate_rate(rotation, G::Ang::from_slice(x)).as_slice());
-        });
-    }
-    displaced::<G>(program, out, (block, value), t);
-    let mut velocity = [0.0; 6];
-    put::<G>(value.lin, value.ang, &mut velocity);
-    program.column(out, time.0, &velocity[..G::DOF]);
+    let map = MoveMap {
+        out,
+        pose: Some(pose),
+        twist: block,
+        time: time.0.and_then(|slot| program.free(slot)),
+        value: *value,
+        length: time.1,
+        rotation: G::exp(value.ang * time.1),
+    };
+    program.moves(map);
 }
 
-/// q' += what a change of the twist does over a time t.
-pub(crate) fn displaced<G: Geometry>(program: &mut Program, out: Block, twists: (Block, &Twist<G>), t: f64) {
-    let (block, value) = twists;
-    if G::ANG == 1 {
-        program.scaled(out, block, t);
-        return;
+/// q' += what a change of the twist, and of the time if that is free, does over a time t.
+pub(crate) fn displaced<G: Geometry>(program: &mut Program<G>, out: Block, twists: (Block, &Twist<G>), time: (Option<Block>, f64)) {
+    let map = MoveMap { out, pose: None, twist: twists.0, time: time.0, value: *twists.1, length: time.1, rotation: G::identity() };
+    program.moves(map);
+}
+
+/// Gravity, damping and, where asked, the gyroscopic torque of one body, theory (17.18).
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LoadMap<G: Geometry> {
+    /// Wrench.
+    pub out: Block,
+    /// Velocity and angular part of the pose.
+    pub velocity: Option<Block>,
+    /// Angular part of the pose.
+    pub turn: Option<Block>,
+    /// Mass, inertia, linear and angular damping, gravity, where they are asked about.
+    pub mass: Option<Block>,
+    /// Inertia in the body frame.
+    pub inertia_block: Option<Block>,
+    /// Linear and angular damping.
+    pub dampings: Option<[Block; 2]>,
+    /// Gravity.
+    pub gravity_block: Option<Block>,
+    /// Velocity of the body.
+    pub twist: Twist<G>,
+    /// Inertia in world axes.
+    pub inertia: G::Inertia,
+    /// Orientation.
+    pub rotation: G::Rot,
+    /// Mass [kg].
+    pub body_mass: f64,
+    /// Linear damping [1/s].
+    pub damping: f64,
+    /// Angular damping [1/s].
+    pub spin_damping: f64,
+    /// Gravity [m/s^2].
+    pub gravity: G::Lin,
+    /// 1 where the gyroscopic torque acts, else 0.
+    pub gyroscopic: f64,
+}
+
+impl<G: Geometry> LoadMap<G> {
+    /// The wrench itself.
+    pub fn value(&self) -> Wrench<G> {
+        let rate = self.twist.ang;
+        let momentum = G::inertia_apply(self.inertia, rate);
+        Wrench {
+            lin: self.gravity * self.body_mass - self.twist.lin * (self.damping * self.body_mass),
+            ang: momentum * -self.spin_damping - G::gyroscopic(self.inertia, rate) * self.gyroscopic,
+        }
     }
-    program.scaled(out.part(0, G::DIM), block.part(0, G::DIM), t);
-    let turn = value.ang * t;
-    program.linear(out.part(G::DIM, G::ANG), block.part(G::DIM, G::ANG), |x, y| {
-        y.copy_from_slice(G::exp_derivative(turn, G::Ang::from_slice(x) * t).as_slice());
-    });
+    /// The tangent.
+    pub fn tangent(&self, x: &mut [f64]) {
+        let rate = self.twist.ang;
+        let momentum = G::inertia_apply(self.inertia, rate);
+        let (mut lin, mut ang) = (G::Lin::zero(), G::Ang::zero());
+        // What a change of the angular momentum at a fixed rate does.
+        let felt = |change: G::Ang| change * -self.spin_damping - cross::<G>(rate, change) * self.gyroscopic;
+        if let Some(block) = self.velocity {
+            let d = twist::<G>(&x[block.range()]);
+            lin -= d.lin * (self.damping * self.body_mass);
+            ang += felt(G::inertia_apply(self.inertia, d.ang)) - cross::<G>(d.ang, momentum) * self.gyroscopic;
+        }
+        if let Some(block) = self.turn {
+            ang += felt(turned::<G>(self.inertia, G::Ang::from_slice(&x[block.range()]), rate));
+        }
+        if let Some(block) = self.mass {
+            lin += (self.gravity - self.twist.lin * self.damping) * x[block.range().start];
+        }
+        if let Some(block) = self.inertia_block {
+            ang += felt(changed::<G>(self.rotation, &x[block.range()], rate));
+        }
+        if let Some([linear, angular]) = self.dampings {
+            lin -= self.twist.lin * (self.body_mass * x[linear.range().start]);
+            ang -= momentum * x[angular.range().start];
+        }
+        if let Some(block) = self.gravity_block {
+            lin += G::Lin::from_slice(&x[block.range()]) * self.body_mass;
+        }
+        let (out_lin, out_ang) = halves::<G>(self.out);
+        add(x, out_lin, lin.as_slice());
+        add(x, out_ang, ang.as_slice());
+    }
+    /// The adjoint.
+    pub fn adjoint(&self, x: &mut [f64]) {
+        let w = wrench::<G>(&x[self.out.range()]);
+        let rate = self.twist.ang;
+        let momentum = G::inertia_apply(self.inertia, rate);
+        // w . (rate x z) = (w x rate) . z.
+        let felt = w.ang * -self.spin_damping - cross::<G>(w.ang, rate) * self.gyroscopic;
+        if let Some(block) = self.velocity {
+            let (lin, ang) = halves::<G>(block);
+            add(x, lin, (w.lin * (-self.damping * self.body_mass)).as_slice());
+            add(x, ang, (G::inertia_apply(self.inertia, felt) - cross::<G>(momentum, w.ang) * self.gyroscopic).as_slice());
+        }
+        if let Some(block) = self.turn {
+            add(x, block, turned_transpose::<G>(self.inertia, felt, rate).as_slice());
+        }
+        if let Some(block) = self.mass {
+            x[block.range().start] += w.lin.dot(self.gravity - self.twist.lin * self.damping);
+        }
+        if let Some(block) = self.inertia_block {
+            changed_transpose::<G>(self.rotation, felt, rate, 1.0, &mut x[block.range()]);
+        }
+        if let Some([linear, angular]) = self.dampings {
+            x[linear.range().start] -= self.body_mass * w.lin.dot(self.twist.lin);
+            x[angular.range().start] -= w.ang.dot(momentum);
+        }
+        if let Some(block) = self.gravity_block {
+            add(x, block, (w.lin * self.body_mass).as_slice());
+        }
+    }
 }
 
 /// The covector on the twist of a covector on q': the transpose of `displaced`.
@@ -175,9 +556,13 @@ pub(crate) fn carried<G: Geometry>(covector: Wrench<G>, value: &Twist<G>, t: f64
     Wrench { lin: covector.lin * t, ang: G::exp_derivative_transpose(value.ang * t, covector.ang * t) }
 }
 
-/// A unit twist of a body along one of its degrees of freedom.
-pub(crate) fn unit<G: Geometry>(k: usize) -> Twist<G> {
-    let mut x = [0.0; 6];
-    x[k] = 1.0;
-    twist::<G>(&x)
+/// The angular part of `carried` as columns.
+pub(crate) fn carrier<G: Geometry>(value: &Twist<G>, t: f64) -> [G::Ang; 3] {
+    let mut columns = [G::Ang::zero(); 3];
+    for (i, column) in columns.iter_mut().enumerate().take(G::ANG) {
+        let mut unit = G::Ang::zero();
+        unit[i] = t;
+        *column = G::exp_derivative_transpose(value.ang * t, unit);
+    }
+    columns
 }

@@ -1,10 +1,19 @@
 //! A linear program of small maps: the derivative of a step as a list of local Jacobians, theory (17.1)-(17.4).
 //!
-//! Every quantity of the step owns a block of slots, written once. An element adds a matrix times one block to another; a solve answers a
-//! square system. Run forwards over the slots this is the tangent of the step, run backwards with every matrix transposed it is the
-//! adjoint: both from one text, so that <J u, w> = <u, J' w> holds to rounding.
+//! Every quantity of the step owns a block of slots, written once. An element adds a matrix times one block to another, or does what a
+//! joint, a contact or a body does to a tangent; a solve answers a square system. Run forwards over the slots this is the tangent of the
+//! step, run backwards with every map transposed it is the adjoint: <J u, w> = <u, J' w> holds to rounding.
 
+use super::contact_point::PointMap;
+use super::contact_rows::{PushMap, SpeedMap};
+use super::contact_site::Sites;
+use super::joint_rows::JointMap;
+use super::motion::{LoadMap, MoveMap, RateMap, ResponseMap};
 use super::pivoted::Pivoted;
+use super::sparse::{Factored, Sparse};
+use super::system::SystemRoom;
+use crate::model::Model;
+use carom_geometry::Geometry;
 
 /// Consecutive slots of one quantity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,6 +23,9 @@ pub(crate) struct Block {
 }
 
 impl Block {
+    /// No slots yet.
+    pub const NOWHERE: Block = Block { at: 0, len: 0 };
+
     /// Number of slots.
     pub fn len(self) -> usize {
         self.len as usize
@@ -27,45 +39,125 @@ impl Block {
     pub fn range(self) -> std::ops::Range<usize> {
         self.at as usize..(self.at + self.len) as usize
     }
+    /// Whether it lies inside another.
+    fn within(self, other: Block) -> bool {
+        self.at >= other.at && self.at + self.len <= other.at + other.len
+    }
 }
 
 /// What an element does.
 #[derive(Clone, Copy, Debug)]
-enum Kind {
+enum Element {
     /// out += s in.
-    Scaled(f64),
+    Scaled { out: Block, input: Block, factor: f64 },
     /// out += M in, M by rows from this place on.
-    Matrix(u32),
-    /// out := -S^-1 in, with this factor.
-    Solve(u32),
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Element {
-    out: Block,
-    input: Block,
-    kind: Kind,
+    Matrix { out: Block, input: Block, first: u32 },
+    /// out := -S^-1 in, with this dense factor.
+    Dense { out: Block, input: Block, factor: u32 },
+    /// out := -S^-1 in, with this sparse factor.
+    Sparse { out: Block, input: Block, factor: Factored },
+    /// A joint.
+    Joint(u32),
+    /// Sizes and placements that move a contact.
+    Shaped(u32),
+    /// A contact that moves.
+    Point(u32),
+    /// Impulses of a contact.
+    Push(u32),
+    /// A speed at a contact.
+    Speed(u32),
+    /// M^-1.
+    Response(u32),
+    /// The implicit rate.
+    Rate(u32),
+    /// The move.
+    Move(u32),
+    /// Gravity, damping and the gyroscopic torque.
+    Load(u32),
 }
 
 /// The maps of one step in their order.
-#[derive(Debug, Default)]
-pub(crate) struct Program {
+#[derive(Debug)]
+pub(crate) struct Program<G: Geometry> {
     slots: u32,
+    /// Slots that are held: nothing is asked about them.
+    frozen: Option<Block>,
     elements: Vec<Element>,
     values: Vec<f64>,
-    factors: Vec<Pivoted>,
-    used: usize,
+    dense: Vec<Pivoted>,
+    dense_used: usize,
     column: Vec<f64>,
     basis: Vec<f64>,
+    joints: Vec<JointMap<G>>,
+    points: Vec<PointMap>,
+    pushes: Vec<PushMap<G>>,
+    speeds: Vec<SpeedMap<G>>,
+    responses: Vec<ResponseMap<G>>,
+    rates: Vec<RateMap<G>>,
+    moves: Vec<MoveMap<G>>,
+    loads: Vec<LoadMap<G>>,
+    /// Contacts at their poses.
+    pub sites: Sites<G>,
+    /// Factors of the sparse solves.
+    pub sparse: Sparse<G>,
+    /// Room for the next system.
+    pub room: Option<SystemRoom<G>>,
 }
 
-impl Program {
+impl<G: Geometry> Default for Program<G> {
+    fn default() -> Self {
+        Program {
+            slots: 0,
+            frozen: None,
+            elements: Vec::new(),
+            values: Vec::new(),
+            dense: Vec::new(),
+            dense_used: 0,
+            column: Vec::new(),
+            basis: Vec::new(),
+            joints: Vec::new(),
+            points: Vec::new(),
+            pushes: Vec::new(),
+            speeds: Vec::new(),
+            responses: Vec::new(),
+            rates: Vec::new(),
+            moves: Vec::new(),
+            loads: Vec::new(),
+            sites: Sites::default(),
+            sparse: Sparse::default(),
+            room: None,
+        }
+    }
+}
+
+macro_rules! keep {
+    ($name:ident, $list:ident, $kind:ident, $map:ty, $what:literal) => {
+        #[doc = $what]
+        pub fn $name(&mut self, map: $map) {
+            self.elements.push(Element::$kind(self.$list.len() as u32));
+            self.$list.push(map);
+        }
+    };
+}
+
+impl<G: Geometry> Program<G> {
     /// Forgets everything but keeps the room.
     pub fn clear(&mut self) {
         self.slots = 0;
-        self.used = 0;
+        self.frozen = None;
+        self.dense_used = 0;
         self.elements.clear();
         self.values.clear();
+        self.joints.clear();
+        self.points.clear();
+        self.pushes.clear();
+        self.speeds.clear();
+        self.responses.clear();
+        self.rates.clear();
+        self.moves.clear();
+        self.loads.clear();
+        self.sites.turn_over();
+        self.sparse.clear();
     }
 
     /// Number of slots.
@@ -80,11 +172,26 @@ impl Program {
         block
     }
 
+    /// Holds slots: what depends on them is left out.
+    pub fn freeze(&mut self, block: Block) {
+        self.frozen = Some(block);
+    }
+
+    /// Whether slots are held.
+    pub fn is_frozen(&self, block: Block) -> bool {
+        self.frozen.is_some_and(|frozen| block.within(frozen))
+    }
+
+    /// The block, unless it is held.
+    pub fn free(&self, block: Block) -> Option<Block> {
+        (block.len > 0 && !self.is_frozen(block)).then_some(block)
+    }
+
     /// out += s in.
     pub fn scaled(&mut self, out: Block, input: Block, factor: f64) {
         debug_assert_eq!(out.len, input.len);
-        if factor != 0.0 && out.len > 0 {
-            self.elements.push(Element { out, input, kind: Kind::Scaled(factor) });
+        if factor != 0.0 && out.len > 0 && !self.is_frozen(input) {
+            self.elements.push(Element::Scaled { out, input, factor });
         }
     }
 
@@ -96,7 +203,7 @@ impl Program {
     /// out += L in, with L given by what it does to a tangent: `map(x, y)` writes L x into y, which starts at zero.
     pub fn linear(&mut self, out: Block, input: Block, mut map: impl FnMut(&[f64], &mut [f64])) {
         let (rows, columns) = (out.len(), input.len());
-        if rows == 0 || columns == 0 {
+        if rows == 0 || columns == 0 || self.is_frozen(input) {
             return;
         }
         let first = self.values.len();
@@ -116,7 +223,7 @@ impl Program {
             }
         }
         if any {
-            self.elements.push(Element { out, input, kind: Kind::Matrix(first as u32) });
+            self.elements.push(Element::Matrix { out, input, first: first as u32 });
         } else {
             self.values.truncate(first);
         }
@@ -125,12 +232,12 @@ impl Program {
     /// out += M in, M by rows.
     pub fn matrix(&mut self, out: Block, input: Block, rows: &[f64]) {
         debug_assert_eq!(rows.len(), out.len() * input.len());
-        if rows.iter().all(|&m| m == 0.0) {
+        if self.is_frozen(input) || rows.iter().all(|&m| m == 0.0) {
             return;
         }
         let first = self.values.len();
         self.values.extend_from_slice(rows);
-        self.elements.push(Element { out, input, kind: Kind::Matrix(first as u32) });
+        self.elements.push(Element::Matrix { out, input, first: first as u32 });
     }
 
     /// out += c in for a single input slot.
@@ -139,96 +246,143 @@ impl Program {
         self.matrix(out, input, values);
     }
 
+    keep!(joint, joints, Joint, JointMap<G>, "Adds what a joint does.");
+    keep!(point, points, Point, PointMap, "Adds a contact that moves.");
+    keep!(push, pushes, Push, PushMap<G>, "Adds the impulses of a contact.");
+    keep!(speed, speeds, Speed, SpeedMap<G>, "Adds a speed at a contact.");
+    keep!(response, responses, Response, ResponseMap<G>, "Adds M^-1.");
+    keep!(rate, rates, Rate, RateMap<G>, "Adds an implicit rate.");
+    keep!(moves, moves, Move, MoveMap<G>, "Adds a move.");
+    keep!(load, loads, Load, LoadMap<G>, "Adds gravity, damping and the gyroscopic torque of a body.");
+
+    /// Adds what sizes and placements do at a site.
+    pub fn shaped(&mut self, site: u32) {
+        self.elements.push(Element::Shaped(site));
+    }
+
     /// out := -S^-1 in; `fill` writes S by rows. Returns how many unknowns S left undetermined.
     pub fn solve(&mut self, out: Block, input: Block, fill: impl FnOnce(&mut [f64])) -> usize {
         debug_assert_eq!(out.len, input.len);
-        if self.used == self.factors.len() {
-            self.factors.push(Pivoted::default());
+        if self.dense_used == self.dense.len() {
+            self.dense.push(Pivoted::default());
         }
-        let factor = &mut self.factors[self.used];
+        let factor = &mut self.dense[self.dense_used];
         fill(factor.matrix(out.len()));
         let undetermined = out.len() - factor.factor();
-        self.elements.push(Element { out, input, kind: Kind::Solve(self.used as u32) });
-        self.used += 1;
+        self.elements.push(Element::Dense { out, input, factor: self.dense_used as u32 });
+        self.dense_used += 1;
         undetermined
     }
 
+    /// out := -S^-1 in with a factor of the sparse store.
+    pub fn solve_sparse(&mut self, out: Block, input: Block, factor: Factored) {
+        debug_assert_eq!(out.len, input.len);
+        self.elements.push(Element::Sparse { out, input, factor });
+    }
+
     /// The tangent: from the values of the input slots to all others.
-    pub fn tangent(&self, x: &mut [f64], scratch: &mut Vec<f64>) {
+    pub fn tangent(&self, model: &Model<G>, x: &mut [f64], scratch: &mut Vec<f64>) {
         for element in &self.elements {
-            let (out, input) = (element.out.range(), element.input.range());
-            match element.kind {
-                Kind::Scaled(factor) => {
-                    for (o, i) in out.zip(input) {
+            match *element {
+                Element::Scaled { out, input, factor } => {
+                    for (o, i) in out.range().zip(input.range()) {
                         x[o] += factor * x[i];
                     }
                 }
-                Kind::Matrix(first) => {
+                Element::Matrix { out, input, first } => {
                     let mut entry = first as usize;
-                    for o in out {
+                    for o in out.range() {
                         let mut sum = 0.0;
-                        for i in input.clone() {
+                        for i in input.range() {
                             sum += self.values[entry] * x[i];
                             entry += 1;
                         }
                         x[o] += sum;
                     }
                 }
-                Kind::Solve(factor) => {
+                Element::Dense { out, input, factor } => {
                     scratch.clear();
-                    scratch.extend_from_slice(&x[input]);
-                    self.factors[factor as usize].solve(scratch);
-                    for (o, s) in out.zip(scratch.iter()) {
+                    scratch.extend_from_slice(&x[input.range()]);
+                    self.dense[factor as usize].solve(scratch);
+                    for (o, s) in out.range().zip(scratch.iter()) {
                         x[o] -= s;
                     }
                 }
+                Element::Sparse { out, input, factor } => self.sparse.solve(factor, input.range(), out.range(), x, scratch),
+                Element::Joint(k) => self.joints[k as usize].tangent(model, x),
+                Element::Shaped(k) => self.sites.tangent(k, model, x),
+                Element::Point(k) => self.points[k as usize].tangent(&self.sites, x),
+                Element::Push(k) => self.pushes[k as usize].tangent(x),
+                Element::Speed(k) => self.speeds[k as usize].tangent(x),
+                Element::Response(k) => self.responses[k as usize].tangent(x),
+                Element::Rate(k) => self.rates[k as usize].tangent(x),
+                Element::Move(k) => self.moves[k as usize].tangent(x),
+                Element::Load(k) => self.loads[k as usize].tangent(x),
             }
         }
     }
 
-    /// The adjoint: from the cotangents of the output slots to all others.
-    pub fn adjoint(&self, x: &mut [f64], scratch: &mut Vec<f64>) {
+    /// The adjoint: from the cotangents of the output slots to all others. What it leaves to the program before this step is asked for
+    /// by `settle`.
+    pub fn adjoint(&mut self, model: &Model<G>, x: &mut [f64], scratch: &mut Vec<f64>) {
         for element in self.elements.iter().rev() {
-            let (out, input) = (element.out.range(), element.input.range());
-            match element.kind {
-                Kind::Scaled(factor) => {
-                    for (o, i) in out.zip(input) {
+            match *element {
+                Element::Scaled { out, input, factor } => {
+                    for (o, i) in out.range().zip(input.range()) {
                         x[i] += factor * x[o];
                     }
                 }
-                Kind::Matrix(first) => {
+                Element::Matrix { out, input, first } => {
                     let mut entry = first as usize;
-                    for o in out {
+                    for o in out.range() {
                         let cotangent = x[o];
                         if cotangent == 0.0 {
                             entry += input.len();
                             continue;
                         }
-                        for i in input.clone() {
+                        for i in input.range() {
                             x[i] += self.values[entry] * cotangent;
                             entry += 1;
                         }
                     }
                 }
-                Kind::Solve(factor) => {
+                Element::Dense { out, input, factor } => {
                     scratch.clear();
-                    scratch.extend_from_slice(&x[out]);
-                    self.factors[factor as usize].solve_transposed(scratch);
-                    for (i, s) in input.zip(scratch.iter()) {
+                    scratch.extend_from_slice(&x[out.range()]);
+                    self.dense[factor as usize].solve_transposed(scratch);
+                    for (i, s) in input.range().zip(scratch.iter()) {
                         x[i] -= s;
                     }
                 }
+                Element::Sparse { out, input, factor } => self.sparse.solve_transposed(factor, input.range(), out.range(), x, scratch),
+                Element::Joint(k) => self.joints[k as usize].adjoint(model, x),
+                Element::Shaped(k) => self.sites.adjoint(k, model, x, scratch),
+                Element::Point(k) => self.points[k as usize].adjoint(&self.sites, x),
+                Element::Push(k) => self.pushes[k as usize].adjoint(x),
+                Element::Speed(k) => self.speeds[k as usize].adjoint(x),
+                Element::Response(k) => self.responses[k as usize].adjoint(x),
+                Element::Rate(k) => self.rates[k as usize].adjoint(x),
+                Element::Move(k) => self.moves[k as usize].adjoint(x),
+                Element::Load(k) => self.loads[k as usize].adjoint(x),
             }
         }
+        self.sites.settle(model, x, scratch);
+    }
+
+    /// Adds what the last adjoint left waiting to the gradient by the parameters, whose slots are the first.
+    pub fn settle(&mut self, model: &Model<G>, parameters: &mut [f64], scratch: &mut Vec<f64>) {
+        self.sites.turn_over();
+        self.sites.settle(model, parameters, scratch);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use carom_math::Planar;
 
     /// y = A x, z = -S^-1 (B y + x), w = z + 2 y.
-    fn sample(program: &mut Program) -> (Block, Block) {
+    fn sample(program: &mut Program<Planar>) -> (Block, Block) {
         let x = program.fresh(3);
         let y = program.fresh(2);
         let r = program.fresh(2);
@@ -248,16 +402,17 @@ mod tests {
 
     #[test]
     fn adjoint_is_the_transpose_of_the_tangent() {
-        let mut program = Program::default();
+        let mut program = Program::<Planar>::default();
+        let model = Model::new("");
         let (input, output) = sample(&mut program);
         let mut scratch = Vec::new();
         let (u, c) = ([0.3, -1.2, 0.7], [1.1, -0.4]);
         let mut forward = vec![0.0; program.slots()];
         forward[input.range()].copy_from_slice(&u);
-        program.tangent(&mut forward, &mut scratch);
+        program.tangent(&model, &mut forward, &mut scratch);
         let mut backward = vec![0.0; program.slots()];
         backward[output.range()].copy_from_slice(&c);
-        program.adjoint(&mut backward, &mut scratch);
+        program.adjoint(&model, &mut backward, &mut scratch);
         let left: f64 = forward[output.range()].iter().zip(&c).map(|(a, b)| a * b).sum();
         let right: f64 = backward[input.range()].iter().zip(&u).map(|(a, b)| a * b).sum();
         assert!((left - right).abs() < 1e-14, "{left} {right}");

@@ -2,9 +2,11 @@
 
 use super::parameters::Parameters;
 use super::program::Program;
-use super::step::{StepRecord, differentiate};
+use super::step::{StepRecord, Wrt, differentiate};
 use super::substep::Switches;
+use crate::contacts::Memory;
 use crate::error::StepError;
+use crate::ledger::Flow;
 use crate::options::{FrictionCone, Integrator};
 use crate::state::State;
 use crate::world::{StepReport, World};
@@ -20,6 +22,26 @@ pub enum Tape {
     Full,
     /// The whole state every so many steps; what lies between is stepped again, one segment at a time. The gradient is the same to the bit.
     Every(usize),
+    /// The same with segments as long as there are many of them: memory grows with the root of the number of steps.
+    Sparse,
+}
+
+impl Tape {
+    /// Steps between checkpoints of a run, if it keeps any.
+    fn interval(self, steps: usize) -> Option<usize> {
+        match self {
+            Tape::Off | Tape::Full => None,
+            Tape::Every(interval) => Some(interval.max(1)),
+            Tape::Sparse => Some((steps as f64).sqrt().ceil().max(1.0) as usize),
+        }
+    }
+}
+
+/// What the steps after a state depend on, beyond the state itself: memory of contacts and books.
+#[derive(Clone, Debug)]
+struct Checkpoint<G: Geometry> {
+    memory: Vec<Memory<G>>,
+    books: (Flow, f64, f64),
 }
 
 /// States of a run and what its derivative needs.
@@ -35,7 +57,7 @@ pub struct Rollout<G: Geometry> {
     control_count: usize,
     tape: Tape,
     records: Vec<StepRecord<G>>,
-    checkpoints: Vec<World<G>>,
+    checkpoints: Vec<Checkpoint<G>>,
     layout: Parameters,
     world: World<G>,
 }
@@ -147,12 +169,11 @@ impl<G: Geometry> World<G> {
             layout: Parameters::of(self.model()),
             world: self.copy(),
         };
+        let interval = tape.interval(steps);
         for step in 0..steps {
             let now = &controls[step * count..(step + 1) * count];
-            if let Tape::Every(interval) = tape
-                && step % interval.max(1) == 0
-            {
-                rollout.checkpoints.push(world.copy());
+            if interval.is_some_and(|interval| step % interval == 0) {
+                rollout.checkpoints.push(Checkpoint { memory: world.memory().to_vec(), books: world.books() });
             }
             let report = if tape == Tape::Full {
                 let (report, record) = world.step_recorded(now)?;
@@ -206,7 +227,8 @@ impl<G: Geometry> Rollout<G> {
 
     /// Bytes that the tape holds.
     pub fn tape_bytes(&self) -> usize {
-        self.records.iter().map(StepRecord::bytes).sum()
+        let checkpoints: usize = self.checkpoints.iter().map(|c| size_of_val(c) + size_of_val(&c.memory[..])).sum();
+        checkpoints + self.records.iter().map(StepRecord::bytes).sum::<usize>()
     }
 
     fn size(&self) -> usize {
@@ -238,14 +260,16 @@ impl<G: Geometry> Rollout<G> {
                     visit(step, record);
                 }
             }
-            Tape::Every(interval) => {
-                let interval = interval.max(1);
+            Tape::Every(_) | Tape::Sparse => {
+                let interval = self.tape.interval(self.steps()).unwrap_or(1);
                 let count = self.control_count;
+                let mut world = self.world.copy();
+                let mut records = Vec::with_capacity(interval);
                 for (segment, start) in self.checkpoints.iter().enumerate().rev() {
                     let first = segment * interval;
                     let last = (first + interval).min(self.steps());
-                    let mut world = start.copy();
-                    let mut records = Vec::with_capacity(last - first);
+                    world.return_to(&self.states[first], &start.memory, start.books);
+                    records.clear();
                     for step in first..last {
                         let now = &self.controls[step * count..(step + 1) * count];
                         records.push(world.step_recorded(now).map_err(GradientError::Step)?.1);
@@ -261,6 +285,11 @@ impl<G: Geometry> Rollout<G> {
 
     /// The adjoint: from cotangents of the states to the gradient.
     pub fn backward(&self, cotangents: &Cotangents) -> Result<Gradient, GradientError> {
+        self.backward_wrt(cotangents, Wrt::Everything)
+    }
+
+    /// The adjoint with respect to a choice; what is held has gradient zero.
+    pub fn backward_wrt(&self, cotangents: &Cotangents, wrt: Wrt) -> Result<Gradient, GradientError> {
         self.check_choices()?;
         let (size, steps) = (self.size(), self.steps());
         let all = (steps + 1) * size;
@@ -286,16 +315,17 @@ impl<G: Geometry> Rollout<G> {
         };
         add(&mut gradient.poses, &cotangents.poses, steps);
         add(&mut gradient.twists, &cotangents.twists, steps);
-        let mut program = Program::default();
+        let mut program = Program::<G>::default();
         let (mut x, mut scratch) = (Vec::new(), Vec::new());
         self.backwards(|step, record| {
-            let (ends, switches) = differentiate(&mut program, self.world.model(), &self.layout, record);
-            gradient.switches[step] = switches;
+            let model = self.world.model();
+            let (ends, switches) = differentiate(&mut program, model, &self.layout, record, wrt);
             x.clear();
             x.resize(program.slots(), 0.0);
             x[ends.poses_after.range()].copy_from_slice(&gradient.poses);
             x[ends.twists_after.range()].copy_from_slice(&gradient.twists);
-            program.adjoint(&mut x, &mut scratch);
+            program.adjoint(model, &mut x, &mut scratch);
+            gradient.switches[step] = switches;
             gradient.poses.copy_from_slice(&x[ends.poses.range()]);
             gradient.twists.copy_from_slice(&x[ends.twists.range()]);
             let controls = &mut gradient.controls[step * self.control_count..(step + 1) * self.control_count];
@@ -304,6 +334,7 @@ impl<G: Geometry> Rollout<G> {
             add(&mut gradient.poses, &cotangents.poses, step);
             add(&mut gradient.twists, &cotangents.twists, step);
         })?;
+        program.settle(self.world.model(), &mut gradient.parameters, &mut scratch);
         Ok(gradient)
     }
 
@@ -322,11 +353,12 @@ impl<G: Geometry> Rollout<G> {
         let mut twists = vec![0.0; size];
         poses.iter_mut().zip(&direction.poses).for_each(|(p, d)| *p = *d);
         twists.iter_mut().zip(&direction.twists).for_each(|(t, d)| *t = *d);
-        let mut program = Program::default();
+        let mut program = Program::<G>::default();
         let (mut x, mut scratch) = (Vec::new(), Vec::new());
         let count = self.control_count;
         let mut advance = |step: usize, record: &StepRecord<G>| {
-            let (ends, _) = differentiate(&mut program, self.world.model(), &self.layout, record);
+            let model = self.world.model();
+            let (ends, _) = differentiate(&mut program, model, &self.layout, record, Wrt::Everything);
             x.clear();
             x.resize(program.slots(), 0.0);
             x[ends.poses.range()].copy_from_slice(&poses);
@@ -337,14 +369,15 @@ impl<G: Geometry> Rollout<G> {
             if !direction.parameters.is_empty() {
                 x[ends.parameters.range()].copy_from_slice(&direction.parameters);
             }
-            program.tangent(&mut x, &mut scratch);
+            program.tangent(model, &mut x, &mut scratch);
             poses.copy_from_slice(&x[ends.poses_after.range()]);
             twists.copy_from_slice(&x[ends.twists_after.range()]);
         };
         if self.tape == Tape::Full {
             self.records.iter().enumerate().for_each(|(step, record)| advance(step, record));
         } else if let Some(first) = self.checkpoints.first() {
-            let mut world = first.copy();
+            let mut world = self.world.copy();
+            world.return_to(&self.states[0], &first.memory, first.books);
             for step in 0..self.steps() {
                 let now = &self.controls[step * count..(step + 1) * count];
                 let (_, record) = world.step_recorded(now).map_err(GradientError::Step)?;

@@ -9,6 +9,16 @@ use crate::model::{BodyKind, Model};
 use carom_geometry::Geometry;
 use carom_math::{Pose, Twist};
 
+/// What a gradient is taken with respect to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Wrt {
+    /// Initial state, controls and every parameter.
+    #[default]
+    Everything,
+    /// Initial state and controls alone; parameters are held, which saves the derivatives by sizes and placements.
+    StatesAndControls,
+}
+
 /// What a recorded step leaves behind.
 #[derive(Clone, Debug)]
 pub struct StepRecord<G: Geometry> {
@@ -50,15 +60,19 @@ pub(crate) struct Ends {
 
 /// Writes the derivative of a step into a program.
 pub(crate) fn differentiate<G: Geometry>(
-    program: &mut Program,
+    program: &mut Program<G>,
     model: &Model<G>,
     layout: &Parameters,
     record: &StepRecord<G>,
+    wrt: Wrt,
 ) -> (Ends, Switches) {
     program.clear();
     let mut switches = Switches::default();
     let count = model.bodies.len();
     let parameters = program.fresh(layout.len);
+    if wrt == Wrt::StatesAndControls {
+        program.freeze(parameters);
+    }
     let controls = program.fresh(record.controls.len());
     let poses = program.fresh(count * G::DOF);
     let twists = program.fresh(count * G::DOF);
@@ -89,6 +103,7 @@ pub(crate) fn differentiate<G: Geometry>(
             bodies,
             joints: island.joints.clone(),
             forces: island.forces.clone(),
+            rows: [Vec::new(), Vec::new()],
         };
         for substep in &island.substeps {
             linearise(program, &mut stage, substep, &mut running, &mut switches);
@@ -106,7 +121,13 @@ pub(crate) fn differentiate<G: Geometry>(
             BodyKind::Static => program.copy(body_block(poses_after, index), body_block(poses, index)),
             BodyKind::Kinematic => {
                 let twist = (body_block(twists, index), &record.twists[index]);
-                super::motion::moved::<G>(program, body_block(poses_after, index), body_block(poses, index), twist, (step, model.step));
+                super::motion::moved::<G>(
+                    program,
+                    body_block(poses_after, index),
+                    body_block(poses, index),
+                    twist,
+                    (Some(step), model.step),
+                );
                 program.copy(body_block(twists_after, index), body_block(twists, index));
             }
         }

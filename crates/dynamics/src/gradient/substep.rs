@@ -5,13 +5,13 @@ use super::contact_rows::{self, Direction, along};
 use super::impact;
 use super::joint_rows::JointAt;
 use super::loads::{column, loads};
-use super::motion::{ImplicitRate, MassBlocks, changed, displaced, moved, response, turned};
+use super::motion::{ImplicitRate, MassBlocks, displaced, moved, respond, response};
 use super::parameters::Parameters;
 use super::program::{Block, Program};
 use super::record::{AT_THE_BOUND, Length, Pace, Pushed, RowSource, Solved, Substep};
-use super::slots::cross;
-use super::system::{Residual, System, TimeColumn, nothing};
-use crate::constraints::{JointFunction, JointParameter, Motor};
+use super::system::{Residual, Sides, System, TimeColumn, nothing};
+use crate::constraints::{JointFunction, JointParameter, MAX_ROWS, Motor, Row};
+use crate::contacts::Key;
 use crate::island::{LocalBody, LocalJoint};
 use crate::model::Model;
 use crate::options::Integrator;
@@ -74,6 +74,8 @@ pub(crate) struct Stage<'a, G: Geometry> {
     pub joints: Vec<LocalJoint>,
     /// Forces.
     pub forces: Vec<(usize, usize, Option<usize>)>,
+    /// Rows of the joint equalities at the start of the substep and at its end.
+    pub rows: [Vec<Sides<G>>; 2],
 }
 
 /// Slots of the running state of an island.
@@ -95,6 +97,19 @@ impl<'a, G: Geometry> Stage<'a, G> {
             body.turn_to(pose);
         }
     }
+    /// Finds the rows of the joint equalities at the start (0) or at the end (1) of a substep.
+    pub fn find_rows(&mut self, poses: &[Pose<G>], end: usize) {
+        let mut rows = std::mem::take(&mut self.rows[end]);
+        rows.clear();
+        for joint in self.joints.iter().filter(|j| j.rows > 0) {
+            debug_assert_eq!(rows.len(), joint.first_row, "rows stand in the order of the joints");
+            let bodies = joint.bodies;
+            let mut found = [Row::zero(); MAX_ROWS];
+            self.model.joints[joint.index].rows(&poses[bodies[0]], &poses[bodies[1]], &mut found);
+            rows.extend(found[..joint.rows].iter().map(|row| [(bodies[0], row.a), (bodies[1], row.b)]));
+        }
+        self.rows[end] = rows;
+    }
     /// Slots of mass and inertia of a local body.
     pub fn mass(&self, local: usize) -> MassBlocks {
         let slots = &self.parameters.1.bodies[self.bodies[local].index];
@@ -107,10 +122,10 @@ impl<'a, G: Geometry> Stage<'a, G> {
     pub fn joint<'b>(&'b self, joint: &LocalJoint, poses: &'b [Pose<G>], blocks: &[Option<Block>]) -> JointAt<'b, G> {
         let range = &self.parameters.1.joints[joint.index];
         let parameters = self.parameters.0.part(range.start, range.len());
-        JointAt::new(&self.model.joints[joint.index], joint.bodies, poses, blocks, parameters)
+        JointAt::new((&self.model.joints[joint.index], joint.index), joint.bodies, poses, blocks, parameters)
     }
     /// Fresh blocks for the bodies that impulses move.
-    pub fn fresh(&self, program: &mut Program) -> Vec<Option<Block>> {
+    pub fn fresh(&self, program: &mut Program<G>) -> Vec<Option<Block>> {
         self.bodies.iter().map(|b| b.dynamic.then(|| program.fresh(G::DOF))).collect()
     }
     /// The slots a pair's coefficient comes from, with weights: its rule, or the mean of the bodies. `which` is 0 for friction.
@@ -133,7 +148,7 @@ impl<'a, G: Geometry> Stage<'a, G> {
 
 /// Adds the derivative of a substep; the running slots become those of its end.
 pub(crate) fn linearise<G: Geometry>(
-    program: &mut Program,
+    program: &mut Program<G>,
     stage: &mut Stage<G>,
     substep: &Substep<G>,
     running: &mut Running,
@@ -168,11 +183,10 @@ pub(crate) fn linearise<G: Geometry>(
     // 3. Loads and the impulse they give.
     let share = kick_share(integrator);
     let wrenches = stage.fresh(program);
-    let mut forces = loads(program, stage, substep.time, (&substep.poses, &running.poses), (&substep.twists, &running.twists), &wrenches);
     let implicit = integrator == Integrator::Euler && G::ANG > 1;
-    if !implicit && G::ANG > 1 {
-        gyroscopic(program, stage, substep, running, &wrenches, &mut forces);
-    }
+    let gyroscopic = !implicit && G::ANG > 1;
+    let (before, velocities) = ((&substep.poses[..], &running.poses[..]), (&substep.twists[..], &running.twists[..]));
+    let forces = loads(program, stage, substep.time, before, velocities, &wrenches, gyroscopic);
     let impulses = stage.fresh(program);
     for (local, block) in impulses.iter().enumerate() {
         if let (Some(block), Some(force)) = (block, wrenches[local]) {
@@ -185,7 +199,8 @@ pub(crate) fn linearise<G: Geometry>(
     let mut total: Vec<Wrench<G>> = forces.iter().map(|f| Wrench::zero().plus(share * t, *f)).collect();
 
     // 4. Impulses along the rows of the start pose.
-    let points = push(program, stage, &substep.hold, (&substep.poses, &running.poses), &impulses, &mut total, switches);
+    stage.find_rows(&substep.poses, 0);
+    let points = push(program, stage, &substep.hold, (&substep.poses, &running.poses), &impulses, (&mut total, 0), &[], switches);
 
     // Velocities of the move and poses at its end, before the impulses change.
     let known = stage.fresh(program);
@@ -228,10 +243,11 @@ pub(crate) fn linearise<G: Geometry>(
     let joint_rows: usize = stage.joints.iter().map(|j| j.rows).sum();
     let rows = joint_rows + substep.hold.pushed.iter().map(|p| row_count::<G>(p)).sum::<usize>();
     let mut system = System::new(program, rows + usize::from(event.is_some()));
+    stage.find_rows(&substep.next, 1);
     hold_joints(program, stage, substep, running, &guess, &velocity, &mut system);
-    hold_rows(program, stage, substep, running, &guess, &velocity, time, &points, &mut system, switches);
+    let ends = hold_rows(program, stage, substep, running, &guess, &velocity, time, &points, &mut system, switches);
     if let Some((key, bodies)) = event {
-        let point = ContactPoint::new(program, stage.model, stage.parameters, key, bodies, &substep.next, &guess);
+        let point = ContactPoint::felt(program, stage.model, stage.parameters, key, bodies, &substep.next, &guess);
         switches.irregular += usize::from(!point.regular);
         let out = system.next();
         let pose = contact_rows::gap(program, out, 1.0 / t, &point);
@@ -243,8 +259,8 @@ pub(crate) fn linearise<G: Geometry>(
     }
     let kicks: Vec<Twist<G>> = (0..stage.bodies.len()).map(|b| stage.bodies[b].response(&Wrench::zero().plus(share, forces[b]))).collect();
     let column_of_time = event.map(|_| TimeColumn { kicks: &kicks, twists: &substep.half });
-    let respond = |body: usize, wrench: &Wrench<G>| stage.bodies[body].response(wrench);
-    system.solve(program, respond, Some((&substep.half, t)), column_of_time);
+    let answer = |body: usize, wrench: &Wrench<G>| stage.bodies[body].response(wrench);
+    system.solve(program, answer, Some((&substep.half, t)), column_of_time);
 
     // 6. Their change moves everything.
     let answers = stage.fresh(program);
@@ -260,31 +276,28 @@ pub(crate) fn linearise<G: Geometry>(
         let Some(pose) = guess[local] else { continue };
         let next = program.fresh(G::DOF);
         program.copy(next, pose);
+        let free = if event.is_some() { time } else { None };
         if let (Some(out), Some(known), Some(answer)) = (half[local], known[local], answers[local]) {
             let change = program.fresh(G::DOF);
-            let body = &stage.bodies[local];
-            program.linear(change, answer, |x, y| {
-                let twist = body.response(&super::slots::wrench::<G>(x));
-                super::slots::put::<G>(twist.lin, twist.ang, y);
-            });
-            if let (Some(_), Some(time)) = (event, time) {
+            respond(program, change, answer, &stage.bodies[local]);
+            if let Some(time) = free {
                 twist_column::<G>(program, change, time, &kicks[local]);
             }
             program.copy(out, known);
             program.copy(out, change);
-            displaced::<G>(program, next, (change, &substep.half[local]), t);
-        }
-        if let (Some(_), Some(time)) = (event, time) {
+            displaced::<G>(program, next, (change, &substep.half[local]), (free, t));
+        } else if let Some(time) = free {
             twist_column::<G>(program, next, time, &substep.half[local]);
         }
         poses[local] = Some(next);
     }
+    system.close(program);
     let half: Vec<Option<Block>> = (0..stage.bodies.len()).map(|b| half[b].or(running.twists[b])).collect();
 
     // 7. The second kick at q'.
     let time = time.unwrap_or_else(|| program.fresh(1));
     stage.turn_to(&substep.next);
-    let end = super::finish::linearise(program, stage, substep, &poses, &half, time, switches);
+    let end = super::finish::linearise(program, stage, substep, (&poses, &half), time, &ends, switches);
     switches.projected += usize::from(substep.projected);
 
     let remaining = program.fresh(1);
@@ -320,13 +333,13 @@ fn unit_rate<G: Geometry>() -> G::Ang {
 }
 
 /// out += slot times a twist.
-fn twist_column<G: Geometry>(program: &mut Program, out: Block, slot: Block, twist: &Twist<G>) {
+fn twist_column<G: Geometry>(program: &mut Program<G>, out: Block, slot: Block, twist: &Twist<G>) {
     column::<G>(program, out, slot, &Wrench { lin: twist.lin, ang: twist.ang });
 }
 
 /// The pose at the end of a move; a body without velocity stays.
 fn move_pose<G: Geometry>(
-    program: &mut Program,
+    program: &mut Program<G>,
     pose: Block,
     velocity: Option<Block>,
     twist: &Twist<G>,
@@ -335,48 +348,16 @@ fn move_pose<G: Geometry>(
     let out = program.fresh(G::DOF);
     match velocity {
         Some(block) => {
-            let slot = time.0.unwrap_or_else(|| program.fresh(1));
-            moved::<G>(program, out, pose, (block, twist), (slot, time.1));
+            moved::<G>(program, out, pose, (block, twist), time);
         }
         None => program.copy(out, pose),
     }
     out
 }
 
-/// The gyroscopic torque -w x I w as part of the loads.
-fn gyroscopic<G: Geometry>(
-    program: &mut Program,
-    stage: &Stage<G>,
-    substep: &Substep<G>,
-    running: &Running,
-    out: &[Option<Block>],
-    values: &mut [Wrench<G>],
-) {
-    for (local, body) in stage.bodies.iter().enumerate() {
-        let (Some(block), Some(velocity), Some(pose)) = (out[local], running.twists[local], running.poses[local]) else { continue };
-        let rate = substep.twists[local].ang;
-        let momentum = G::inertia_apply(body.inertia, rate);
-        values[local].ang -= G::gyroscopic(body.inertia, rate);
-        let torque = block.part(G::DIM, G::ANG);
-        program.linear(torque, velocity.part(G::DIM, G::ANG), |x, y| {
-            let d = G::Ang::from_slice(x);
-            let change = cross::<G>(d, momentum) + cross::<G>(rate, G::inertia_apply(body.inertia, d));
-            y.copy_from_slice((-change).as_slice());
-        });
-        program.linear(torque, pose.part(G::DIM, G::ANG), |x, y| {
-            let change = cross::<G>(rate, turned::<G>(body.inertia, G::Ang::from_slice(x), rate));
-            y.copy_from_slice((-change).as_slice());
-        });
-        program.linear(torque, stage.mass(local).inertia, |x, y| {
-            let change = cross::<G>(rate, changed::<G>(substep.poses[local].rotation, x, rate));
-            y.copy_from_slice((-change).as_slice());
-        });
-    }
-}
-
 /// Semi-implicit Euler in space: the implicit rate of the loads, then the response to the rows.
 fn euler_rate<G: Geometry>(
-    program: &mut Program,
+    program: &mut Program<G>,
     stage: &Stage<G>,
     local: usize,
     substep: &Substep<G>,
@@ -409,7 +390,17 @@ fn euler_rate<G: Geometry>(
     program.column(torque, slot, force_value.ang.as_slice());
     let turned = out.part(G::DIM, G::ANG);
     program.scaled(turned, before.part(G::DIM, G::ANG), -1.0);
-    rate.linearise(program, turned, before.part(G::DIM, G::ANG), torque, at, body, stage.mass(local), (slot, 1.0));
+    rate.linearise(
+        program,
+        &rate.unfolded(body.inertia),
+        turned,
+        before.part(G::DIM, G::ANG),
+        torque,
+        at,
+        body,
+        stage.mass(local),
+        (slot, 1.0),
+    );
 }
 
 /// Number of rows a group adds to the system.
@@ -422,29 +413,41 @@ pub(crate) fn row_count<G: Geometry>(pushed: &Pushed<G>) -> usize {
 
 /// Impulses of the rows on the bodies: their change as the rows turn, and their values. Returns the contacts.
 pub(crate) fn push<G: Geometry>(
-    program: &mut Program,
+    program: &mut Program<G>,
     stage: &Stage<G>,
     solved: &Solved<G>,
     poses: (&[Pose<G>], &[Option<Block>]),
     out: &[Option<Block>],
-    total: &mut [Wrench<G>],
+    (total, end): (&mut [Wrench<G>], usize),
+    known: &[(Key<G>, ContactPoint<G>)],
     switches: &mut Switches,
 ) -> Vec<Option<ContactPoint<G>>> {
     for joint in stage.joints.iter().filter(|j| j.rows > 0) {
         let y = &solved.reaction[joint.first_row..joint.first_row + joint.rows];
-        let at = stage.joint(joint, poses.0, poses.1);
-        at.impulse(program, JointFunction::Equalities, y, out);
-        for (k, &impulse) in y.iter().enumerate() {
-            for (body, row) in at.row(JointFunction::Equalities, k) {
-                total[body] = total[body].plus(impulse, row);
+        stage.joint(joint, poses.0, poses.1).impulse(program, JointFunction::Equalities, y, out);
+        for (&impulse, row) in y.iter().zip(&stage.rows[end][joint.first_row..]) {
+            for (body, row) in row {
+                total[*body] = total[*body].plus(impulse, *row);
             }
         }
     }
     let mut points = Vec::with_capacity(solved.pushed.len());
+    let mut cursor = 0;
     for group in &solved.pushed {
         let function = match group.source {
             RowSource::Contact { key, bodies, .. } => {
-                let point = ContactPoint::new(program, stage.model, stage.parameters, key, bodies, poses.0, poses.1);
+                // Both lists follow the order of detection: the search goes on where the last one ended.
+                let (before, after) = known.split_at(cursor);
+                let named = |(name, _): &(Key<G>, ContactPoint<G>)| *name == key;
+                let place = after.iter().position(named).map(|at| cursor + at).or_else(|| before.iter().position(named));
+                let point = match place {
+                    Some(place) => {
+                        cursor = place;
+                        known[place].1.again(program, poses.1).unfelt()
+                    }
+                    None if end == 1 => ContactPoint::felt(program, stage.model, stage.parameters, key, bodies, poses.0, poses.1).unfelt(),
+                    None => ContactPoint::new(program, stage.model, stage.parameters, key, bodies, poses.0, poses.1),
+                };
                 switches.irregular += usize::from(!point.regular);
                 contact_rows::impulse(program, &point, &group.impulses, poses.1, out);
                 for (body, wrench) in along(&point, point.impulse(&group.impulses)) {
@@ -469,7 +472,7 @@ pub(crate) fn push<G: Geometry>(
 
 /// Joint residuals of a move: phi(q')/t, or J v where only the start pose counts.
 fn hold_joints<G: Geometry>(
-    program: &mut Program,
+    program: &mut Program<G>,
     stage: &Stage<G>,
     substep: &Substep<G>,
     running: &Running,
@@ -478,26 +481,33 @@ fn hold_joints<G: Geometry>(
     system: &mut System<G>,
 ) {
     for joint in stage.joints.iter().filter(|j| j.rows > 0) {
-        let start = stage.joint(joint, &substep.poses, &running.poses);
-        let end = stage.joint(joint, &substep.next, guess);
-        for k in 0..joint.rows {
-            let out = system.next();
-            let function = JointFunction::Equalities;
+        let out = system.next_rows(joint.rows);
+        let function = JointFunction::Equalities;
+        if substep.hold.uncorrected {
+            // The rows are the start pose's: what they owe to it is known.
+            let start = stage.joint(joint, &substep.poses, &running.poses);
+            start.rates(program, function, 1.0, &substep.half, velocity, out);
+        } else {
+            let end = stage.joint(joint, &substep.next, guess);
+            end.values(program, function, 1.0 / substep.length, out);
+        }
+        for k in joint.first_row..joint.first_row + joint.rows {
+            let column = stage.rows[0][k];
             let row = if substep.hold.uncorrected {
-                let row = start.rate(program, function, k, 1.0, &substep.half, velocity, out);
-                // The rows are the start pose's: what they owe to it is known.
-                Residual { velocity: row.velocity, pose: nothing(), time: 0.0 }
+                Residual { velocity: column, ..Residual::zero() }
             } else {
-                end.value(program, function, k, 1.0 / substep.length, out)
+                let weight = 1.0 / substep.length;
+                let pose = stage.rows[1][k].map(|(body, row)| (body, Wrench::zero().plus(weight, row)));
+                Residual { pose, ..Residual::zero() }
             };
-            system.push(row, start.row(function, k));
+            system.push(row, column);
         }
     }
 }
 
 /// Residuals of contacts, limits, motors, friction and springs of a move.
 fn hold_rows<G: Geometry>(
-    program: &mut Program,
+    program: &mut Program<G>,
     stage: &Stage<G>,
     substep: &Substep<G>,
     running: &Running,
@@ -507,13 +517,18 @@ fn hold_rows<G: Geometry>(
     points: &[Option<ContactPoint<G>>],
     system: &mut System<G>,
     switches: &mut Switches,
-) {
+) -> Vec<(Key<G>, ContactPoint<G>)> {
     let t = substep.length;
+    let mut ends = Vec::with_capacity(points.len());
     for (group, point) in substep.hold.pushed.iter().zip(points) {
         if let (RowSource::Contact { key, bodies, friction, deep, leaving }, Some(start)) = (group.source, point) {
-            let end = ContactPoint::new(program, stage.model, stage.parameters, key, bodies, &substep.next, guess);
-            switches.irregular += usize::from(!end.regular);
-            let first = system.rows.len();
+            let at_end = group.held || !(leaving || deep || substep.hold.uncorrected);
+            let end = at_end.then(|| ContactPoint::felt(program, stage.model, stage.parameters, key, bodies, &substep.next, guess));
+            if let Some(end) = end {
+                switches.irregular += usize::from(!end.regular);
+                ends.push((key, end));
+            }
+            let first = system.count();
             let out = system.next();
             let normal = start.contact.normal;
             let along_normal = Direction { value: normal, own: &|dn| dn, earlier: None };
@@ -526,11 +541,11 @@ fn hold_rows<G: Geometry>(
                     program.scaled(out, block, weight * approach);
                 }
                 Residual { velocity: v, pose: nothing(), time: 0.0 }
-            } else if group.held || !(deep || substep.hold.uncorrected) {
+            } else if let Some(end) = &end {
                 if deep {
                     contact_rows::gap(program, out, -1.0 / t, start);
                 }
-                Residual { velocity: nothing(), pose: contact_rows::gap(program, out, 1.0 / t, &end), time: 0.0 }
+                Residual { velocity: nothing(), pose: contact_rows::gap(program, out, 1.0 / t, end), time: 0.0 }
             } else {
                 let (v, _) = contact_rows::speed(program, out, 1.0, start, &along_normal, &substep.half, velocity, &running.poses);
                 let gap = start.contact.gap.max(0.0);
@@ -546,7 +561,7 @@ fn hold_rows<G: Geometry>(
             };
             system.push(row, along(start, normal));
             if friction > 0.0 {
-                let speeds = slip_of_move(program, substep, running, velocity, guess, start, group.held.then_some(&end));
+                let speeds = slip_of_move(program, substep, running, velocity, guess, start, end.as_ref().filter(|_| group.held));
                 friction_rows(program, stage, key.bodies, friction, &group.impulses, first, start, speeds, system, switches);
             }
             continue;
@@ -581,6 +596,7 @@ fn hold_rows<G: Geometry>(
             RowSource::Contact { .. } => {}
         }
     }
+    ends
 }
 
 /// Restitution of a pair of bodies.
@@ -605,7 +621,7 @@ pub(crate) struct Speed<G: Geometry> {
 
 /// Mean slip over a move along each tangent, or that at the start where the contact is not held, theory (17.15).
 fn slip_of_move<G: Geometry>(
-    program: &mut Program,
+    program: &mut Program<G>,
     substep: &Substep<G>,
     running: &Running,
     velocity: &[Option<Block>],
@@ -613,7 +629,6 @@ fn slip_of_move<G: Geometry>(
     start: &ContactPoint<G>,
     end: Option<&ContactPoint<G>>,
 ) -> [Option<Speed<G>>; 2] {
-    let normal = start.contact.normal;
     let tangents = start.tangents();
     let here = start.slip(&substep.half);
     [0, 1].map(|k| {
@@ -622,7 +637,7 @@ fn slip_of_move<G: Geometry>(
         }
         let block = program.fresh(1);
         let tangent = tangents[k];
-        let own = |dn: G::Lin| G::tangents_derivative(normal, dn)[k];
+        let own = |dn: G::Lin| start.turned(k, dn);
         let weight = if end.is_some() { 0.5 } else { 1.0 };
         let direction = Direction { value: tangent, own: &own, earlier: None };
         let (by_velocity, _) = contact_rows::speed(program, block, weight, start, &direction, &substep.half, velocity, &running.poses);
@@ -635,7 +650,7 @@ fn slip_of_move<G: Geometry>(
             let settle = |d: G::Lin| (d - carried * carried.dot(d)) * (1.0 / length);
             let own = |dn: G::Lin| settle(-(dn * then.dot(tangent) + then * dn.dot(tangent)));
             let earlier = |dn: G::Lin| {
-                let turned = G::tangents_derivative(normal, dn)[k];
+                let turned = start.turned(k, dn);
                 settle(turned - then * then.dot(turned))
             };
             let direction = Direction { value: carried, own: &own, earlier: Some((start.block, &earlier)) };
@@ -653,7 +668,7 @@ fn slip_of_move<G: Geometry>(
 /// Friction rows of a contact whose normal row is `first`: a sticking one does not slip; a sliding one pushes against its slip with all it
 /// has, theory (17.16).
 pub(crate) fn friction_rows<G: Geometry>(
-    program: &mut Program,
+    program: &mut Program<G>,
     stage: &Stage<G>,
     bodies: [usize; 2],
     friction: f64,
@@ -677,8 +692,8 @@ pub(crate) fn friction_rows<G: Geometry>(
         if slides {
             // l_k + mu l_n u_k/|u| = 0, where u/|u| = -l_t/|l_t|.
             let toward = |i: usize| -impulses[1 + i] / size;
-            system.entries.push((first + 1 + k, first + 1 + k, 1.0));
-            system.entries.push((first + 1 + k, first, friction * toward(k)));
+            system.entry(first + 1 + k, first + 1 + k, 1.0);
+            system.entry(first + 1 + k, first, friction * toward(k));
             for (block, weight) in stage.coefficient(bodies, 0) {
                 program.scaled(out, block, weight * impulses[0] * toward(k));
             }
@@ -726,14 +741,14 @@ impl<G: Geometry> RateRow<'_, G> {
     /// Adds the residual J v + soft l - target, or l - bound where the row is at its bound.
     pub fn residual(
         &self,
-        program: &mut Program,
+        program: &mut Program<G>,
         at: &JointAt<G>,
         group: &Pushed<G>,
         system: &mut System<G>,
         switches: &mut Switches,
     ) -> Residual<G> {
         let out = system.next();
-        let unknown = system.rows.len();
+        let unknown = system.count();
         let (t, duration) = (self.length, self.share * self.length);
         let impulse = group.impulses[0];
         let (max, parameter) = match (group.source, at.joint.motor) {
@@ -744,7 +759,7 @@ impl<G: Geometry> RateRow<'_, G> {
         let bound = max * duration;
         if impulse.abs() >= bound * (1.0 - AT_THE_BOUND) {
             let sign = impulse.signum();
-            system.entries.push((unknown, unknown, 1.0));
+            system.entry(unknown, unknown, 1.0);
             if let Some(block) = at.parameter(parameter) {
                 program.scaled(out, block, -sign * duration);
             }
@@ -784,7 +799,7 @@ impl<G: Geometry> RateRow<'_, G> {
             let r = k * t + c;
             if r > 0.0 {
                 let softness = 1.0 / (duration * r);
-                system.entries.push((unknown, unknown, softness));
+                system.entry(unknown, unknown, softness);
                 scalar(goal, -k / r);
                 scalar(stiffness, -way * c / (r * r) - impulse * softness * t / r);
                 scalar(damping, k * way / (r * r) - impulse * softness / r);
@@ -795,7 +810,7 @@ impl<G: Geometry> RateRow<'_, G> {
                 }
                 row.time = by_time;
             } else {
-                system.entries.push((unknown, unknown, 1.0));
+                system.entry(unknown, unknown, 1.0);
             }
         }
         row

@@ -1,10 +1,10 @@
 //! The linear system behind one solve: a residual per row that holds, an unknown per impulse, theory (17.11)-(17.13).
 
-use super::motion::carried;
+use super::motion::carrier;
 use super::program::{Block, Program};
 use super::slots::put;
 use carom_geometry::Geometry;
-use carom_math::{Twist, Wrench};
+use carom_math::{Twist, Vector, Wrench};
 
 /// A covector on the velocities (or poses) of two bodies.
 pub(crate) type Sides<G> = [(usize, Wrench<G>); 2];
@@ -41,6 +41,25 @@ pub(crate) struct TimeColumn<'a, G: Geometry> {
     pub twists: &'a [Twist<G>],
 }
 
+/// The lists of a system, kept from one to the next.
+#[derive(Debug)]
+pub(crate) struct SystemRoom<G: Geometry> {
+    /// Residuals in order.
+    pub rows: Vec<Residual<G>>,
+    /// Wrench of a unit of each unknown.
+    pub columns: Vec<Sides<G>>,
+    /// Direct entries: (residual, unknown, value).
+    pub entries: Vec<(usize, usize, f64)>,
+    /// Each residual as a covector on velocities.
+    pub felt: Vec<Sides<G>>,
+    /// Velocity of a unit of each unknown.
+    pub answers: Vec<[(usize, Twist<G>); 2]>,
+    /// Its column of the time.
+    pub times: Vec<f64>,
+    /// How each body carries a covector on its orientation over the move: three columns, once they are asked for.
+    pub carriers: Vec<Option<[G::Ang; 3]>>,
+}
+
 /// Residuals and unknowns of one solve while it is being put together.
 #[derive(Debug)]
 pub(crate) struct System<G: Geometry> {
@@ -48,76 +67,119 @@ pub(crate) struct System<G: Geometry> {
     pub residual: Block,
     /// Unknown slots.
     pub unknown: Block,
-    /// Residuals in order.
-    pub rows: Vec<Residual<G>>,
-    /// Wrench of a unit of each unknown.
-    pub columns: Vec<Sides<G>>,
-    /// Direct entries: (residual, unknown, value).
-    pub entries: Vec<(usize, usize, f64)>,
+    /// Lists.
+    pub room: SystemRoom<G>,
 }
 
 impl<G: Geometry> System<G> {
     /// A system of a size.
-    pub fn new(program: &mut Program, size: usize) -> Self {
-        System {
-            residual: program.fresh(size),
-            unknown: program.fresh(size),
-            rows: Vec::with_capacity(size),
-            columns: Vec::with_capacity(size),
+    pub fn new(program: &mut Program<G>, size: usize) -> Self {
+        let mut room = program.room.take().unwrap_or_else(|| SystemRoom {
+            rows: Vec::new(),
+            columns: Vec::new(),
             entries: Vec::new(),
-        }
+            felt: Vec::new(),
+            answers: Vec::new(),
+            times: Vec::new(),
+            carriers: Vec::new(),
+        });
+        room.rows.clear();
+        room.columns.clear();
+        room.entries.clear();
+        System { residual: program.fresh(size), unknown: program.fresh(size), room }
+    }
+
+    /// Gives the lists back.
+    pub fn close(self, program: &mut Program<G>) {
+        program.room = Some(self.room);
+    }
+
+    /// How many residuals were pushed.
+    pub fn count(&self) -> usize {
+        self.room.rows.len()
     }
 
     /// Slot of the next residual to be pushed.
     pub fn next(&self) -> Block {
-        self.residual.part(self.rows.len(), 1)
+        self.next_rows(1)
+    }
+
+    /// Slots of the next residuals to be pushed.
+    pub fn next_rows(&self, count: usize) -> Block {
+        self.residual.part(self.room.rows.len(), count)
+    }
+
+    /// Adds a direct entry.
+    pub fn entry(&mut self, row: usize, column: usize, value: f64) {
+        self.room.entries.push((row, column, value));
     }
 
     /// Adds a residual without an unknown of its own.
     pub fn push_guard(&mut self, row: Residual<G>) {
-        self.rows.push(row);
+        self.room.rows.push(row);
     }
 
     /// Adds a residual and an unknown of the same number.
     pub fn push(&mut self, row: Residual<G>, column: Sides<G>) {
-        self.rows.push(row);
-        self.columns.push(column);
+        self.room.rows.push(row);
+        self.room.columns.push(column);
     }
 
     /// Solves: unknown := -S^-1 residual with S = R M^-1 J' and the direct entries, theory (17.12). `respond` gives the velocity of a unit
     /// wrench, `over` the velocities and the length of the move over which pose residuals are felt; with `time` the length itself is the
     /// last unknown. Returns how many unknowns stay undetermined.
     pub fn solve(
-        &self,
-        program: &mut Program,
+        &mut self,
+        program: &mut Program<G>,
         respond: impl Fn(usize, &Wrench<G>) -> Twist<G>,
         over: Option<(&[Twist<G>], f64)>,
         time: Option<TimeColumn<G>>,
     ) -> usize {
-        let n = self.rows.len();
+        let SystemRoom { rows, columns, entries, felt, answers, times, carriers } = &mut self.room;
+        let n = rows.len();
         debug_assert_eq!(n, self.unknown.len());
-        debug_assert_eq!(n, self.columns.len() + usize::from(time.is_some()));
+        debug_assert_eq!(n, columns.len() + usize::from(time.is_some()));
+        if n == 0 {
+            return 0;
+        }
         // Each residual as a covector on velocities: that of the poses is carried over the move.
-        let felt: Vec<Sides<G>> = self
-            .rows
-            .iter()
-            .map(|row| {
-                let mut sides = row.velocity;
-                if let Some((twists, t)) = over {
-                    for k in 0..2 {
-                        let (body, covector) = row.pose[k];
-                        if covector == Wrench::zero() {
-                            continue;
-                        }
-                        debug_assert!(sides[k].0 == body || sides[k].1 == Wrench::zero(), "both name the same bodies");
-                        sides[k] = (body, sides[k].1.plus(1.0, carried::<G>(covector, &twists[body], t)));
+        carriers.clear();
+        carriers.resize(over.map_or(0, |(twists, _)| twists.len()), None);
+        felt.clear();
+        felt.extend(rows.iter().map(|row| {
+            let mut sides = row.velocity;
+            if let Some((twists, t)) = over {
+                for k in 0..2 {
+                    let (body, covector) = row.pose[k];
+                    if covector == Wrench::zero() {
+                        continue;
                     }
+                    debug_assert!(sides[k].0 == body || sides[k].1 == Wrench::zero(), "both name the same bodies");
+                    let columns = carriers[body].get_or_insert_with(|| carrier::<G>(&twists[body], t));
+                    let mut carried = Wrench { lin: covector.lin * t, ang: G::Ang::zero() };
+                    for i in 0..G::ANG {
+                        carried.ang += columns[i] * covector.ang[i];
+                    }
+                    sides[k] = (body, sides[k].1.plus(1.0, carried));
                 }
-                sides
-            })
-            .collect();
-        let answers: Vec<[(usize, Twist<G>); 2]> =
-            self.columns.iter().map(|column| column.map(|(body, wrench)| (body, respond(body, &wrench)))).collect();
+            }
+            sides
+        }));
+        answers.clear();
+        answers.extend(columns.iter().map(|column| column.map(|(body, wrench)| (body, respond(body, &wrench)))));
+        times.clear();
+        if let Some(time) = &time {
+            times.extend(rows.iter().zip(felt.iter()).map(|(row, sides)| {
+                let kicked: f64 = sides.iter().map(|(body, row)| row.power(&time.kicks[*body])).sum();
+                let moved: f64 = row.pose.iter().map(|(body, row)| row.power(&time.twists[*body])).sum();
+                kicked + moved + row.time
+            }));
+        }
+        if let Some((factor, dropped)) = program.sparse.factor(felt, answers, entries, times) {
+            program.solve_sparse(self.unknown, self.residual, factor);
+            return dropped;
+        }
+        // A redundant row that still reaches others: only a search of the whole matrix tells what is determined.
         program.solve(self.unknown, self.residual, |matrix| {
             for (i, sides) in felt.iter().enumerate() {
                 for (j, answer) in answers.iter().enumerate() {
@@ -131,21 +193,19 @@ impl<G: Geometry> System<G> {
                     }
                     matrix[i * n + j] = sum;
                 }
-                if let Some(time) = &time {
-                    let kicked: f64 = sides.iter().map(|(body, row)| row.power(&time.kicks[*body])).sum();
-                    let moved: f64 = self.rows[i].pose.iter().map(|(body, row)| row.power(&time.twists[*body])).sum();
-                    matrix[i * n + n - 1] = kicked + moved + self.rows[i].time;
+                if let Some(value) = times.get(i) {
+                    matrix[i * n + n - 1] = *value;
                 }
             }
-            for &(i, j, value) in &self.entries {
+            for &(i, j, value) in entries.iter() {
                 matrix[i * n + j] += value;
             }
         })
     }
 
     /// Impulses of the unknowns on the bodies: out[body] += J' z.
-    pub fn impulses(&self, program: &mut Program, out: &[Option<Block>]) {
-        for (j, column) in self.columns.iter().enumerate() {
+    pub fn impulses(&self, program: &mut Program<G>, out: &[Option<Block>]) {
+        for (j, column) in self.room.columns.iter().enumerate() {
             for (body, wrench) in column {
                 if let Some(block) = out[*body] {
                     let mut values = [0.0; 6];

@@ -43,6 +43,10 @@ impl Pair<'_> {
     /// Adds the transpose applied to a gradient.
     pub fn adjoint(&self, bar: &ContactTangent<Planar>, out: &mut ContactAdjoint<Planar>) {
         out.add_poses(&self.jacobian(), bar);
+        self.sizes_adjoint(bar, out);
+    }
+    /// The part of the sizes alone.
+    pub fn sizes_adjoint(&self, bar: &ContactTangent<Planar>, out: &mut ContactAdjoint<Planar>) {
         let still = Twist::zero();
         let ((index_a, face_a), (index_b, face_b)) = self.feature.sides();
         if let Some(bars) = out.shape_a.as_deref_mut() {

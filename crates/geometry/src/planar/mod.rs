@@ -167,6 +167,17 @@ impl Geometry for Planar {
     ) {
         Pair { feature, a, pose_a, b, pose_b }.adjoint(bar, out);
     }
+    fn evaluate_sizes_adjoint(
+        feature: Feature,
+        a: &Shape,
+        pose_a: &Pose,
+        b: &Shape,
+        pose_b: &Pose,
+        bar: &ContactTangent<Self>,
+        out: &mut ContactAdjoint<Self>,
+    ) {
+        Pair { feature, a, pose_a, b, pose_b }.sizes_adjoint(bar, out);
+    }
 }
 
 /// Features of a bounded shape (as a) on an unbounded one (as b).

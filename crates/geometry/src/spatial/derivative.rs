@@ -79,6 +79,16 @@ impl<'a> Pair<'a> {
             return;
         };
         out.add_poses(&self.columns(&placed), bar);
+        self.sizes(&placed, bar, out);
+    }
+    /// The part of the sizes alone.
+    pub fn sizes_adjoint(&self, bar: &ContactTangent<Spatial>, out: &mut ContactAdjoint<Spatial>) {
+        match self.placed() {
+            Some(placed) => self.sizes(&placed, bar, out),
+            None => out.regular = false,
+        }
+    }
+    fn sizes(&self, placed: &Placed, bar: &ContactTangent<Spatial>, out: &mut ContactAdjoint<Spatial>) {
         let still = Twist::zero();
         // Nearest points wander over the whole shape.
         let (part_a, part_b) = if placed.nearest.is_some() { (Part::Whole, Part::Whole) } else { self.feature.kind.parts() };

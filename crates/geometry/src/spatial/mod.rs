@@ -265,4 +265,15 @@ impl Geometry for Spatial {
     ) {
         Pair::new(feature, a, pose_a, b, pose_b).adjoint(bar, out);
     }
+    fn evaluate_sizes_adjoint(
+        feature: Feature,
+        a: &Shape,
+        pose_a: &Pose<Spatial>,
+        b: &Shape,
+        pose_b: &Pose<Spatial>,
+        bar: &ContactTangent<Self>,
+        out: &mut ContactAdjoint<Self>,
+    ) {
+        Pair::new(feature, a, pose_a, b, pose_b).sizes_adjoint(bar, out);
+    }
 }

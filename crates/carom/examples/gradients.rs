@@ -1,0 +1,103 @@
+//! What a gradient costs: time of a step, of a recorded step and of its backward pass, and the bytes of its tape.
+//!
+//! `cargo run --release --example gradients [scene [repeats]]`: one scene alone, its backward pass so many times more for a profiler.
+
+use carom_dynamics::World;
+use carom_dynamics::gradient::{Cotangents, Tape};
+use carom_geometry::Geometry;
+use carom_scene::{Scene, SceneOf};
+use std::time::Instant;
+
+/// Rounds of which the fastest counts.
+const ROUNDS: usize = 20;
+
+/// Microseconds in a second.
+const MICRO: f64 = 1e6;
+
+/// Seconds that a piece of work takes.
+fn timed<T>(work: impl FnOnce() -> T) -> (f64, T) {
+    let start = Instant::now();
+    let result = work();
+    (start.elapsed().as_secs_f64(), result)
+}
+
+/// Times `steps` steps of a scene after `warm` others.
+fn run<G: Geometry>(name: &str, scene: SceneOf<G>, warm: usize, steps: usize) {
+    let mut world = World::new(scene.model, scene.state).expect("the scene is sound");
+    for _ in 0..warm {
+        world.step().expect("the scene steps");
+    }
+    let size = world.model().bodies.len() * G::DOF;
+    let cotangents = Cotangents { poses: vec![1.0; size], twists: vec![0.5; size] };
+    let mut best = [f64::MAX; 3];
+    let (mut bytes, mut flagged) = (0, 0);
+    for _ in 0..ROUNDS {
+        let (forward, _) = timed(|| world.rollout(steps, &[], Tape::Off).expect("the scene steps"));
+        let (recorded, rollout) = timed(|| world.rollout(steps, &[], Tape::Full).expect("the scene steps"));
+        let (backward, gradient) = timed(|| rollout.backward(&cotangents).expect("the rollout has a tape"));
+        for (least, time) in best.iter_mut().zip([forward, recorded, backward]) {
+            *least = least.min(time / steps as f64 * MICRO);
+        }
+        bytes = rollout.tape_bytes() / steps;
+        flagged = gradient.switches.iter().filter(|s| !s.is_exact()).count();
+    }
+    if let Some(repeats) = std::env::args().nth(2).and_then(|text| text.parse::<usize>().ok()) {
+        let rollout = world.rollout(steps, &[], Tape::Full).expect("the scene steps");
+        for _ in 0..repeats {
+            rollout.backward(&cotangents).expect("the rollout has a tape");
+        }
+    }
+    let [forward, recorded, backward] = best;
+    let parts = world.model().bodies.len() + world.contacts().len();
+    println!(
+        "{name:12} forward {forward:8.1} us  recorded {recorded:8.1}  backward {backward:8.1}  ratio {:5.2}  tape {bytes} B a step, {} a body and contact, flagged {flagged}/{steps}",
+        backward / forward,
+        bytes / parts,
+    );
+}
+
+/// A hanging chain of hinged bars.
+fn chain(dimension: usize, count: usize) -> String {
+    let (rest, section) = if dimension == 2 { ("0", "0.02") } else { ("0, 0", "0.02, 0.02") };
+    let axis = if dimension == 2 { "" } else { "axis = [0, 1, 0]\n" };
+    let mut text = format!("dimension = {dimension}\n");
+    for i in 0..count {
+        let (at, anchor) = (0.05 + 0.1 * i as f64, 0.1 * i as f64);
+        let before = if i == 0 { "world".to_string() } else { format!("b{}", i - 1) };
+        text += &format!("[[body]]\nname = \"b{i}\"\nshape = {{ box = [0.1, {section}] }}\nmass = 0.1\nposition = [{at}, {rest}]\n");
+        text += &format!("[[joint]]\nkind = \"hinge\"\n{axis}between = [\"b{i}\", \"{before}\"]\nanchor = [{anchor}, {rest}]\n");
+    }
+    text
+}
+
+/// A resting stack of boxes.
+fn stack(dimension: usize, count: usize) -> String {
+    let (side, zeros) = if dimension == 2 { ("0.4, 0.4", "0") } else { ("0.4, 0.4, 0.4", "0, 0") };
+    let mut text =
+        format!("dimension = {dimension}\n[[body]]\nname = \"floor\"\nkind = \"static\"\nshape = {{ half_space = [{zeros}, 1] }}\n");
+    for i in 0..count {
+        let height = 0.2 + 0.4 * i as f64;
+        text += &format!("[[body]]\nname = \"b{i}\"\nshape = {{ box = [{side}] }}\nposition = [{zeros}, {height}]\n");
+    }
+    text
+}
+
+fn main() {
+    let scenes = [
+        ("chain 10", chain(2, 10), 20, 100),
+        ("chain 100", chain(2, 100), 5, 20),
+        ("chain3 10", chain(3, 10), 20, 100),
+        ("stack 5", stack(2, 5), 20, 100),
+        ("stack3 5", stack(3, 5), 20, 50),
+    ];
+    let only = std::env::args().nth(1);
+    for (name, text, warm, steps) in scenes {
+        if only.as_ref().is_some_and(|only| !name.starts_with(only.as_str())) {
+            continue;
+        }
+        match carom_scene::from_toml(&text, name).expect("the scene parses") {
+            Scene::Planar(scene) => run(name, scene, warm, steps),
+            Scene::Spatial(scene) => run(name, scene, warm, steps),
+        }
+    }
+}
