@@ -154,10 +154,11 @@ impl<G: Geometry> World<G> {
         (self.flow, self.start_energy, self.largest) = (flow, start_energy, largest);
     }
     /// Goes back to a state of this same run, with what was then remembered of contacts and the books of then.
-    pub(crate) fn return_to(&mut self, state: &State<G>, memory: &[Memory<G>], books: (Flow, f64, f64)) {
+    pub(crate) fn return_to(&mut self, state: &State<G>, memory: &[Memory<G>], curvature: &Curvature, books: (Flow, f64, f64)) {
         self.state.clone_from(state);
         self.reports.clear();
         self.resume(memory.to_vec(), books);
+        self.curvature.clone_from(curvature);
     }
     /// How near two bodies must be for their contacts to be kept [m].
     pub(crate) fn reach(&self, bodies: [usize; 2]) -> f64 {
@@ -214,6 +215,7 @@ impl<G: Geometry> World<G> {
     pub fn altered(&self, model: Model<G>, state: State<G>) -> Result<Self, ModelError> {
         let mut world = World::new(model, state)?;
         world.resume(self.memory.clone(), self.books());
+        world.curvature.clone_from(&self.curvature);
         world.start = self.start.clone();
         Ok(world)
     }
