@@ -372,7 +372,8 @@ fn clear_dropped(rank: usize, row: &mut [f64], before: f64, floor: f64) -> bool 
     let mut reaches = false;
     for at in rank..row.len() {
         // Not a comparison that a NaN passes.
-        reaches |= !(row[at].abs() <= ENTANGLED * before.max(NOISE * floor));
+        let left = row[at].abs();
+        reaches |= left.is_nan() || left > ENTANGLED * before.max(NOISE * floor);
         row[at] = 0.0;
     }
     reaches

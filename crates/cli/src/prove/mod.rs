@@ -75,7 +75,7 @@ const PROMISES: &[Promise] = &[
     Promise { name: "chain", claim: "released chains keep their energy at large steps", test: mechanism::chain },
     Promise { name: "strandbeest", claim: "a Strandbeest walks with all its loops closed", test: mechanism::strandbeest },
     Promise { name: "pendulum", claim: "a double pendulum keeps its energy", test: motion::pendulum },
-    Promise { name: "chain", claim: "a released chain keeps its energy exactly under energy-momentum", test: motion::chain },
+    Promise { name: "exact-chain", claim: "a released chain keeps its energy exactly under energy-momentum", test: motion::chain },
     Promise { name: "adrift", claim: "a mechanism adrift in space keeps energy, momentum and angular momentum", test: motion::adrift },
     Promise { name: "top", claim: "a torque-free top flips like Dzhanibekov's, on time", test: motion::top },
     Promise { name: "gradient", claim: "the collision of two balls has the gradient (1, 0, 1, 0)", test: gradient::two_balls },

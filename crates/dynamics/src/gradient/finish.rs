@@ -14,6 +14,9 @@ use crate::options::Integrator;
 use carom_geometry::Geometry;
 use carom_math::{Twist, Vector, Wrench};
 
+/// An implicit rate with the inverse of its Jacobian.
+type Turn<G> = (ImplicitRate<G>, [[f64; 3]; 3]);
+
 /// Adds the derivative of the end of a substep at q'; returns the slots of its velocities.
 pub(crate) fn linearise<G: Geometry>(
     program: &mut Program<G>,
@@ -44,7 +47,7 @@ pub(crate) fn linearise<G: Geometry>(
 
     // Velocities before the impulses change.
     let implicit = kicks && G::ANG > 1;
-    let turns: Vec<Option<(ImplicitRate<G>, [[f64; 3]; 3])>> = (0..stage.bodies.len())
+    let turns: Vec<Option<Turn<G>>> = (0..stage.bodies.len())
         .map(|local| {
             let body = &stage.bodies[local];
             let free = body.dynamic && G::inertia_apply(body.inv_inertia, G::inertia_apply(body.inertia, body_rate::<G>())).norm() > 0.0;

@@ -460,8 +460,11 @@ mod tests {
     type Row = [(usize, Wrench<Spatial>); 2];
     type Column = [(usize, Twist<Spatial>); 2];
 
+    /// Rows, columns and direct entries of a system.
+    type Stack = (Vec<Row>, Vec<Column>, Vec<(usize, usize, f64)>);
+
     /// A stack whose neighbours meet at four corners with friction, the first on an immovable floor, and one hinge-like pair on top.
-    fn stack(numbers: &mut Numbers, bodies: usize, slides: bool) -> (Vec<Row>, Vec<Column>, Vec<(usize, usize, f64)>) {
+    fn stack(numbers: &mut Numbers, bodies: usize, slides: bool) -> Stack {
         let (mut rows, mut columns, mut entries) = (Vec::new(), Vec::new(), Vec::new());
         let masses: Vec<f64> = (0..=bodies).map(|b| if b == 0 { 0.0 } else { 1.5 + numbers.next() }).collect();
         let centres: Vec<Vector3<f64>> = (0..=bodies).map(|b| Vector3::new(0.0, 0.0, b as f64) + numbers.vector() * 0.1).collect();
