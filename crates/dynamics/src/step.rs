@@ -11,7 +11,7 @@ use crate::predict::{Instant, accelerate, loads};
 use crate::project::project;
 use crate::{assembly, contacts};
 use carom_geometry::Geometry;
-use carom_solve::status::Status;
+use carom_solve::status::{RESIDUAL_WANTED, Status};
 
 /// What is left of a step below this fraction of it is rounding.
 const NOTHING_LEFT: f64 = 1e-12;
@@ -68,7 +68,7 @@ fn substep<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, elapsed: f64, 
         let cause = Cause::NoConvergence {
             iterations: moved.held.outcome.iterations,
             residual: moved.held.outcome.residual,
-            wanted: ctx.model.tolerances.solve,
+            wanted: RESIDUAL_WANTED,
         };
         return Err(StepError { room: Room::Solve, time: ctx.time, cause });
     }

@@ -16,8 +16,6 @@ pub struct Tolerances {
     pub rest_steps: f64,
     /// Joint error and active gap at the end of the move, as a fraction of the size.
     pub position: f64,
-    /// Residual wanted of the complementarity problem, relative to its velocities.
-    pub solve: f64,
     /// A contact row whose effective inverse mass falls below this fraction of its unjointed value is locked by the joints.
     pub locked: f64,
     /// Largest turn [rad] of a jointed body in one substep; beyond it start-pose impulses lose the energy (theory 2.9).
@@ -39,7 +37,6 @@ impl Default for Tolerances {
             rest_speed: 1e-3,
             rest_steps: 2.0,
             position: 1e-12,
-            solve: 1e-10,
             locked: 1e-9,
             turn: 0.2,
             max_events: 64,
@@ -58,7 +55,6 @@ impl Tolerances {
             ("slop", self.slop),
             ("rest_speed", self.rest_speed),
             ("position", self.position),
-            ("solve", self.solve),
             ("locked", self.locked),
             ("turn", self.turn),
         ];

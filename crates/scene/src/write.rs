@@ -168,7 +168,6 @@ fn tolerances(out: &mut Lines, t: &Tolerances) {
         ("rest_speed", t.rest_speed, d.rest_speed),
         ("rest_steps", t.rest_steps, d.rest_steps),
         ("position", t.position, d.position),
-        ("solve", t.solve, d.solve),
         ("locked", t.locked, d.locked),
         ("turn", t.turn, d.turn),
     ] {

@@ -120,7 +120,6 @@ pub const TOLERANCES: Table = Table {
             "Contacts that close slower than this many steps of their load's acceleration do not bounce.",
         ),
         key("position", POSITIVE, "", "1e-12", "Joint error and active gap at the end of a move, as a fraction of the size."),
-        key("solve", POSITIVE, "", "1e-10", "Residual wanted of the complementarity problem, relative to its velocities."),
         key("locked", POSITIVE, "", "1e-9", "A contact whose inverse mass the joints reduce below this fraction is dropped."),
         key("turn", POSITIVE, "rad", "0.2", "Largest turn of a jointed body in one substep."),
         key("max_events", Kind::Whole(1, MAX_CAP), "", "64", "Events per step and island."),

@@ -81,7 +81,6 @@ pub fn tolerances<'t>(r: &mut Reader<'t>, node: &Node<'t>) -> Tolerances {
         ("rest_speed", &mut out.rest_speed),
         ("rest_steps", &mut out.rest_steps),
         ("position", &mut out.position),
-        ("solve", &mut out.solve),
         ("locked", &mut out.locked),
         ("turn", &mut out.turn),
     ];
