@@ -90,14 +90,17 @@ pub(crate) fn along<G: Geometry>(point: &ContactPoint<G>, direction: G::Lin) -> 
     [(point.bodies[0], Wrench::along(direction, point.arms[0])), (point.bodies[1], Wrench::along(direction, point.arms[1]).negated())]
 }
 
+/// How a direction turns with a normal.
+type Turning<'a, G> = &'a dyn Fn(<G as carom_math::Space>::Lin) -> <G as carom_math::Space>::Lin;
+
 /// A direction at a contact that may turn with its own normal and with that of an earlier pose.
 pub(crate) struct Direction<'a, G: Geometry> {
     /// The direction.
     pub value: G::Lin,
     /// How it turns with the normal of the contact.
-    pub own: &'a dyn Fn(G::Lin) -> G::Lin,
+    pub own: Turning<'a, G>,
     /// How it turns with the normal of an earlier pose: its slots and the map.
-    pub earlier: Option<(Block, &'a dyn Fn(G::Lin) -> G::Lin)>,
+    pub earlier: Option<(Block, Turning<'a, G>)>,
 }
 
 /// A speed at a contact: covectors on its slots, on the velocities and on the centres.

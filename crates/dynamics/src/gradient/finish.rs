@@ -3,7 +3,7 @@
 use super::contact_point::ContactPoint;
 use super::contact_rows::{self, Direction, along};
 use super::loads::{column, loads};
-use super::motion::{ImplicitRate, linear_response, respond, response};
+use super::motion::{ImplicitRate, Unfolded, linear_response, respond, response};
 use super::program::{Block, Program};
 use super::record::{RowSource, Substep};
 use super::substep::{RateRow, Speed, Stage, Switches, friction_rows, push, row_count};
@@ -13,6 +13,9 @@ use crate::contacts::Key;
 use crate::options::Integrator;
 use carom_geometry::Geometry;
 use carom_math::{Twist, Vector, Wrench};
+
+/// The implicit rate of a body with the inverse of its Jacobian.
+type Turn<G> = (ImplicitRate<G>, Unfolded);
 
 /// Adds the derivative of the end of a substep at q'; returns the slots of its velocities.
 pub(crate) fn linearise<G: Geometry>(
@@ -44,7 +47,7 @@ pub(crate) fn linearise<G: Geometry>(
 
     // Velocities before the impulses change.
     let implicit = kicks && G::ANG > 1;
-    let turns: Vec<Option<(ImplicitRate<G>, [[f64; 3]; 3])>> = (0..stage.bodies.len())
+    let turns: Vec<Option<Turn<G>>> = (0..stage.bodies.len())
         .map(|local| {
             let body = &stage.bodies[local];
             let free = body.dynamic && G::inertia_apply(body.inv_inertia, G::inertia_apply(body.inertia, body_rate::<G>())).norm() > 0.0;
