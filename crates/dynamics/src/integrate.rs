@@ -72,7 +72,7 @@ pub(crate) fn integrate<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, r
     let mut t = remaining.min(island.pace);
     let (paced, base) = (island.pace < remaining, t);
     let part = |t: f64| if paced { Length::OfPace(t / base) } else { Length::OfRemaining(t / base) };
-    let pace_of = |t: f64| if paced { Pace::Scaled(2.0 * t / base) } else { Pace::OfRemaining(2.0 * t / base) };
+    let pace_of = |t: f64| if paced { Pace::Part(2.0 * t / base) } else { Pace::OfRemaining(2.0 * t / base) };
     let mut decided = Decided { length: part(t), pace: Pace::Doubled };
     // Mean rows are exact however far a body turns; there only the mean turn counts, below.
     let turns = ctx.model.options.integrator != Integrator::EnergyMomentum;

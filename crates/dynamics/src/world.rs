@@ -73,6 +73,21 @@ pub struct World<G: Geometry> {
     recording: bool,
 }
 
+/// What the steps after a state depend on, beyond the state itself.
+#[derive(Clone, Debug)]
+pub(crate) struct Remembered<G: Geometry> {
+    memory: Vec<Memory<G>>,
+    curvature: Curvature,
+    books: (Flow, f64, f64),
+}
+
+impl<G: Geometry> Remembered<G> {
+    /// Bytes it holds.
+    pub fn bytes(&self) -> usize {
+        size_of::<Self>() + size_of_val(&self.memory[..]) + size_of_val(&self.curvature.values()[..])
+    }
+}
+
 impl<G: Geometry> World<G> {
     /// A world at its start; the model and the state are checked.
     pub fn new(model: Model<G>, state: State<G>) -> Result<Self, ModelError> {
@@ -153,12 +168,16 @@ impl<G: Geometry> World<G> {
         self.current = false;
         (self.flow, self.start_energy, self.largest) = (flow, start_energy, largest);
     }
-    /// Goes back to a state of this same run, with what was then remembered of contacts and the books of then.
-    pub(crate) fn return_to(&mut self, state: &State<G>, memory: &[Memory<G>], curvature: &Curvature, books: (Flow, f64, f64)) {
+    /// What the next step depends on beyond the state: memory of contacts and joints, and the books.
+    pub(crate) fn remembered(&self) -> Remembered<G> {
+        Remembered { memory: self.memory.clone(), curvature: self.curvature.clone(), books: self.books() }
+    }
+    /// Goes back to a state of this same run, with what was then remembered.
+    pub(crate) fn return_to(&mut self, state: &State<G>, then: &Remembered<G>) {
         self.state.clone_from(state);
+        self.curvature.clone_from(&then.curvature);
         self.reports.clear();
-        self.resume(memory.to_vec(), books);
-        self.curvature.clone_from(curvature);
+        self.resume(then.memory.clone(), then.books);
     }
     /// How near two bodies must be for their contacts to be kept [m].
     pub(crate) fn reach(&self, bodies: [usize; 2]) -> f64 {

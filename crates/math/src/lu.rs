@@ -371,9 +371,7 @@ const NOISE: f64 = 1e-6;
 fn clear_dropped(rank: usize, row: &mut [f64], before: f64, floor: f64) -> bool {
     let mut reaches = false;
     for at in rank..row.len() {
-        // Not a comparison that a NaN passes.
-        let left = row[at].abs();
-        reaches |= left.is_nan() || left > ENTANGLED * before.max(NOISE * floor);
+        reaches |= row[at].abs() > ENTANGLED * before.max(NOISE * floor) || row[at].is_nan();
         row[at] = 0.0;
     }
     reaches

@@ -91,14 +91,14 @@ pub(crate) fn along<G: Geometry>(point: &ContactPoint<G>, direction: G::Lin) -> 
 }
 
 /// How a direction turns with a normal.
-pub(crate) type Turning<'a, G> = &'a dyn Fn(<G as carom_math::Space>::Lin) -> <G as carom_math::Space>::Lin;
+type Turning<'a, G> = &'a dyn Fn(<G as carom_math::Space>::Lin) -> <G as carom_math::Space>::Lin;
 
 /// A direction at a contact that may turn with its own normal and with that of an earlier pose.
 pub(crate) struct Direction<'a, G: Geometry> {
     /// The direction.
     pub value: G::Lin,
     /// How it turns with the normal of the contact.
-    pub own: &'a dyn Fn(G::Lin) -> G::Lin,
+    pub own: Turning<'a, G>,
     /// How it turns with the normal of an earlier pose: its slots and the map.
     pub earlier: Option<(Block, Turning<'a, G>)>,
 }

@@ -3,7 +3,7 @@
 use super::contact_point::ContactPoint;
 use super::contact_rows::{self, Direction, along};
 use super::loads::{column, loads};
-use super::motion::{ImplicitRate, linear_response, respond, response};
+use super::motion::{ImplicitRate, Unfolded, linear_response, respond, response};
 use super::program::{Block, Program};
 use super::record::{RowSource, Substep};
 use super::substep::{RateRow, Speed, Stage, Switches, friction_rows, push, row_count};
@@ -14,8 +14,8 @@ use crate::options::Integrator;
 use carom_geometry::Geometry;
 use carom_math::{Twist, Vector, Wrench};
 
-/// An implicit rate with the inverse of its Jacobian.
-type Turn<G> = (ImplicitRate<G>, [[f64; 3]; 3]);
+/// The implicit rate of a body with the inverse of its Jacobian.
+type Turn<G> = (ImplicitRate<G>, Unfolded);
 
 /// Adds the derivative of the end of a substep at q'; returns the slots of its velocities.
 pub(crate) fn linearise<G: Geometry>(

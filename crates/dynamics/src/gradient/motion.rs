@@ -196,7 +196,7 @@ pub(crate) struct ImplicitRate<G: Geometry> {
 }
 
 /// The inverse of dF/dy by rows; the identity's place is taken by zero where there is none.
-type Unfolded = [[f64; 3]; 3];
+pub(crate) type Unfolded = [[f64; 3]; 3];
 
 /// A d.
 #[inline]

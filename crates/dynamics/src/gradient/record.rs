@@ -40,7 +40,7 @@ pub(crate) enum Pace {
     /// A part of what was left of the step.
     OfRemaining(f64),
     /// A part of what it was.
-    Scaled(f64),
+    Part(f64),
 }
 
 /// Where a group of rows comes from; joints and bodies are numbered within the island.

@@ -4,13 +4,10 @@ use super::parameters::Parameters;
 use super::program::Program;
 use super::step::{StepRecord, Wrt, differentiate};
 use super::substep::Switches;
-use crate::contacts::Memory;
-use crate::curvature::Curvature;
 use crate::error::StepError;
-use crate::ledger::Flow;
 use crate::options::{FrictionCone, Integrator};
 use crate::state::State;
-use crate::world::{StepReport, World};
+use crate::world::{Remembered, StepReport, World};
 use carom_geometry::Geometry;
 
 /// What a rollout keeps for its derivative.
@@ -38,14 +35,6 @@ impl Tape {
     }
 }
 
-/// What the steps after a state depend on, beyond the state itself: memory of contacts and joints, and books.
-#[derive(Clone, Debug)]
-struct Checkpoint<G: Geometry> {
-    memory: Vec<Memory<G>>,
-    curvature: Curvature,
-    books: (Flow, f64, f64),
-}
-
 /// States of a run and what its derivative needs.
 #[derive(Debug)]
 pub struct Rollout<G: Geometry> {
@@ -59,7 +48,7 @@ pub struct Rollout<G: Geometry> {
     control_count: usize,
     tape: Tape,
     records: Vec<StepRecord<G>>,
-    checkpoints: Vec<Checkpoint<G>>,
+    checkpoints: Vec<Remembered<G>>,
     layout: Parameters,
     world: World<G>,
 }
@@ -175,11 +164,7 @@ impl<G: Geometry> World<G> {
         for step in 0..steps {
             let now = &controls[step * count..(step + 1) * count];
             if interval.is_some_and(|interval| step % interval == 0) {
-                rollout.checkpoints.push(Checkpoint {
-                    memory: world.memory().to_vec(),
-                    curvature: world.curvature().clone(),
-                    books: world.books(),
-                });
+                rollout.checkpoints.push(world.remembered());
             }
             let report = if tape == Tape::Full {
                 let (report, record) = world.step_recorded(now)?;
@@ -233,7 +218,7 @@ impl<G: Geometry> Rollout<G> {
 
     /// Bytes that the tape holds.
     pub fn tape_bytes(&self) -> usize {
-        let checkpoints: usize = self.checkpoints.iter().map(|c| size_of_val(c) + size_of_val(&c.memory[..]) + c.curvature.bytes()).sum();
+        let checkpoints: usize = self.checkpoints.iter().map(Remembered::bytes).sum();
         checkpoints + self.records.iter().map(StepRecord::bytes).sum::<usize>()
     }
 
@@ -274,7 +259,7 @@ impl<G: Geometry> Rollout<G> {
                 for (segment, start) in self.checkpoints.iter().enumerate().rev() {
                     let first = segment * interval;
                     let last = (first + interval).min(self.steps());
-                    world.return_to(&self.states[first], &start.memory, &start.curvature, start.books);
+                    world.return_to(&self.states[first], start);
                     records.clear();
                     for step in first..last {
                         let now = &self.controls[step * count..(step + 1) * count];
@@ -383,7 +368,7 @@ impl<G: Geometry> Rollout<G> {
             self.records.iter().enumerate().for_each(|(step, record)| advance(step, record));
         } else if let Some(first) = self.checkpoints.first() {
             let mut world = self.world.copy();
-            world.return_to(&self.states[0], &first.memory, &first.curvature, first.books);
+            world.return_to(&self.states[0], first);
             for step in 0..self.steps() {
                 let now = &self.controls[step * count..(step + 1) * count];
                 let (_, record) = world.step_recorded(now).map_err(GradientError::Step)?;

@@ -20,6 +20,9 @@ const NONE: u32 = u32::MAX;
 /// Analyses kept; beyond this all are forgotten, so that a run through ever new contacts does not fill the memory.
 const KEPT: usize = 512;
 
+/// Rows per freedom from which a pair is searched for rows that repeat others; fewer cost less to carry through the factor, which drops them.
+const SEARCHED: usize = 2;
+
 /// A dropped row has no pivot: its impulse is exactly zero and it moves nothing.
 const DROPPED: f64 = f64::INFINITY;
 
@@ -301,7 +304,7 @@ impl<G: Geometry> Sparse<G> {
         }
         for (index, node) in self.nodes.iter_mut().enumerate() {
             let size = node.size as usize;
-            if size <= G::DOF {
+            if size < SEARCHED * G::DOF {
                 continue;
             }
             let range = self.starts[index]..self.starts[index] + size;
@@ -459,12 +462,10 @@ mod tests {
 
     type Row = [(usize, Wrench<Spatial>); 2];
     type Column = [(usize, Twist<Spatial>); 2];
-
-    /// Rows, columns and direct entries of a system.
-    type Stack = (Vec<Row>, Vec<Column>, Vec<(usize, usize, f64)>);
+    type Rows = (Vec<Row>, Vec<Column>, Vec<(usize, usize, f64)>);
 
     /// A stack whose neighbours meet at four corners with friction, the first on an immovable floor, and one hinge-like pair on top.
-    fn stack(numbers: &mut Numbers, bodies: usize, slides: bool) -> Stack {
+    fn stack(numbers: &mut Numbers, bodies: usize, slides: bool) -> Rows {
         let (mut rows, mut columns, mut entries) = (Vec::new(), Vec::new(), Vec::new());
         let masses: Vec<f64> = (0..=bodies).map(|b| if b == 0 { 0.0 } else { 1.5 + numbers.next() }).collect();
         let centres: Vec<Vector3<f64>> = (0..=bodies).map(|b| Vector3::new(0.0, 0.0, b as f64) + numbers.vector() * 0.1).collect();

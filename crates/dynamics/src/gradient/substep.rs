@@ -314,7 +314,7 @@ pub(crate) fn linearise<G: Geometry>(
             program.scaled(block, running.remaining, factor);
             Some(block)
         }
-        Pace::Scaled(factor) => running.pace.map(|pace| {
+        Pace::Part(factor) => running.pace.map(|pace| {
             let block = program.fresh(1);
             program.scaled(block, pace, factor);
             block
