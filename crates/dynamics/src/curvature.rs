@@ -25,10 +25,6 @@ impl Curvature {
             values.resize(count, 0.0);
         }
     }
-    /// Bytes held.
-    pub fn bytes(&self) -> usize {
-        (self.spans.len() + self.last.len() + self.before.len()) * size_of::<f64>()
-    }
     /// Forgets everything but the sizes.
     pub fn forget(&mut self) {
         self.spans.fill(0.0);

@@ -74,7 +74,7 @@ pub fn cone<'t>(r: &mut Reader<'t>, part: &Part, node: &Node<'t>) -> Option<Fric
 pub fn tolerances<'t>(r: &mut Reader<'t>, node: &Node<'t>) -> Tolerances {
     let mut out = Tolerances::default();
     let Some(f) = r.table(&keys::TOLERANCES, Part::new("tolerances"), node, &[]) else { return out };
-    let numbers: [(&str, &mut f64); 9] = [
+    let numbers: [(&str, &mut f64); 8] = [
         ("margin", &mut out.margin),
         ("touch", &mut out.touch),
         ("slop", &mut out.slop),
