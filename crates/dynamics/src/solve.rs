@@ -27,6 +27,9 @@ pub(crate) const INACCURATE_SLACK: f64 = 1e3;
 /// of any problem that has a solution.
 const UNSOLVABLE: f64 = 1e-8;
 
+/// Rounds in which joint impulses alone close the joints; each squares the error.
+const CLOSING_CAP: usize = 4;
+
 /// Position errors below this many units in the last place of the largest coordinate are rounding.
 const ROUNDING: f64 = 8.0;
 
@@ -328,6 +331,9 @@ pub(crate) fn hold_rows<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, t
         // Targets cannot be met more exactly than the problem was solved.
         if worst <= if held.outcome.is_solved() { 1.0 } else { INACCURATE_SLACK } {
             held.converged = true;
+            if worst > 1.0 {
+                close_joints(island, ctx, t);
+            }
             break;
         }
         if !worst.is_finite() {
@@ -343,6 +349,24 @@ pub(crate) fn hold_rows<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, t
     island.scratch = scratch;
     island.solve.closed = held.converged && !uncorrected && t > 0.0;
     held
+}
+
+/// Joints exact last: where contacts were solved only so far, what they leave of the joint errors at the end of the move is taken out by joint
+/// impulses alone.
+fn close_joints<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, t: f64) {
+    let mut impulses = std::mem::take(&mut island.solve.scratch);
+    for _ in 0..CLOSING_CAP {
+        let worst = joint_miss(island, ctx, t, true);
+        if worst <= 1.0 {
+            break;
+        }
+        let Island { assembly, solve, half, next, poses, .. } = island;
+        assembly.hold_joints(&solve.joint_target, &mut impulses, half);
+        solve.reaction.iter_mut().zip(&impulses).for_each(|(sum, more)| *sum += more);
+        next.clear();
+        next.extend(poses.iter().zip(half.iter()).map(|(pose, twist)| pose.advanced(*twist, t)));
+    }
+    island.solve.scratch = impulses;
 }
 
 /// Selects the groups of a move.
@@ -372,26 +396,9 @@ fn restitution_targets<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>) {
 /// Moves the targets by what joints, active contacts and limits miss at the end of the move; returns the worst miss over its
 /// tolerance (at most 1 means done), theory (2.17).
 pub(crate) fn correct_targets<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, t: f64) -> f64 {
+    let mut worst = joint_miss(island, ctx, t, false);
     let model = ctx.model;
-    let Island { joints, near, assembly, solve, pairs, next, half, poses, report, .. } = island;
-    let mut worst: f64 = 0.0;
-
-    let mut joint_error = 0.0f64;
-    for joint in joints.iter().filter(|j| j.rows > 0) {
-        let [a, b] = joint.bodies;
-        let spec = &model.joints[joint.index];
-        solve.error.clear();
-        solve.error.resize(joint.rows, 0.0);
-        spec.error(&next[a], &next[b], &mut solve.error);
-        let reach = next[a].position.max_abs().max(next[b].position.max_abs());
-        let size = joint.size;
-        let tolerance = (model.tolerances.position * size).max(ROUNDING * f64::EPSILON * (reach + size));
-        for (row, &error) in solve.error.iter().enumerate() {
-            worst = worst.max(error.abs() / tolerance);
-            joint_error = joint_error.max(error.abs());
-            solve.joint_target[joint.first_row + row] -= error / t;
-        }
-    }
+    let Island { joints, near, assembly, solve, pairs, next, half, poses, .. } = island;
 
     for (position, &index) in solve.groups.iter().enumerate() {
         let group = assembly.groups[index];
@@ -453,8 +460,34 @@ pub(crate) fn correct_targets<G: Geometry>(island: &mut Island<G>, ctx: &Context
             _ => {}
         }
     }
+    worst
+}
+
+/// Moves the targets of the joints by what they miss at the end of the move, from where they were or, with `anew`, from the present speeds;
+/// returns the worst miss over its tolerance.
+fn joint_miss<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, t: f64, anew: bool) -> f64 {
+    let model = ctx.model;
+    let Island { joints, assembly, solve, next, half, report, .. } = island;
+    let (mut worst, mut largest): (f64, f64) = (0.0, 0.0);
+    for joint in joints.iter().filter(|j| j.rows > 0) {
+        let [a, b] = joint.bodies;
+        solve.error.clear();
+        solve.error.resize(joint.rows, 0.0);
+        model.joints[joint.index].error(&next[a], &next[b], &mut solve.error);
+        let reach = next[a].position.max_abs().max(next[b].position.max_abs());
+        let tolerance = (model.tolerances.position * joint.size).max(ROUNDING * f64::EPSILON * (reach + joint.size));
+        for (row, &error) in solve.error.iter().enumerate() {
+            worst = worst.max(error.abs() / tolerance);
+            largest = largest.max(error.abs());
+            let target = &mut solve.joint_target[joint.first_row + row];
+            if anew {
+                *target = assembly.equalities[joint.first_row + row].speed(half);
+            }
+            *target -= error / t;
+        }
+    }
     if worst <= 1.0 {
-        report.joint_error = report.joint_error.max(joint_error);
+        report.joint_error = report.joint_error.max(largest);
     }
     worst
 }
