@@ -2,11 +2,14 @@
 
 use super::contact_point::ContactPoint;
 use super::contact_rows::{self, Direction, along};
+use super::friction_rows::{Speed, friction_rows};
+use super::hold::{push, row_count};
 use super::loads::{column, loads};
 use super::motion::{ImplicitRate, Unfolded, linear_response, respond, response};
 use super::program::{Block, Program};
+use super::rate_row::RateRow;
 use super::record::{RowSource, Substep};
-use super::substep::{RateRow, Speed, Stage, Switches, friction_rows, push, row_count};
+use super::stage::{Stage, Switches};
 use super::system::{Residual, System, nothing};
 use crate::constraints::JointFunction;
 use crate::contacts::Key;

@@ -7,7 +7,7 @@ use super::motion::{changed, response, turned};
 use super::pivoted::Pivoted;
 use super::program::{Block, Program};
 use super::record::{Strike, Substep};
-use super::substep::{Running, Stage, Switches};
+use super::stage::{Running, Stage, Switches};
 use super::system::{Residual, System, nothing};
 use crate::constraints::JointFunction;
 use carom_geometry::Geometry;

@@ -4,7 +4,7 @@ use super::joint_rows::JointAt;
 use super::motion::LoadMap;
 use super::program::{Block, Program};
 use super::slots::put;
-use super::substep::Stage;
+use super::stage::Stage;
 use crate::constraints::{JointFunction, JointParameter, Motor};
 use crate::predict::{effective_mass, soft_spring};
 use carom_geometry::Geometry;

@@ -2,8 +2,8 @@
 
 use super::parameters::Parameters;
 use super::program::Program;
+use super::stage::Switches;
 use super::step::{StepRecord, Wrt, differentiate};
-use super::substep::Switches;
 use crate::error::StepError;
 use crate::options::{FrictionCone, Integrator};
 use crate::state::State;

@@ -3,7 +3,8 @@
 use super::parameters::Parameters;
 use super::program::{Block, Program};
 use super::record::IslandRecord;
-use super::substep::{Running, Stage, Switches, linearise};
+use super::stage::{Running, Stage, Switches};
+use super::substep::linearise;
 use crate::island::{LocalBody, WORLD};
 use crate::model::{BodyKind, Model};
 use carom_geometry::Geometry;

@@ -1,0 +1,267 @@
+//! Room 5 as a linear system: impulses along the rows of the start pose, residuals of what holds at the end of the move, theory (17.11)-(17.15).
+
+use super::contact_point::ContactPoint;
+use super::contact_rows::{self, Direction, along};
+use super::friction_rows::{Speed, friction_rows};
+use super::program::{Block, Program};
+use super::rate_row::RateRow;
+use super::record::{Pushed, RowSource, Solved, Substep};
+use super::stage::{Running, Stage, Switches};
+use super::system::{Residual, System, nothing};
+use crate::constraints::JointFunction;
+use crate::contacts::Key;
+use crate::predict::kick_share;
+use carom_geometry::Geometry;
+use carom_math::{Pose, Vector, Wrench};
+
+/// Number of rows a group adds to the system.
+pub(crate) fn row_count<G: Geometry>(pushed: &Pushed<G>) -> usize {
+    match pushed.source {
+        RowSource::Contact { friction, .. } if friction > 0.0 => 1 + G::TANGENTS,
+        _ => 1,
+    }
+}
+
+/// Impulses of the rows on the bodies: their change as the rows turn, and their values. Returns the contacts.
+pub(crate) fn push<G: Geometry>(
+    program: &mut Program<G>,
+    stage: &Stage<G>,
+    solved: &Solved<G>,
+    poses: (&[Pose<G>], &[Option<Block>]),
+    out: &[Option<Block>],
+    (total, end): (&mut [Wrench<G>], usize),
+    known: &[(Key<G>, ContactPoint<G>)],
+    switches: &mut Switches,
+) -> Vec<Option<ContactPoint<G>>> {
+    for joint in stage.joints.iter().filter(|j| j.rows > 0) {
+        let y = &solved.reaction[joint.first_row..joint.first_row + joint.rows];
+        stage.joint(joint, poses.0, poses.1).impulse(program, JointFunction::Equalities, y, out);
+        for (&impulse, row) in y.iter().zip(&stage.rows[end][joint.first_row..]) {
+            for (body, row) in row {
+                total[*body] = total[*body].plus(impulse, *row);
+            }
+        }
+    }
+    let mut points = Vec::with_capacity(solved.pushed.len());
+    let mut cursor = 0;
+    for group in &solved.pushed {
+        let function = match group.source {
+            RowSource::Contact { key, bodies, .. } => {
+                // Both lists follow the order of detection: the search goes on where the last one ended.
+                let (before, after) = known.split_at(cursor);
+                let named = |(name, _): &(Key<G>, ContactPoint<G>)| *name == key;
+                let place = after.iter().position(named).map(|at| cursor + at).or_else(|| before.iter().position(named));
+                let point = match place {
+                    Some(place) => {
+                        cursor = place;
+                        known[place].1.again(program, poses.1).unfelt()
+                    }
+                    None if end == 1 => ContactPoint::felt(program, stage.model, stage.parameters, key, bodies, poses.0, poses.1).unfelt(),
+                    None => ContactPoint::new(program, stage.model, stage.parameters, key, bodies, poses.0, poses.1),
+                };
+                switches.irregular += usize::from(!point.regular);
+                contact_rows::impulse(program, &point, &group.impulses, poses.1, out);
+                for (body, wrench) in along(&point, point.impulse(&group.impulses)) {
+                    total[body] = total[body].plus(1.0, wrench);
+                }
+                points.push(Some(point));
+                continue;
+            }
+            RowSource::Limit { joint, index, .. } => (joint, JointFunction::Inequality(index)),
+            RowSource::Motor { joint } | RowSource::Friction { joint } => (joint, JointFunction::Coordinate),
+            RowSource::Spring { joint } => (joint, JointFunction::SpringLength),
+        };
+        let at = stage.joint(&stage.joints[function.0], poses.0, poses.1);
+        at.impulse(program, function.1, &group.impulses[..1], out);
+        for (body, row) in at.row(function.1, 0) {
+            total[body] = total[body].plus(group.impulses[0], row);
+        }
+        points.push(None);
+    }
+    points
+}
+
+/// Joint residuals of a move: phi(q')/t, or J v where only the start pose counts.
+pub(crate) fn hold_joints<G: Geometry>(
+    program: &mut Program<G>,
+    stage: &Stage<G>,
+    substep: &Substep<G>,
+    running: &Running,
+    guess: &[Option<Block>],
+    velocity: &[Option<Block>],
+    system: &mut System<G>,
+) {
+    for joint in stage.joints.iter().filter(|j| j.rows > 0) {
+        let out = system.next_rows(joint.rows);
+        let function = JointFunction::Equalities;
+        if substep.hold.uncorrected {
+            // The rows are the start pose's: what they owe to it is known.
+            let start = stage.joint(joint, &substep.poses, &running.poses);
+            start.rates(program, function, 1.0, &substep.half, velocity, out);
+        } else {
+            let end = stage.joint(joint, &substep.next, guess);
+            end.values(program, function, 1.0 / substep.length, out);
+        }
+        for k in joint.first_row..joint.first_row + joint.rows {
+            let column = stage.rows[0][k];
+            let row = if substep.hold.uncorrected {
+                Residual { velocity: column, ..Residual::zero() }
+            } else {
+                let weight = 1.0 / substep.length;
+                let pose = stage.rows[1][k].map(|(body, row)| (body, Wrench::zero().plus(weight, row)));
+                Residual { pose, ..Residual::zero() }
+            };
+            system.push(row, column);
+        }
+    }
+}
+
+/// Residuals of contacts, limits, motors, friction and springs of a move.
+pub(crate) fn hold_rows<G: Geometry>(
+    program: &mut Program<G>,
+    stage: &Stage<G>,
+    substep: &Substep<G>,
+    running: &Running,
+    guess: &[Option<Block>],
+    velocity: &[Option<Block>],
+    time: Option<Block>,
+    points: &[Option<ContactPoint<G>>],
+    system: &mut System<G>,
+    switches: &mut Switches,
+) -> Vec<(Key<G>, ContactPoint<G>)> {
+    let t = substep.length;
+    let mut ends = Vec::with_capacity(points.len());
+    for (group, point) in substep.hold.pushed.iter().zip(points) {
+        if let (RowSource::Contact { key, bodies, friction, deep, leaving }, Some(start)) = (group.source, point) {
+            let at_end = group.held || !(leaving || deep || substep.hold.uncorrected);
+            let end = at_end.then(|| ContactPoint::felt(program, stage.model, stage.parameters, key, bodies, &substep.next, guess));
+            if let Some(end) = end {
+                switches.irregular += usize::from(!end.regular);
+                ends.push((key, end));
+            }
+            let first = system.count();
+            let out = system.next();
+            let normal = start.contact.normal;
+            let along_normal = Direction { value: normal, own: &|dn| dn, earlier: None };
+            let row = if leaving {
+                let (v, _) = contact_rows::speed(program, out, 1.0, start, &along_normal, &substep.half, velocity, &running.poses);
+                let approach = normal.dot(start.slip(&substep.twists));
+                let restitution = restitution_of(stage, key.bodies);
+                contact_rows::speed(program, out, restitution, start, &along_normal, &substep.twists, &running.twists, &running.poses);
+                for (block, weight) in stage.coefficient(key.bodies, 1) {
+                    program.scaled(out, block, weight * approach);
+                }
+                Residual { velocity: v, pose: nothing(), time: 0.0 }
+            } else if let Some(end) = &end {
+                if deep {
+                    contact_rows::gap(program, out, -1.0 / t, start);
+                }
+                Residual { velocity: nothing(), pose: contact_rows::gap(program, out, 1.0 / t, end), time: 0.0 }
+            } else {
+                let (v, _) = contact_rows::speed(program, out, 1.0, start, &along_normal, &substep.half, velocity, &running.poses);
+                let gap = start.contact.gap.max(0.0);
+                let mut by_time = 0.0;
+                if gap > 0.0 {
+                    contact_rows::gap(program, out, 1.0 / t, start);
+                    by_time = -gap / (t * t);
+                    if let Some(time) = time {
+                        program.scaled(out, time, by_time);
+                    }
+                }
+                Residual { velocity: v, pose: nothing(), time: by_time }
+            };
+            system.push(row, along(start, normal));
+            if friction > 0.0 {
+                let speeds = slip_of_move(program, substep, running, velocity, guess, start, end.as_ref().filter(|_| group.held));
+                friction_rows(program, stage, key.bodies, friction, &group.impulses, first, start, speeds, system, switches);
+            }
+            continue;
+        }
+        let joint_row = |joint: usize| stage.joints[joint];
+        match group.source {
+            RowSource::Limit { joint, index, deep } => {
+                let function = JointFunction::Inequality(index);
+                let start = stage.joint(&joint_row(joint), &substep.poses, &running.poses);
+                let out = system.next();
+                let row = if group.held || !(deep || substep.hold.uncorrected) {
+                    if deep {
+                        start.value(program, function, 0, -1.0 / t, out);
+                    }
+                    stage.joint(&joint_row(joint), &substep.next, guess).value(program, function, 0, 1.0 / t, out)
+                } else {
+                    let row = start.rate(program, function, 0, 1.0, &substep.half, velocity, out);
+                    Residual { velocity: row.velocity, pose: nothing(), time: 0.0 }
+                };
+                system.push(row, start.row(function, 0));
+            }
+            RowSource::Motor { joint } | RowSource::Friction { joint } | RowSource::Spring { joint } => {
+                let start = stage.joint(&joint_row(joint), &substep.poses, &running.poses);
+                let share = kick_share(stage.model.options.integrator);
+                let rate = RateRow { twists: &substep.half, velocity, time, length: t, share };
+                let row = rate.residual(program, &start, group, system, switches);
+                let function =
+                    if matches!(group.source, RowSource::Spring { .. }) { JointFunction::SpringLength } else { JointFunction::Coordinate };
+                let pose = nothing();
+                system.push(Residual { pose, ..row }, start.row(function, 0));
+            }
+            RowSource::Contact { .. } => {}
+        }
+    }
+    ends
+}
+
+/// Restitution of a pair of bodies.
+pub(crate) fn restitution_of<G: Geometry>(stage: &Stage<G>, bodies: [usize; 2]) -> f64 {
+    let rule =
+        stage.model.pairs.iter().rev().find(|r| (r.bodies == bodies || r.bodies == [bodies[1], bodies[0]]) && r.restitution.is_some());
+    match rule.and_then(|r| r.restitution) {
+        Some(value) => value,
+        None => 0.5 * (stage.model.bodies[bodies[0]].restitution + stage.model.bodies[bodies[1]].restitution),
+    }
+}
+
+/// Mean slip over a move along each tangent, or that at the start where the contact is not held, theory (17.15).
+fn slip_of_move<G: Geometry>(
+    program: &mut Program<G>,
+    substep: &Substep<G>,
+    running: &Running,
+    velocity: &[Option<Block>],
+    guess: &[Option<Block>],
+    start: &ContactPoint<G>,
+    end: Option<&ContactPoint<G>>,
+) -> [Option<Speed<G>>; 2] {
+    let tangents = start.tangents();
+    let here = start.slip(&substep.half);
+    [0, 1].map(|k| {
+        if k >= G::TANGENTS {
+            return None;
+        }
+        let block = program.fresh(1);
+        let tangent = tangents[k];
+        let own = |dn: G::Lin| start.turned(k, dn);
+        let weight = if end.is_some() { 0.5 } else { 1.0 };
+        let direction = Direction { value: tangent, own: &own, earlier: None };
+        let (by_velocity, _) = contact_rows::speed(program, block, weight, start, &direction, &substep.half, velocity, &running.poses);
+        let mut row = Residual { velocity: by_velocity, pose: nothing(), time: 0.0 };
+        let mut value = weight * tangent.dot(here);
+        if let Some(end) = end {
+            let then = end.contact.normal;
+            let across = tangent - then * then.dot(tangent);
+            let (carried, length) = (across.unit(), across.norm());
+            let settle = |d: G::Lin| (d - carried * carried.dot(d)) * (1.0 / length);
+            let own = |dn: G::Lin| settle(-(dn * then.dot(tangent) + then * dn.dot(tangent)));
+            let earlier = |dn: G::Lin| {
+                let turned = start.turned(k, dn);
+                settle(turned - then * then.dot(turned))
+            };
+            let direction = Direction { value: carried, own: &own, earlier: Some((start.block, &earlier)) };
+            let (v, q) = contact_rows::speed(program, block, 0.5, end, &direction, &substep.half, velocity, guess);
+            for side in 0..2 {
+                row.velocity[side].1 = row.velocity[side].1.plus(1.0, v[side].1);
+            }
+            row.pose = q;
+            value += 0.5 * carried.dot(end.slip(&substep.half));
+        }
+        Some(Speed { block, value, row })
+    })
+}

@@ -1,0 +1,137 @@
+//! What the substeps of an island share while they are differentiated: model, slots of parameters and controls, bodies, joints, and the
+//! running slots of the state; and what makes a derivative less than exact.
+
+use super::joint_rows::JointAt;
+use super::motion::MassBlocks;
+use super::parameters::Parameters;
+use super::program::{Block, Program};
+use super::system::Sides;
+use crate::constraints::{MAX_ROWS, Row};
+use crate::island::{LocalBody, LocalJoint};
+use crate::model::Model;
+use carom_geometry::Geometry;
+use carom_math::Pose;
+
+/// What makes a derivative less than exact on both sides.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Switches {
+    /// Contacts with neither slack nor impulse: the derivative is one-sided.
+    pub weak: usize,
+    /// Contacts at the border of sticking and sliding.
+    pub friction: usize,
+    /// Times of impact with a closing speed near zero.
+    pub grazing: usize,
+    /// Contacts whose features have no derivative here.
+    pub irregular: usize,
+    /// Impact laws at the border of two branches or of two sequences.
+    pub impacts: usize,
+    /// Positions were projected; the derivative leaves that out.
+    pub projected: usize,
+    /// Solves that did not converge, and lengths that were held.
+    pub unconverged: usize,
+}
+
+impl Switches {
+    /// Whether the derivative is exact and two-sided.
+    pub fn is_exact(&self) -> bool {
+        *self == Switches::default()
+    }
+    /// Adds another's counts.
+    pub fn merge(&mut self, other: &Switches) {
+        self.weak += other.weak;
+        self.friction += other.friction;
+        self.grazing += other.grazing;
+        self.irregular += other.irregular;
+        self.impacts += other.impacts;
+        self.projected += other.projected;
+        self.unconverged += other.unconverged;
+    }
+}
+
+/// What all substeps of an island share.
+pub(crate) struct Stage<'a, G: Geometry> {
+    /// The model.
+    pub model: &'a Model<G>,
+    /// Slots of the parameters and their layout.
+    pub parameters: (Block, &'a Parameters),
+    /// Controls of the step.
+    pub controls: &'a [f64],
+    /// Their slots.
+    pub control_block: Block,
+    /// Bodies, with their inertias at the pose at hand.
+    pub bodies: Vec<LocalBody<G>>,
+    /// Joints.
+    pub joints: Vec<LocalJoint>,
+    /// Forces.
+    pub forces: Vec<(usize, usize, Option<usize>)>,
+    /// Rows of the joint equalities at the start of the substep and at its end.
+    pub rows: [Vec<Sides<G>>; 2],
+}
+
+/// Slots of the running state of an island.
+pub(crate) struct Running {
+    /// Poses; none for the world.
+    pub poses: Vec<Option<Block>>,
+    /// Velocities; none for what never moves.
+    pub twists: Vec<Option<Block>>,
+    /// What is left of the step.
+    pub remaining: Block,
+    /// The pace, once it is set.
+    pub pace: Option<Block>,
+}
+
+impl<'a, G: Geometry> Stage<'a, G> {
+    /// Turns every inertia to poses.
+    pub fn turn_to(&mut self, poses: &[Pose<G>]) {
+        for (body, pose) in self.bodies.iter_mut().zip(poses) {
+            body.turn_to(pose);
+        }
+    }
+    /// Finds the rows of the joint equalities at the start (0) or at the end (1) of a substep.
+    pub fn find_rows(&mut self, poses: &[Pose<G>], end: usize) {
+        let mut rows = std::mem::take(&mut self.rows[end]);
+        rows.clear();
+        for joint in self.joints.iter().filter(|j| j.rows > 0) {
+            debug_assert_eq!(rows.len(), joint.first_row, "rows stand in the order of the joints");
+            let bodies = joint.bodies;
+            let mut found = [Row::zero(); MAX_ROWS];
+            self.model.joints[joint.index].rows(&poses[bodies[0]], &poses[bodies[1]], &mut found);
+            rows.extend(found[..joint.rows].iter().map(|row| [(bodies[0], row.a), (bodies[1], row.b)]));
+        }
+        self.rows[end] = rows;
+    }
+    /// Slots of mass and inertia of a local body.
+    pub fn mass(&self, local: usize) -> MassBlocks {
+        let slots = &self.parameters.1.bodies[self.bodies[local].index];
+        MassBlocks {
+            mass: self.parameters.0.part(slots.mass, 1),
+            inertia: self.parameters.0.part(slots.inertia.start, slots.inertia.len()),
+        }
+    }
+    /// A joint at poses.
+    pub fn joint<'b>(&'b self, joint: &LocalJoint, poses: &'b [Pose<G>], blocks: &[Option<Block>]) -> JointAt<'b, G> {
+        let range = &self.parameters.1.joints[joint.index];
+        let parameters = self.parameters.0.part(range.start, range.len());
+        JointAt::new((&self.model.joints[joint.index], joint.index), joint.bodies, poses, blocks, parameters)
+    }
+    /// Fresh blocks for the bodies that impulses move.
+    pub fn fresh(&self, program: &mut Program<G>) -> Vec<Option<Block>> {
+        self.bodies.iter().map(|b| b.dynamic.then(|| program.fresh(G::DOF))).collect()
+    }
+    /// The slots a pair's coefficient comes from, with weights: its rule, or the mean of the bodies. `which` is 0 for friction.
+    pub fn coefficient(&self, bodies: [usize; 2], which: usize) -> Vec<(Block, f64)> {
+        for (rule, slots) in self.model.pairs.iter().zip(&self.parameters.1.pairs).rev() {
+            let same = rule.bodies == bodies || rule.bodies == [bodies[1], bodies[0]];
+            if let (true, Some(slot)) = (same, slots[which]) {
+                return vec![(self.parameters.0.part(slot, 1), 1.0)];
+            }
+        }
+        bodies
+            .iter()
+            .map(|&b| {
+                let slots = &self.parameters.1.bodies[b];
+                (self.parameters.0.part(if which == 0 { slots.friction } else { slots.restitution }, 1), 0.5)
+            })
+            .collect()
+    }
+}
