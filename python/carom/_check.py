@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from typing import Any, Sequence, Type
+from typing import Any, Sequence, Type, overload
 
 import numpy as np
 
@@ -70,6 +70,10 @@ def flag(name: str, value: Any, *, error: Type[Error] = SolveError) -> bool:
     return bool(value)
 
 
+@overload
+def flat(value: np.ndarray) -> np.ndarray: ...
+@overload
+def flat(value: None) -> None: ...
 def flat(value: np.ndarray | None) -> np.ndarray | None:
     """The numbers in one row, as the native part takes them."""
     return None if value is None else np.ascontiguousarray(value).reshape(-1)

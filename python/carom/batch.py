@@ -50,7 +50,7 @@ class Batch:
             raise IndexError(f"index: found {index!r}, needs a whole number below {self._count}") from None
         return World._of(self._native.pick(place))
 
-    def _set(self, name: str, value: Any, width: int) -> np.ndarray | None:
+    def _set(self, name: str, value: Any, width: int) -> np.ndarray:
         every = (self._count, self._sizes[0], width)
         return flat(np.broadcast_to(numbers(name, value, every, every[1:], error=ModelError), every))
 

@@ -273,8 +273,8 @@ def dynamics(
     if tangents is not None and friction is None:
         raise SolveError("friction: tangents need their coefficients (m,)")
     raw, native = _carom.dynamics(
-        diagonal, blocks, velocity, force, step, *(flat(given[key]) for key in given),
-        number("tolerance", tolerance, least=0.0),
+        diagonal, blocks, velocity, force, step, flat(given["joints"]), flat(given["contacts"]), flat(given["tangents"]),
+        flat(given["friction"]), flat(given["restitution"]), flat(given["bias"]), number("tolerance", tolerance, least=0.0),
     )
     return Dynamics(
         **raw, _native=native,

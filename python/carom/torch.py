@@ -25,7 +25,7 @@ def _function() -> Any:
         def forward(ctx: Any, world: World, steps: int, names: tuple, q0: Any, v0: Any, controls: Any, *params: Any) -> Any:
             arrays = [plain(x) for x in (q0, v0, controls, *params)]
             wanted = any(ctx.needs_input_grad)
-            run = roll(world, steps, *arrays[:3], dict(zip(names, arrays[3:])), wanted)
+            run = roll(world, steps, arrays[0], arrays[1], arrays[2], dict(zip(names, arrays[3:])), wanted)
             ctx.run, ctx.names, ctx.q0 = run, names, arrays[0]
             return torch.from_numpy(np.array(run.q)), torch.from_numpy(np.array(run.v))
 

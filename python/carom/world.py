@@ -110,6 +110,11 @@ class World:
 
     __slots__ = ("__weakref__", "_dimension", "_native", "_names", "_sizes")
 
+    _native: Worlds
+    _dimension: int
+    _sizes: tuple[int, int, int, int]
+    _names: list[list[str]]
+
     def __init__(self, *_: Any, **__: Any) -> None:
         raise SceneError("World: use World.load(path), World.from_toml(text) or World.scene(name)")
 
@@ -117,8 +122,8 @@ class World:
     def _of(cls, native: Worlds) -> World:
         world = object.__new__(cls)
         world._native = native
-        world._dimension, *sizes = native.sizes()
-        world._sizes = tuple(sizes)
+        world._dimension, *_ = sizes = native.sizes()
+        world._sizes = sizes[1:]
         world._names = native.names()
         return world
 
@@ -252,7 +257,8 @@ class World:
     def contacts(self) -> list[Contact]:
         """Contacts of the last step."""
         names = self._names[0]
-        return [Contact((names[a], names[b]), *rest) for a, b, *rest in self._native.contacts()]
+        rows = self._native.contacts()
+        return [Contact((names[a], names[b]), point, normal, gap, impulse) for a, b, point, normal, gap, impulse in rows]
 
     def ledger(self) -> Ledger:
         """Where the energy is and went since reset."""
