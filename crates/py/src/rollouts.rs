@@ -90,11 +90,11 @@ impl Rollouts {
             x.as_ref().map_or_else(Vec::new, |x| x[i * (x.len() / count)..(i + 1) * (x.len() / count)].to_vec())
         };
         let results = py.detach(|| {
-            let run = |(i, run): (usize, &Box<dyn Run>)| run.backward(&Cotangents { poses: part(&dq, i), twists: part(&dv, i) });
+            let run = |i: usize, run: &dyn Run| run.backward(&Cotangents { poses: part(&dq, i), twists: part(&dv, i) });
             if count == 1 {
-                vec![run((0, &self.runs[0]))]
+                vec![run(0, self.runs[0].as_ref())]
             } else {
-                on(&self.pool, || self.runs.par_iter().enumerate().map(run).collect::<Vec<_>>())
+                on(&self.pool, || self.runs.par_iter().enumerate().map(|(i, one)| run(i, one.as_ref())).collect::<Vec<_>>())
             }
         });
         let gradients = first(py, results, Raise::raise)?;

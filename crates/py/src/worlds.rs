@@ -286,11 +286,11 @@ impl Worlds {
         let (results, sizes) = py.detach(|| {
             let worlds: Vec<Box<dyn Engine>> = self.locked().iter().map(|world| world.copy()).collect();
             let (count, [bodies, nu], [coords, dof]) = (worlds.len(), worlds[0].sizes(), worlds[0].widths());
-            let run = |(i, world): (usize, &Box<dyn Engine>)| world.rollout(steps, Worlds::share(&controls, i, count, shared), kept);
+            let run = |i: usize, world: &dyn Engine| world.rollout(steps, Worlds::share(&controls, i, count, shared), kept);
             let results = if count == 1 {
-                vec![run((0, &worlds[0]))]
+                vec![run(0, worlds[0].as_ref())]
             } else {
-                on(&self.pool, || worlds.par_iter().enumerate().map(run).collect::<Vec<_>>())
+                on(&self.pool, || worlds.par_iter().enumerate().map(|(i, world)| run(i, world.as_ref())).collect::<Vec<_>>())
             };
             (results, [steps, bodies, coords, dof, nu])
         });
