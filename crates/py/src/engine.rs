@@ -1,0 +1,308 @@
+//! A world of the plane or of space behind one face: the fork between the two dimensions ends here.
+
+use carom_dynamics::gradient::{Cotangents, Gradient, GradientError, NameError, Names, Parameters, Quantity, Rollout, Tape, Wrt};
+use carom_dynamics::{BodyKind, Ledger, ModelError, State, StepError, StepReport, World};
+use carom_geometry::Geometry;
+use carom_math::{Pose, Twist, Vector};
+use carom_scene::{Scene, SceneOf};
+use rayon::prelude::*;
+
+/// What a rollout or a Jacobian can fail at.
+#[derive(Debug)]
+pub enum Fault {
+    /// A step.
+    Step(StepError),
+    /// A derivative.
+    Gradient(GradientError),
+    /// A name.
+    Name(NameError),
+}
+
+/// A contact in plain numbers: bodies, point, normal, gap, impulse.
+pub type RawContact = ([usize; 2], Vec<f64>, Vec<f64>, f64, Vec<f64>);
+
+/// A world.
+pub trait Engine: Send + Sync {
+    /// 2 or 3.
+    fn dimension(&self) -> usize;
+    /// Numbers per pose and per velocity.
+    fn widths(&self) -> [usize; 2];
+    /// For people.
+    fn name(&self) -> String;
+    /// Simulated time of a plain run [s].
+    fn duration(&self) -> f64;
+    /// Names of bodies, joints and controls.
+    fn names(&self) -> [Vec<String>; 3];
+    /// Number of bodies and of controls.
+    fn sizes(&self) -> [usize; 2];
+    /// Time and step [s].
+    fn clock(&self) -> [f64; 2];
+    /// Appends all poses.
+    fn write_q(&self, out: &mut Vec<f64>);
+    /// Appends all velocities.
+    fn write_v(&self, out: &mut Vec<f64>);
+    /// Sets poses, velocities or both; nothing is changed on an error.
+    fn set_state(&mut self, q: Option<&[f64]>, v: Option<&[f64]>) -> Result<(), ModelError>;
+    /// Takes steps; `rows` of `controls`: 0 for idle, 1 for the same at every step, else one per step.
+    fn step(&mut self, steps: usize, rows: usize, controls: &[f64]) -> Result<(), StepError>;
+    /// Back to the start.
+    fn reset(&mut self);
+    /// The same once more.
+    fn copy(&self) -> Box<dyn Engine>;
+    /// 16 hex digits.
+    fn hash(&self) -> String;
+    /// Names of the parameters.
+    fn keys(&self) -> Vec<String>;
+    /// A parameter.
+    fn parameter(&self, key: &str) -> Result<Quantity, NameError>;
+    /// Sets a parameter whole.
+    fn set_parameter(&mut self, key: &str, values: &[f64]) -> Result<Result<(), ModelError>, NameError>;
+    /// Contacts of the last step.
+    fn contacts(&self) -> Vec<RawContact>;
+    /// The balance.
+    fn ledger(&self) -> Ledger;
+    /// Steps from here without moving.
+    fn rollout(&self, steps: usize, controls: &[f64], tape: Tape) -> Result<Box<dyn Run>, StepError>;
+    /// One-step Jacobians by rows, with their numbers of columns.
+    fn jacobian(&self, wrt: &[String]) -> Result<Vec<(usize, Vec<f64>)>, Fault>;
+}
+
+/// A rollout.
+pub trait Run: Send + Sync {
+    /// Appends the poses of all states.
+    fn write_q(&self, out: &mut Vec<f64>);
+    /// Appends the velocities of all states.
+    fn write_v(&self, out: &mut Vec<f64>);
+    /// Times of all states [s].
+    fn times(&self) -> Vec<f64>;
+    /// How each step went.
+    fn reports(&self) -> &[StepReport];
+    /// Energy of all states [J].
+    fn energy(&self) -> &[f64];
+    /// The adjoint.
+    fn backward(&self, cotangents: &Cotangents) -> Result<Gradient, GradientError>;
+    /// Names of the parameters.
+    fn keys(&self) -> Vec<String>;
+    /// The gradient by a named parameter, from that by the flat ones.
+    fn named(&self, key: &str, parameters: &[f64]) -> Result<(Vec<usize>, Vec<f64>), NameError>;
+}
+
+/// A scene as a world at its start.
+pub fn open(scene: Scene) -> Result<Box<dyn Engine>, ModelError> {
+    Ok(match scene {
+        Scene::Planar(scene) => Box::new(Held::new(scene)?),
+        Scene::Spatial(scene) => Box::new(Held::new(scene)?),
+    })
+}
+
+struct Held<G: Geometry> {
+    world: World<G>,
+    names: Names<G>,
+    name: String,
+    duration: f64,
+}
+
+struct Ran<G: Geometry> {
+    rollout: Rollout<G>,
+    names: Names<G>,
+}
+
+impl<G: Geometry> Held<G> {
+    fn new(scene: SceneOf<G>) -> Result<Self, ModelError> {
+        let names = Names::new(&scene.model, &scene.joints, &scene.state)?;
+        Ok(Held { world: World::new(scene.model, scene.state)?, names, name: scene.name, duration: scene.duration })
+    }
+}
+
+fn write_poses<G: Geometry>(state: &State<G>, out: &mut Vec<f64>) {
+    let start = out.len();
+    out.resize(start + state.poses.len() * G::COORDS, 0.0);
+    for (body, row) in out[start..].chunks_exact_mut(G::COORDS).enumerate() {
+        state.write_pose(body, row);
+    }
+}
+
+fn write_twists<G: Geometry>(state: &State<G>, out: &mut Vec<f64>) {
+    let start = out.len();
+    out.resize(start + state.twists.len() * G::DOF, 0.0);
+    for (body, row) in out[start..].chunks_exact_mut(G::DOF).enumerate() {
+        state.write_twist(body, row);
+    }
+}
+
+impl<G: Geometry> Engine for Held<G> {
+    fn dimension(&self) -> usize {
+        G::DIM
+    }
+    fn widths(&self) -> [usize; 2] {
+        [G::COORDS, G::DOF]
+    }
+    fn name(&self) -> String {
+        self.name.clone()
+    }
+    fn duration(&self) -> f64 {
+        self.duration
+    }
+    fn names(&self) -> [Vec<String>; 3] {
+        let model = self.world.model();
+        let motors = model.joints.iter().filter(|j| j.is_controlled()).map(|j| j.name.clone());
+        let forces = model.forces.iter().enumerate().filter(|(_, f)| f.control).map(|(i, _)| format!("force{i}"));
+        [
+            model.bodies.iter().map(|b| b.name.clone()).collect(),
+            model.joints.iter().map(|j| j.name.clone()).collect(),
+            motors.chain(forces).collect(),
+        ]
+    }
+    fn sizes(&self) -> [usize; 2] {
+        [self.world.model().bodies.len(), self.world.model().control_count()]
+    }
+    fn clock(&self) -> [f64; 2] {
+        [self.world.state().time, self.world.model().step]
+    }
+    fn write_q(&self, out: &mut Vec<f64>) {
+        write_poses(self.world.state(), out);
+    }
+    fn write_v(&self, out: &mut Vec<f64>) {
+        write_twists(self.world.state(), out);
+    }
+
+    fn set_state(&mut self, q: Option<&[f64]>, v: Option<&[f64]>) -> Result<(), ModelError> {
+        let mut state = self.world.state().clone();
+        let mut now = vec![0.0; G::COORDS];
+        for (body, row) in q.into_iter().flat_map(|q| q.chunks_exact(G::COORDS)).enumerate() {
+            state.write_pose(body, &mut now);
+            if now == row {
+                continue; // what is not changed keeps its bits
+            }
+            let rotation = row.iter().all(|x| x.is_finite()).then(|| G::read_rotation(&row[G::DIM..])).flatten();
+            let part = || format!("q, body \"{}\"", self.world.model().bodies[body].name);
+            let rotation =
+                rotation.ok_or_else(|| ModelError::new(part(), "", "needs finite numbers and a quaternion of length above 0"))?;
+            state.poses[body] = Pose { position: G::Lin::from_slice(row), rotation };
+        }
+        for (body, row) in v.into_iter().flat_map(|v| v.chunks_exact(G::DOF)).enumerate() {
+            if row.iter().any(|x| !x.is_finite()) {
+                return Err(ModelError::new(format!("v, body \"{}\"", self.world.model().bodies[body].name), "", "needs finite numbers"));
+            }
+            state.twists[body] = Twist { lin: G::Lin::from_slice(row), ang: G::Ang::from_slice(&row[G::DIM..]) };
+        }
+        if state == *self.world.state() { Ok(()) } else { self.world.set_state(state) }
+    }
+
+    fn step(&mut self, steps: usize, rows: usize, controls: &[f64]) -> Result<(), StepError> {
+        let width = controls.len().checked_div(rows).unwrap_or(0);
+        for step in 0..steps {
+            match rows {
+                0 => self.world.step()?,
+                1 => self.world.step_with(controls)?,
+                _ => self.world.step_with(&controls[step * width..(step + 1) * width])?,
+            };
+        }
+        Ok(())
+    }
+    fn reset(&mut self) {
+        self.world.reset();
+    }
+    fn copy(&self) -> Box<dyn Engine> {
+        Box::new(Held { world: self.world.copy(), names: self.names.clone(), name: self.name.clone(), duration: self.duration })
+    }
+    fn hash(&self) -> String {
+        self.world.state().hash()
+    }
+    fn keys(&self) -> Vec<String> {
+        self.names.keys(self.world.model())
+    }
+    fn parameter(&self, key: &str) -> Result<Quantity, NameError> {
+        self.names.get(self.world.model(), &Parameters::of(self.world.model()), key)
+    }
+    fn set_parameter(&mut self, key: &str, values: &[f64]) -> Result<Result<(), ModelError>, NameError> {
+        let mut names = self.names.clone();
+        let model = names.set(self.world.model(), key, values)?;
+        Ok(self.world.altered(model, self.world.state().clone()).map(|world| {
+            self.world = world;
+            self.names = names;
+        }))
+    }
+
+    fn contacts(&self) -> Vec<RawContact> {
+        let plain = |x: G::Lin| x.as_slice().to_vec();
+        self.world.contacts().into_iter().map(|c| (c.bodies, plain(c.point), plain(c.normal), c.gap, plain(c.impulse))).collect()
+    }
+    fn ledger(&self) -> Ledger {
+        self.world.ledger()
+    }
+    fn rollout(&self, steps: usize, controls: &[f64], tape: Tape) -> Result<Box<dyn Run>, StepError> {
+        Ok(Box::new(Ran { rollout: self.world.rollout(steps, controls, tape)?, names: self.names.clone() }))
+    }
+
+    fn jacobian(&self, wrt: &[String]) -> Result<Vec<(usize, Vec<f64>)>, Fault> {
+        let model = self.world.model();
+        let layout = Parameters::of(model);
+        let states = ["q", "v", "controls"];
+        let quantities: Vec<Option<Quantity>> = wrt
+            .iter()
+            .map(|key| if states.contains(&key.as_str()) { Ok(None) } else { self.names.get(model, &layout, key).map(Some) })
+            .collect::<Result<_, _>>()
+            .map_err(Fault::Name)?;
+        let held = quantities.iter().all(Option::is_none);
+        let chosen = if held { Wrt::StatesAndControls } else { Wrt::Everything };
+        let rollout = self.world.rollout(1, &[], Tape::Full).map_err(Fault::Step)?;
+        let size = model.bodies.len() * G::DOF;
+        // One adjoint per row; the rows of a body that never moves are zero.
+        let rows: Vec<Vec<Vec<f64>>> = (0..2 * size)
+            .into_par_iter()
+            .map(|row| {
+                let mut unit = vec![0.0; size];
+                let moves = model.bodies[row % size / G::DOF].kind != BodyKind::Static;
+                unit[row % size] = if moves { 1.0 } else { 0.0 };
+                let (poses, twists) = if row < size { (unit, Vec::new()) } else { (Vec::new(), unit) };
+                let gradient = rollout.backward_wrt(&Cotangents { poses, twists }, chosen).map_err(Fault::Gradient)?;
+                Ok(wrt
+                    .iter()
+                    .zip(&quantities)
+                    .map(|(key, quantity)| match (key.as_str(), quantity) {
+                        (_, Some(quantity)) => quantity.gradient(&gradient.parameters),
+                        ("q", _) => gradient.poses.clone(),
+                        ("v", _) => gradient.twists.clone(),
+                        _ => gradient.controls.clone(),
+                    })
+                    .collect())
+            })
+            .collect::<Result<_, Fault>>()?;
+        let widths = wrt.iter().zip(&quantities).map(|(key, quantity)| match (key.as_str(), quantity) {
+            (_, Some(quantity)) => quantity.len(),
+            ("controls", _) => model.control_count(),
+            _ => size,
+        });
+        Ok(widths.enumerate().map(|(k, width)| (width, rows.iter().flat_map(|row| row[k].iter().copied()).collect())).collect())
+    }
+}
+
+impl<G: Geometry> Run for Ran<G> {
+    fn write_q(&self, out: &mut Vec<f64>) {
+        self.rollout.states.iter().for_each(|state| write_poses(state, out));
+    }
+    fn write_v(&self, out: &mut Vec<f64>) {
+        self.rollout.states.iter().for_each(|state| write_twists(state, out));
+    }
+    fn times(&self) -> Vec<f64> {
+        self.rollout.states.iter().map(|state| state.time).collect()
+    }
+    fn reports(&self) -> &[StepReport] {
+        &self.rollout.reports
+    }
+    fn energy(&self) -> &[f64] {
+        &self.rollout.energy
+    }
+    fn backward(&self, cotangents: &Cotangents) -> Result<Gradient, GradientError> {
+        self.rollout.backward(cotangents)
+    }
+    fn keys(&self) -> Vec<String> {
+        self.names.keys(self.rollout.end().model())
+    }
+    fn named(&self, key: &str, parameters: &[f64]) -> Result<(Vec<usize>, Vec<f64>), NameError> {
+        let quantity = self.names.get(self.rollout.end().model(), self.rollout.layout(), key)?;
+        let gradient = quantity.gradient(parameters);
+        Ok((quantity.shape, gradient))
+    }
+}

@@ -1,0 +1,27 @@
+//! The native part of the Python package: thin, no physics. Arguments arrive as flat arrays that `python/carom` has checked and shaped;
+//! results leave as arrays that own their memory. The interpreter is released while the engine works.
+
+mod arrays;
+mod engine;
+mod error;
+mod kernels;
+mod rollouts;
+mod worlds;
+
+use pyo3::prelude::*;
+
+/// The native part of `carom`.
+#[pymodule]
+mod _carom {
+    #[pymodule_export]
+    use crate::error::{Error, ModelError, SceneError, SolveError, StepError};
+    #[pymodule_export]
+    use crate::kernels::{Dynamics, InsertedFactor, InsertedSystem, collide, dynamics, impacts, lineality, split};
+    #[pymodule_export]
+    use crate::rollouts::Rollouts;
+    #[pymodule_export]
+    use crate::worlds::{Worlds, scenes};
+    #[pymodule_export]
+    #[allow(non_upper_case_globals)]
+    const __version__: &str = env!("CARGO_PKG_VERSION");
+}

@@ -1,0 +1,136 @@
+//! Rollouts in a row, with the axis of worlds first, and their gradients.
+
+use crate::arrays::{Flat, array, fixed, flat};
+use crate::engine::Run;
+use crate::error::{Raise, SolveError};
+use crate::worlds::{Pool, first, on};
+use carom_dynamics::StepReport;
+use carom_dynamics::gradient::Cotangents;
+use numpy::ndarray::Array2;
+use numpy::{IntoPyArray, PyArray2};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use rayon::prelude::*;
+
+/// One rollout or many.
+#[pyclass(frozen, module = "carom._carom")]
+pub struct Rollouts {
+    runs: Vec<Box<dyn Run>>,
+    steps: usize,
+    bodies: usize,
+    coords: usize,
+    dof: usize,
+    controls: usize,
+    pool: Pool,
+}
+
+/// What was out of the ordinary in a step, in words; `ok` if nothing.
+fn status(report: &StepReport) -> String {
+    let flags = [
+        (report.events_capped, "events capped"),
+        (report.impact_capped, "impact capped"),
+        (report.inaccurate, "inaccurate"),
+        (report.soft_spring, "soft spring"),
+        (report.unconverged, "unconverged"),
+    ];
+    let said: Vec<&str> = flags.iter().filter(|(set, _)| *set).map(|(_, word)| *word).collect();
+    if said.is_empty() { "ok".to_string() } else { said.join(", ") }
+}
+
+impl Rollouts {
+    /// From runs of the same numbers of steps, bodies, coordinates, freedoms and controls.
+    pub fn new(runs: Vec<Box<dyn Run>>, [steps, bodies, coords, dof, controls]: [usize; 5], pool: Pool) -> Self {
+        Rollouts { runs, steps, bodies, coords, dof, controls, pool }
+    }
+    fn join(&self, width: usize, write: impl Fn(&dyn Run, &mut Vec<f64>)) -> Vec<f64> {
+        let mut out = Vec::with_capacity(self.runs.len() * width);
+        self.runs.iter().for_each(|run| write(run.as_ref(), &mut out));
+        out
+    }
+}
+
+#[pymethods]
+impl Rollouts {
+    /// Poses of all states: (worlds, steps + 1, bodies, coordinates), read-only.
+    fn q<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let shape = [self.runs.len(), self.steps + 1, self.bodies, self.coords];
+        let values = py.detach(|| self.join(shape[1] * shape[2] * shape[3], |run, out| run.write_q(out)));
+        Ok(fixed(py, values, &shape)?.into_any())
+    }
+    /// Velocities of all states, likewise.
+    fn v<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let shape = [self.runs.len(), self.steps + 1, self.bodies, self.dof];
+        let values = py.detach(|| self.join(shape[1] * shape[2] * shape[3], |run, out| run.write_v(out)));
+        Ok(fixed(py, values, &shape)?.into_any())
+    }
+    /// Times of all states [s].
+    fn time<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let values = self.join(self.steps + 1, |run, out| out.extend(run.times()));
+        Ok(fixed(py, values, &[self.runs.len(), self.steps + 1])?.into_any())
+    }
+    /// Energy of all states [J].
+    fn energy<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let values = self.join(self.steps + 1, |run, out| out.extend_from_slice(run.energy()));
+        Ok(fixed(py, values, &[self.runs.len(), self.steps + 1])?.into_any())
+    }
+    /// Contacts at the end of each step.
+    fn contacts<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray2<i64>> {
+        Array2::from_shape_fn((self.runs.len(), self.steps), |(i, step)| self.runs[i].reports()[step].contacts as i64).into_pyarray(py)
+    }
+    /// How each step went.
+    fn status(&self) -> Vec<Vec<String>> {
+        self.runs.iter().map(|run| run.reports().iter().map(status).collect()).collect()
+    }
+
+    /// The adjoint: cotangents of all states or of the last one, per world; gradients by the initial states, controls, flat parameters.
+    fn backward<'py>(&self, py: Python<'py>, dq: Option<Flat<'py>>, dv: Option<Flat<'py>>) -> PyResult<Bound<'py, PyDict>> {
+        let (dq, dv) = (dq.as_ref().map(flat).transpose()?, dv.as_ref().map(flat).transpose()?);
+        let count = self.runs.len();
+        let part = |x: &Option<Vec<f64>>, i: usize| {
+            x.as_ref().map_or_else(Vec::new, |x| x[i * (x.len() / count)..(i + 1) * (x.len() / count)].to_vec())
+        };
+        let results = py.detach(|| {
+            let run = |i: usize, run: &dyn Run| run.backward(&Cotangents { poses: part(&dq, i), twists: part(&dv, i) });
+            if count == 1 {
+                vec![run(0, self.runs[0].as_ref())]
+            } else {
+                on(&self.pool, || self.runs.par_iter().enumerate().map(|(i, one)| run(i, one.as_ref())).collect::<Vec<_>>())
+            }
+        });
+        let gradients = first(py, results, Raise::raise)?;
+        let [mut q0, mut v0, mut controls, mut parameters] = [(); 4].map(|()| Vec::new());
+        for gradient in &gradients {
+            q0.extend_from_slice(&gradient.poses);
+            v0.extend_from_slice(&gradient.twists);
+            controls.extend_from_slice(&gradient.controls);
+            parameters.extend_from_slice(&gradient.parameters);
+        }
+        let width = parameters.len() / count;
+        let dict = PyDict::new(py);
+        dict.set_item("q0", array(py, q0, &[count, self.bodies, self.dof])?)?;
+        dict.set_item("v0", array(py, v0, &[count, self.bodies, self.dof])?)?;
+        dict.set_item("controls", array(py, controls, &[count, self.steps, self.controls])?)?;
+        dict.set_item("parameters", array(py, parameters, &[count, width])?)?;
+        Ok(dict)
+    }
+    /// Names of the parameters.
+    fn keys(&self) -> Vec<String> {
+        self.runs[0].keys()
+    }
+    /// The gradient by a named parameter, from that by the flat ones of all worlds.
+    fn named<'py>(&self, py: Python<'py>, key: &str, parameters: Flat<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let parameters = parameters.as_slice()?;
+        let count = self.runs.len();
+        if !parameters.len().is_multiple_of(count) {
+            return Err(SolveError::new_err("parameters: wrong length"));
+        }
+        let (mut shape, mut out) = (vec![count], Vec::new());
+        for (run, flat) in self.runs.iter().zip(parameters.chunks_exact((parameters.len() / count).max(1))) {
+            let (one, values) = run.named(key, flat).map_err(Raise::raise)?;
+            shape.truncate(1);
+            shape.extend(one);
+            out.extend(values);
+        }
+        Ok(array(py, out, &shape)?.into_any())
+    }
+}

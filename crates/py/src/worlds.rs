@@ -1,0 +1,316 @@
+//! Worlds in a row: one of them is `carom.World`, many are `carom.Batch`. Every world is advanced by one call in a fixed order, so the bits
+//! do not depend on how many threads share the work.
+
+use crate::arrays::{Flat, array, fixed, flat, optional};
+use crate::engine::{Engine, Fault, open};
+use crate::error::{ModelError, Raise, SceneError, SolveError, StepError};
+use crate::rollouts::Rollouts;
+use carom_dynamics::gradient::Tape;
+use pyo3::prelude::*;
+use pyo3::sync::MutexExt;
+use pyo3::types::{PyDict, PyList};
+use rayon::prelude::*;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Threads of its own, or those shared by the process.
+pub type Pool = Option<Arc<rayon::ThreadPool>>;
+
+/// Runs a job on the pool; a single world is not worth waking anyone.
+pub fn on<T: Send>(pool: &Pool, job: impl FnOnce() -> T + Send) -> T {
+    match pool {
+        Some(pool) => pool.install(job),
+        None => job(),
+    }
+}
+
+/// One world or many.
+#[pyclass(frozen, module = "carom._carom")]
+pub struct Worlds {
+    worlds: Mutex<Vec<Box<dyn Engine>>>,
+    pool: Pool,
+}
+
+/// Names of the embedded scenes.
+#[pyfunction]
+pub fn scenes() -> Vec<&'static str> {
+    carom_scene::scenes().iter().map(|scene| scene.name).collect()
+}
+
+/// Says which of several worlds an error is about.
+fn place(index: usize, count: usize, error: PyErr, py: Python<'_>) -> PyErr {
+    if count == 1 {
+        return error;
+    }
+    let message = format!("world {index}: {}", error.value(py));
+    if error.is_instance_of::<StepError>(py) {
+        StepError::new_err(message)
+    } else if error.is_instance_of::<SolveError>(py) {
+        SolveError::new_err(message)
+    } else {
+        ModelError::new_err(message)
+    }
+}
+
+/// The first failure of a row of results, by place.
+pub fn first<T, E>(py: Python<'_>, results: Vec<Result<T, E>>, raise: impl Fn(E) -> PyErr) -> PyResult<Vec<T>> {
+    let count = results.len();
+    results.into_iter().enumerate().map(|(i, result)| result.map_err(|error| place(i, count, raise(error), py))).collect()
+}
+
+impl Worlds {
+    fn one(world: Box<dyn Engine>) -> Self {
+        Worlds { worlds: Mutex::new(vec![world]), pool: None }
+    }
+    /// The worlds, waiting for a step that another thread takes.
+    fn lock(&self, py: Python<'_>) -> MutexGuard<'_, Vec<Box<dyn Engine>>> {
+        self.worlds.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner)
+    }
+    /// The same without the interpreter.
+    fn locked(&self) -> MutexGuard<'_, Vec<Box<dyn Engine>>> {
+        self.worlds.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+    /// Changes every world, or none if one of them refuses; a single one is left as it was by its own call.
+    fn change(&self, py: Python<'_>, change: impl Fn(usize, usize, &mut dyn Engine) -> PyResult<()>) -> PyResult<()> {
+        let mut worlds = self.lock(py);
+        let count = worlds.len();
+        if count == 1 {
+            return change(0, count, worlds[0].as_mut());
+        }
+        let mut next: Vec<Box<dyn Engine>> = worlds.iter().map(|world| world.copy()).collect();
+        let results = next.iter_mut().enumerate().map(|(i, world)| change(i, count, world.as_mut())).collect();
+        first(py, results, |error| error)?;
+        *worlds = next;
+        Ok(())
+    }
+    /// The part of a flat array that belongs to a world: all of it, or its share.
+    fn share(values: &[f64], index: usize, count: usize, shared: bool) -> &[f64] {
+        let width = values.len() / count.max(1);
+        if shared { values } else { &values[index * width..(index + 1) * width] }
+    }
+}
+
+#[pymethods]
+impl Worlds {
+    /// From a scene file.
+    #[staticmethod]
+    fn load(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
+        let scene = py.detach(|| carom_scene::load(path)).map_err(Raise::raise)?;
+        open(scene).map(Worlds::one).map_err(Raise::raise)
+    }
+    /// From scene text.
+    #[staticmethod]
+    fn from_toml(text: &str) -> PyResult<Self> {
+        let scene = carom_scene::from_toml(text, "scene").map_err(Raise::raise)?;
+        open(scene).map(Worlds::one).map_err(Raise::raise)
+    }
+    /// An embedded scene.
+    #[staticmethod]
+    fn scene(name: &str) -> PyResult<Self> {
+        let Some(embedded) = carom_scene::scene(name) else {
+            return Err(SceneError::new_err(format!("name: no scene \"{name}\"; carom.scenes() names those there are")));
+        };
+        let scene = carom_scene::from_toml(embedded.text, name).map_err(Raise::raise)?;
+        open(scene).map(Worlds::one).map_err(Raise::raise)
+    }
+
+    /// So many copies of the first world, with threads of their own if asked for.
+    fn copies(&self, py: Python<'_>, count: usize, threads: Option<usize>) -> PyResult<Self> {
+        let build = |threads| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+            pool.map(Arc::new).map_err(|error| ModelError::new_err(format!("threads: {error}")))
+        };
+        let pool = threads.map(build).transpose()?;
+        let worlds = self.lock(py);
+        Ok(Worlds { worlds: Mutex::new((0..count).map(|_| worlds[0].copy()).collect()), pool })
+    }
+    /// Copies of all worlds.
+    fn copy(&self, py: Python<'_>) -> Self {
+        Worlds { worlds: Mutex::new(self.lock(py).iter().map(|world| world.copy()).collect()), pool: self.pool.clone() }
+    }
+    /// A copy of one world.
+    fn pick(&self, py: Python<'_>, index: usize) -> PyResult<Self> {
+        let worlds = self.lock(py);
+        let world = worlds.get(index).ok_or_else(|| ModelError::new_err(format!("index: {index} of {} worlds", worlds.len())))?;
+        Ok(Worlds::one(world.copy()))
+    }
+
+    /// Dimension, number of bodies, of controls, numbers per pose and per velocity.
+    fn sizes(&self, py: Python<'_>) -> (usize, usize, usize, usize, usize) {
+        let worlds = self.lock(py);
+        let ([bodies, controls], [coords, dof]) = (worlds[0].sizes(), worlds[0].widths());
+        (worlds[0].dimension(), bodies, controls, coords, dof)
+    }
+    /// Name and duration of the scene.
+    fn about(&self, py: Python<'_>) -> (String, f64) {
+        let worlds = self.lock(py);
+        (worlds[0].name(), worlds[0].duration())
+    }
+    /// Names of bodies, joints and controls.
+    fn names(&self, py: Python<'_>) -> [Vec<String>; 3] {
+        self.lock(py)[0].names()
+    }
+    /// Time and step of the first world.
+    fn clock(&self, py: Python<'_>) -> [f64; 2] {
+        self.lock(py)[0].clock()
+    }
+    /// Poses of all worlds: (worlds, bodies, coordinates), read-only.
+    fn q<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let worlds = self.lock(py);
+        let mut out = Vec::new();
+        worlds.iter().for_each(|world| world.write_q(&mut out));
+        Ok(fixed(py, out, &[worlds.len(), worlds[0].sizes()[0], worlds[0].widths()[0]])?.into_any())
+    }
+    /// Velocities of all worlds, likewise.
+    fn v<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let worlds = self.lock(py);
+        let mut out = Vec::new();
+        worlds.iter().for_each(|world| world.write_v(&mut out));
+        Ok(fixed(py, out, &[worlds.len(), worlds[0].sizes()[0], worlds[0].widths()[1]])?.into_any())
+    }
+    /// Sets poses, velocities or both.
+    fn set_state(&self, py: Python<'_>, q: Option<Flat<'_>>, v: Option<Flat<'_>>) -> PyResult<()> {
+        let (q, v) = (q.as_ref().map(flat).transpose()?, v.as_ref().map(flat).transpose()?);
+        self.change(py, |i, count, world| {
+            let part = |x: &Option<Vec<f64>>| x.as_ref().map(|x| Worlds::share(x, i, count, false).to_vec());
+            world.set_state(part(&q).as_deref(), part(&v).as_deref()).map_err(Raise::raise)
+        })
+    }
+
+    /// Takes steps. `rows` of controls per world: 0 for idle, 1 for the same at every step, else one per step; `shared` by all worlds.
+    fn step(&self, py: Python<'_>, steps: usize, rows: usize, controls: Option<Flat<'_>>, shared: bool) -> PyResult<()> {
+        let controls = optional(controls.as_ref())?;
+        let results = py.detach(|| {
+            let mut worlds = self.locked();
+            let count = worlds.len();
+            let run = |(i, world): (usize, &mut Box<dyn Engine>)| world.step(steps, rows, Worlds::share(&controls, i, count, shared));
+            if count == 1 {
+                vec![run((0, &mut worlds[0]))]
+            } else {
+                let worlds = &mut *worlds;
+                on(&self.pool, || worlds.par_iter_mut().enumerate().map(run).collect::<Vec<_>>())
+            }
+        });
+        first(py, results, Raise::raise).map(|_| ())
+    }
+    /// Back to the start.
+    fn reset(&self, py: Python<'_>) {
+        self.lock(py).iter_mut().for_each(|world| world.reset());
+    }
+    /// Hashes of all worlds.
+    fn hashes(&self, py: Python<'_>) -> Vec<String> {
+        self.lock(py).iter().map(|world| world.hash()).collect()
+    }
+
+    /// Names of the parameters.
+    fn keys(&self, py: Python<'_>) -> Vec<String> {
+        self.lock(py)[0].keys()
+    }
+    /// A parameter of all worlds, with the axis of worlds first.
+    fn parameter<'py>(&self, py: Python<'py>, key: &str) -> PyResult<Bound<'py, PyAny>> {
+        let worlds = self.lock(py);
+        let (mut shape, mut out) = (vec![worlds.len()], Vec::new());
+        for world in worlds.iter() {
+            let quantity = world.parameter(key).map_err(Raise::raise)?;
+            shape.truncate(1);
+            shape.extend(&quantity.shape);
+            out.extend(quantity.values);
+        }
+        Ok(fixed(py, out, &shape)?.into_any())
+    }
+    /// Sets a parameter of all worlds.
+    fn set_parameter(&self, py: Python<'_>, key: &str, values: Flat<'_>) -> PyResult<()> {
+        let values = flat(&values)?;
+        self.change(py, |i, count, world| {
+            world.set_parameter(key, Worlds::share(&values, i, count, false)).map_err(Raise::raise)?.map_err(Raise::raise)
+        })
+    }
+
+    /// Contacts of the first world: bodies, point, normal, gap, impulse.
+    fn contacts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let contacts = self.lock(py)[0].contacts();
+        let vector = |x: Vec<f64>| {
+            let len = x.len();
+            array(py, x, &[len])
+        };
+        let rows = contacts.into_iter().map(|(bodies, point, normal, gap, impulse)| {
+            PyResult::Ok((bodies[0], bodies[1], vector(point)?, vector(normal)?, gap, vector(impulse)?))
+        });
+        PyList::new(py, rows.collect::<PyResult<Vec<_>>>()?)
+    }
+    /// The balance of the first world.
+    fn ledger<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let ledger = self.lock(py)[0].ledger();
+        let dict = PyDict::new(py);
+        for (key, value) in [
+            ("kinetic", ledger.kinetic),
+            ("potential", ledger.potential),
+            ("elastic", ledger.elastic),
+            ("work_in", ledger.flow.work_in),
+            ("friction_loss", ledger.flow.friction_loss),
+            ("impact_loss", ledger.flow.impact_loss),
+            ("contact_loss", ledger.flow.contact_loss),
+            ("damping_loss", ledger.flow.damping_loss),
+            ("joint_work", ledger.flow.joint_work),
+            ("projection", ledger.flow.projection),
+            ("drift", ledger.drift),
+        ] {
+            dict.set_item(key, value)?;
+        }
+        let (lin, ang) = (ledger.momentum.len(), ledger.angular_momentum.len());
+        dict.set_item("momentum", array(py, ledger.momentum, &[lin])?)?;
+        if ang == 1 {
+            dict.set_item("angular_momentum", ledger.angular_momentum[0])?;
+        } else {
+            dict.set_item("angular_momentum", array(py, ledger.angular_momentum, &[ang])?)?;
+        }
+        Ok(dict)
+    }
+
+    /// Steps from the present states without moving the worlds. `tape` false keeps nothing; `checkpoint` is the steps between stored states.
+    fn rollout(
+        &self,
+        py: Python<'_>,
+        steps: usize,
+        controls: Option<Flat<'_>>,
+        shared: bool,
+        tape: bool,
+        checkpoint: Option<usize>,
+    ) -> PyResult<Rollouts> {
+        let controls = optional(controls.as_ref())?;
+        let kept = match (tape, checkpoint) {
+            (false, _) => Tape::Off,
+            (true, None) => Tape::Full,
+            (true, Some(interval)) => Tape::Every(interval),
+        };
+        let (results, sizes) = py.detach(|| {
+            let worlds: Vec<Box<dyn Engine>> = self.locked().iter().map(|world| world.copy()).collect();
+            let (count, [bodies, nu], [coords, dof]) = (worlds.len(), worlds[0].sizes(), worlds[0].widths());
+            let run = |i: usize, world: &dyn Engine| world.rollout(steps, Worlds::share(&controls, i, count, shared), kept);
+            let results = if count == 1 {
+                vec![run(0, worlds[0].as_ref())]
+            } else {
+                on(&self.pool, || worlds.par_iter().enumerate().map(|(i, world)| run(i, world.as_ref())).collect::<Vec<_>>())
+            };
+            (results, [steps, bodies, coords, dof, nu])
+        });
+        Ok(Rollouts::new(first(py, results, Raise::raise)?, sizes, self.pool.clone()))
+    }
+
+    /// One-step Jacobians of the first world: (rows, columns) each.
+    fn jacobian<'py>(&self, py: Python<'py>, wrt: Vec<String>) -> PyResult<Bound<'py, PyDict>> {
+        let world = self.lock(py)[0].copy();
+        let raise = |fault| match fault {
+            Fault::Step(error) => error.raise(),
+            Fault::Gradient(error) => error.raise(),
+            Fault::Name(error) => error.raise(),
+        };
+        let found = py.detach(|| world.jacobian(&wrt)).map_err(raise)?;
+        let rows = 2 * world.sizes()[0] * world.widths()[1];
+        let dict = PyDict::new(py);
+        for (key, (columns, values)) in wrt.iter().zip(found) {
+            dict.set_item(key, array(py, values, &[rows, columns])?)?;
+        }
+        Ok(dict)
+    }
+}

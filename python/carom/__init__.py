@@ -1,0 +1,40 @@
+"""Rigid-body dynamics in the plane and in space: hard contact, dry friction, impacts that provably end, exact gradients.
+
+>>> import carom
+>>> world = carom.World.scene("ball_drop")
+>>> run = world.rollout(200)
+>>> gradient = run.backward(dq=...)          # gradient.q0, gradient.v0, gradient.controls, gradient["mass"], ...
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+from . import kernels
+from ._carom import Error, ModelError, SceneError, SolveError, StepError, __version__
+from ._carom import scenes as _scenes
+from .batch import Batch
+from .rollout import Gradient, Rollout
+from .world import Contact, Ledger, Parameters, World
+
+__all__ = ["Batch", "Contact", "Error", "Gradient", "Ledger", "ModelError", "Parameters", "Rollout", "SceneError", "SolveError",
+           "StepError", "World", "__version__", "jax", "kernels", "scenes", "torch"]
+
+_FRAMEWORKS = ("torch", "jax")
+
+
+def scenes() -> list[str]:
+    """Names of the embedded classics, for :meth:`World.scene`."""
+    return _scenes()
+
+
+def __getattr__(name: str) -> Any:
+    """``carom.torch`` and ``carom.jax`` on first use."""
+    if name in _FRAMEWORKS:
+        return importlib.import_module(f".{name}", __name__)
+    raise AttributeError(f"module 'carom' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

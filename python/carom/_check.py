@@ -1,0 +1,104 @@
+"""Arguments: to float64 arrays of a known shape, or a typed error that names the argument."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any, Sequence, Type, overload
+
+import numpy as np
+
+from ._carom import Error, SolveError
+
+NUMERIC_KINDS = "fiub"
+
+
+def describe(shape: Sequence[Any]) -> str:
+    """A shape for people: ``(3, d)``; a free axis is a letter or ``any``."""
+    inner = ", ".join("any" if s is None else str(s) for s in shape)
+    return f"({inner},)" if len(shape) == 1 else f"({inner})"
+
+
+def numbers(name: str, value: Any, *shapes: Sequence[Any], error: Type[Error] = SolveError, finite: bool = True) -> np.ndarray:
+    """A C-ordered float64 array of one of the shapes; None in a shape is a free axis."""
+    try:
+        found = np.asarray(value)
+        if found.dtype.kind == "O" and value is not None:
+            found = found.astype(np.float64)
+    except (TypeError, ValueError) as cause:
+        raise error(f"{name}: needs numbers in an array of shape {' or '.join(map(describe, shapes))}") from cause
+    if found.dtype.kind not in NUMERIC_KINDS:
+        raise error(f"{name}: needs real numbers, found {type(value).__name__} of dtype {found.dtype}")
+    if not any(len(shape) == found.ndim and all(w is None or w == s for w, s in zip(shape, found.shape)) for shape in shapes):
+        raise error(f"{name}: found shape {describe(found.shape)}, needs {' or '.join(map(describe, shapes))}")
+    found = np.ascontiguousarray(found, dtype=np.float64).reshape(found.shape)
+    if finite and not np.isfinite(found).all():
+        raise error(f"{name}: needs finite numbers")
+    return found
+
+
+def number(name: str, value: Any, *, error: Type[Error] = SolveError, least: float | None = None, most: float | None = None) -> float:
+    """A finite number within bounds."""
+    found = float(numbers(name, value, (), error=error))
+    if (least is not None and found < least) or (most is not None and found > most):
+        bounds = " and ".join(f"{sign} {bound:g}" for sign, bound in ((">=", least), ("<=", most)) if bound is not None)
+        raise error(f"{name}: found {found:g}, needs a number {bounds}")
+    return found
+
+
+def count(name: str, value: Any, *, error: Type[Error] = SolveError, least: int = 0, most: int = 2**31) -> int:
+    """A whole number within bounds."""
+    try:
+        found = operator.index(value)
+    except TypeError as cause:
+        raise error(f"{name}: needs a whole number, found {value!r}") from cause
+    if not least <= found <= most:
+        raise error(f"{name}: found {found}, needs a whole number from {least} to {most}")
+    return found
+
+
+def word(name: str, value: Any, allowed: Sequence[str], *, error: Type[Error] = SolveError) -> str:
+    """One of a few words."""
+    if not isinstance(value, str) or value not in allowed:
+        raise error(f"{name}: found {value!r}, needs one of {', '.join(map(repr, allowed))}")
+    return value
+
+
+def flag(name: str, value: Any, *, error: Type[Error] = SolveError) -> bool:
+    """True or False."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise error(f"{name}: needs True or False, found {value!r}")
+    return bool(value)
+
+
+@overload
+def flat(value: np.ndarray) -> np.ndarray: ...
+@overload
+def flat(value: None) -> None: ...
+def flat(value: np.ndarray | None) -> np.ndarray | None:
+    """The numbers in one row, as the native part takes them."""
+    return None if value is None else np.ascontiguousarray(value).reshape(-1)
+
+
+INLINE = 12
+"""Arrays of up to this many numbers are printed whole."""
+
+
+def show(value: Any) -> str:
+    """A value in a repr: short arrays whole, long ones by their shape."""
+    if isinstance(value, np.ndarray):
+        if value.size <= INLINE:
+            return np.array2string(value, precision=6, separator=", ").replace("\n", "")
+        return f"<array {describe(value.shape)}>"
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    if isinstance(value, (list, tuple)) and len(value) > INLINE:
+        return f"<{len(value)} entries>"
+    return repr(value)
+
+
+class Result:
+    """A result with named fields; its repr shows them."""
+
+    def __repr__(self) -> str:
+        fields = [name for name in getattr(self, "__dataclass_fields__", {}) if not name.startswith("_")]
+        return f"{type(self).__name__}({', '.join(f'{name}={show(getattr(self, name))}' for name in fields)})"

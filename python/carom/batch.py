@@ -1,0 +1,119 @@
+"""Many worlds at once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ._carom import ModelError, SolveError, StepError
+from ._check import count as whole
+from ._check import flag, flat, numbers
+from .rollout import Gradient, Rollout
+from .world import Parameters, World
+
+__all__ = ["Batch"]
+
+MOST_WORLDS = 2**24
+"""Worlds of a batch: more do not fit a machine."""
+
+MOST_THREADS = 2**12
+"""Threads of a batch."""
+
+
+class Batch:
+    """Copies of a world, advanced on all cores (or ``threads``), with the same bits as one by one.
+
+    ``q``, ``v`` and ``params`` have the axis of worlds first; what is assigned without it goes to all worlds.
+    """
+
+    __slots__ = ("__weakref__", "_count", "_last", "_names", "_native", "_sizes")
+
+    def __init__(self, world: World, count: int, *, threads: int | None = None) -> None:
+        if not isinstance(world, World):
+            raise ModelError(f"world: needs a carom.World, found {type(world).__name__}")
+        self._count = whole("count", count, error=ModelError, least=1, most=MOST_WORLDS)
+        if threads is not None:
+            threads = whole("threads", threads, error=ModelError, least=1, most=MOST_THREADS)
+        self._native = world._native.copies(self._count, threads)
+        self._sizes, self._names = world._sizes, world._names
+        self._last: Rollout | None = None
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __getitem__(self, index: int) -> World:
+        """A copy of one world."""
+        try:
+            place = range(self._count)[index]
+        except (IndexError, TypeError):
+            raise IndexError(f"index: found {index!r}, needs a whole number below {self._count}") from None
+        return World._of(self._native.pick(place))
+
+    def _set(self, name: str, value: Any, width: int) -> np.ndarray:
+        every = (self._count, self._sizes[0], width)
+        return flat(np.broadcast_to(numbers(name, value, every, every[1:], error=ModelError), every))
+
+    @property
+    def q(self) -> np.ndarray:
+        """Poses (count, n, 3 or 7)."""
+        return self._native.q()
+
+    @q.setter
+    def q(self, value: Any) -> None:
+        self._native.set_state(self._set("q", value, self._sizes[2]), None)
+
+    @property
+    def v(self) -> np.ndarray:
+        """Velocities (count, n, 3 or 6)."""
+        return self._native.v()
+
+    @v.setter
+    def v(self, value: Any) -> None:
+        self._native.set_state(None, self._set("v", value, self._sizes[3]))
+
+    @property
+    def params(self) -> Parameters:
+        """Parameters by name, with the axis of worlds first."""
+        return Parameters(self._native, self._count)
+
+    def step(self, n: int = 1, controls: Any = None) -> None:
+        """Takes n steps in every world; ``controls`` is (nu,) for all, (count, nu), or (count, n, nu)."""
+        n = whole("n", n, error=StepError)
+        if controls is None:
+            self._native.step(n, 0, None, True)
+            return
+        nu = self._sizes[1]
+        given = numbers("controls", controls, (nu,), (self._count, nu), (self._count, n, nu), error=StepError)
+        rows = 0 if nu == 0 else n if given.ndim == 3 else 1
+        self._native.step(n, rows, flat(given), given.ndim == 1)
+
+    def reset(self) -> None:
+        """Every world back to its start."""
+        self._native.reset()
+
+    def hash(self) -> list[str]:
+        """16 hex digits of the state's bits of every world."""
+        return self._native.hashes()
+
+    def rollout(self, steps: int, controls: Any = None, *, tape: bool = True, checkpoint: int | None = None) -> Rollout:
+        """As :meth:`World.rollout` in every world; ``controls`` is (count, steps, nu), or (steps, nu) for all."""
+        steps = whole("steps", steps, error=StepError)
+        nu = self._sizes[1]
+        given = None if controls is None else numbers("controls", controls, (self._count, steps, nu), (steps, nu), error=StepError)
+        if checkpoint is not None:
+            checkpoint = whole("checkpoint", checkpoint, error=StepError, least=1)
+        shared = given is None or given.ndim == 2
+        native = self._native.rollout(steps, flat(given), shared, flag("tape", tape, error=StepError), checkpoint)
+        self._last = Rollout(native, steps, self._sizes, self._count, tuple(self._names[0]))
+        return self._last
+
+    def backward(self, dq: Any = None, dv: Any = None) -> Gradient:
+        """The gradient of the last :meth:`rollout`; as :meth:`Rollout.backward` with the axis of worlds first."""
+        if self._last is None:
+            raise SolveError("backward: there is no rollout yet")
+        return self._last.backward(dq, dv)
+
+    def __repr__(self) -> str:
+        return f"Batch(count={self._count}, bodies={self._sizes[0]}, controls={self._sizes[1]})"
+

@@ -1,0 +1,203 @@
+"""A run of steps and its gradient."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ._carom import Error, ModelError, Rollouts, SolveError
+from ._check import flat, numbers
+
+__all__ = ["Gradient", "Rollout"]
+
+
+def turn_basis(quaternions: np.ndarray) -> np.ndarray:
+    """How a quaternion (..., 4) moves when it is turned about each world axis by d: dq/dd = (0, e_k) q / 2, as (..., 3, 4)."""
+    w, x, y, z = np.moveaxis(quaternions, -1, 0)
+    rows = [(-x, w, -z, y), (-y, z, w, -x), (-z, -y, x, w)]
+    return np.stack([np.stack(row, axis=-1) for row in rows], axis=-2) / 2.0
+
+
+def to_tangent(q: np.ndarray, cotangent: np.ndarray) -> np.ndarray:
+    """A cotangent of the seven numbers of a pose in space as one of its six freedoms."""
+    turned = np.einsum("...ki,...i->...k", turn_basis(q[..., 3:]), cotangent[..., 3:])
+    return np.concatenate([cotangent[..., :3], turned], axis=-1)
+
+
+def from_tangent(q: np.ndarray, cotangent: np.ndarray) -> np.ndarray:
+    """A cotangent of the six freedoms of a pose as one of its seven numbers, which are normalised when they are read."""
+    quaternion = q[..., 3:]
+    size = (quaternion**2).sum(axis=-1)[..., None, None]
+    lifted = np.einsum("...ki,...k->...i", 4.0 * turn_basis(quaternion) / size, cotangent[..., 3:])
+    return np.concatenate([cotangent[..., :3], lifted], axis=-1)
+
+
+class Gradient(Mapping):
+    """The gradient of a loss by all that a rollout depends on.
+
+    ``q0`` (n, 3 or 6) is tangent, in the order of v; ``v0`` (n, 3 or 6); ``controls`` (T, nu); ``gradient["mass"]`` and every other key of
+    ``world.params`` in its shape. Those of a batch have its axis first.
+    """
+
+    def __init__(self, native: Rollouts, raw: Mapping[str, np.ndarray], batch: int | None) -> None:
+        self._native, self._batch, self._parameters = native, batch, raw["parameters"]
+        self._found: dict[str, np.ndarray] = {}
+        one = (lambda x: x) if batch is not None else (lambda x: x[0])
+        self._q0, self._v0, self._controls = one(raw["q0"]), one(raw["v0"]), one(raw["controls"])
+
+    @property
+    def q0(self) -> np.ndarray:
+        """By the initial poses, as tangents in the order of v."""
+        return self._q0
+
+    @property
+    def v0(self) -> np.ndarray:
+        """By the initial velocities."""
+        return self._v0
+
+    @property
+    def controls(self) -> np.ndarray:
+        """By the controls (T, nu)."""
+        return self._controls
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        if not isinstance(name, str):
+            raise ModelError(f"gradient: names are strings, found {name!r}")
+        if name not in self._found:
+            found = self._native.named(name, flat(self._parameters))
+            self._found[name] = found if self._batch is not None else found[0]
+        return self._found[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._native.keys()
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """The gradient by a name, or the default."""
+        return self[name] if name in self else default
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._native.keys())
+
+    def __len__(self) -> int:
+        return len(self._native.keys())
+
+    def __repr__(self) -> str:
+        return f"Gradient(q0{self.q0.shape}, v0{self.v0.shape}, controls{self.controls.shape}, {', '.join(self)})"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Rollout:
+    """States of a run: ``q`` (T+1, n, 3 or 7), ``v`` (T+1, n, 3 or 6), ``time`` and ``energy`` (T+1,), ``contacts`` (T,), ``status``.
+
+    A batch's rollout has its axis first. The arrays are read-only; they are built once and keep nothing else alive.
+    """
+
+    _native: Rollouts
+    _steps: int
+    _sizes: tuple
+    _batch: int | None
+    _bodies: tuple[str, ...]
+
+    def _one(self, value: Any) -> Any:
+        return value if self._batch is not None else value[0]
+
+    @cached_property
+    def q(self) -> np.ndarray:
+        """Poses of states 0 to T."""
+        return self._one(self._native.q())
+
+    @cached_property
+    def v(self) -> np.ndarray:
+        """Velocities of states 0 to T."""
+        return self._one(self._native.v())
+
+    @cached_property
+    def time(self) -> np.ndarray:
+        """Times of states 0 to T [s]."""
+        return self._one(self._native.time())
+
+    @cached_property
+    def contacts(self) -> np.ndarray:
+        """Number of contacts at the end of each step."""
+        return self._one(self._native.contacts())
+
+    @cached_property
+    def status(self) -> list[str]:
+        """How each step went: ``"ok"``, or what was out of the ordinary."""
+        return self._one(self._native.status())
+
+    @cached_property
+    def energy(self) -> np.ndarray:
+        """Kinetic + potential + elastic energy of states 0 to T [J]."""
+        return self._one(self._native.energy())
+
+    def __len__(self) -> int:
+        """Number of steps T."""
+        return self._steps
+
+    def _cotangent(self, name: str, value: Any, poses: bool) -> np.ndarray | None:
+        if value is None:
+            return None
+        bodies, _, coords, dof = self._sizes
+        lead = () if self._batch is None else (self._batch,)
+        widths = (dof, coords) if poses and coords != dof else (dof,)
+        shapes = [lead + states + (bodies, width) for width in widths for states in ((self._steps + 1,), ())]
+        found = numbers(name, value, *shapes, error=SolveError)
+        if found.shape[-1] != dof:
+            at = self.q if found.ndim == self.q.ndim else self.q[..., -1, :, :]
+            found = to_tangent(at, found)
+        return flat(found)
+
+    def backward(self, dq: Any = None, dv: Any = None) -> Gradient:
+        """The gradient of a loss from its cotangents by the states.
+
+        ``dq`` and ``dv`` are (T+1, n, 3 or 6), or (n, 3 or 6) for the last state alone; ``dq`` is tangent, in the order of v, its rotation
+        part in world axes (q <- exp(d) q). In space (T+1, n, 7) is projected. None is zero.
+        """
+        raw = self._native.backward(self._cotangent("dq", dq, True), self._cotangent("dv", dv, False))
+        return Gradient(self._native, raw, self._batch)
+
+    def _alone(self, name: str) -> None:
+        if self._batch is not None:
+            raise SolveError(f"{name}: is for the rollout of one world, not of a batch")
+
+    def to_pandas(self) -> Any:
+        """A table with one row per state: time, energy, then x, y, ... of every body (needs pandas)."""
+        self._alone("to_pandas")
+        try:
+            import pandas
+        except ImportError as cause:
+            raise Error("to_pandas: needs pandas (pip install pandas)") from cause
+        planar = self._sizes[2] == 3
+        poses = ("x", "y", "angle") if planar else ("x", "y", "z", "qw", "qx", "qy", "qz")
+        rates = ("vx", "vy", "spin") if planar else ("vx", "vy", "vz", "wx", "wy", "wz")
+        columns: dict[str, np.ndarray] = {"energy": self.energy}
+        for i, body in enumerate(self._bodies):
+            columns.update({f"{body}.{key}": self.q[:, i, k] for k, key in enumerate(poses)})
+            columns.update({f"{body}.{key}": self.v[:, i, k] for k, key in enumerate(rates)})
+        return pandas.DataFrame(columns, index=pandas.Index(self.time, name="time"))
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draws the energy and the number of contacts over time; returns the axes (needs matplotlib)."""
+        self._alone("plot")
+        try:
+            import matplotlib.pyplot as pyplot
+        except ImportError as cause:
+            raise Error("plot: needs matplotlib (pip install matplotlib)") from cause
+        if ax is None:
+            _, ax = pyplot.subplots()
+        ax.plot(self.time, self.energy, label="energy")
+        ax.set_xlabel("time [s]")
+        ax.set_ylabel("energy [J]")
+        twin = ax.twinx()
+        twin.step(self.time[1:], self.contacts, where="post", color="tab:gray", alpha=0.5, label="contacts")
+        twin.set_ylabel("contacts")
+        return ax
+
+    def __repr__(self) -> str:
+        lead = "" if self._batch is None else f"worlds={self._batch}, "
+        return f"Rollout({lead}steps={self._steps}, bodies={self._sizes[0]}, q{self.q.shape}, v{self.v.shape})"

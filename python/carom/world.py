@@ -1,0 +1,300 @@
+"""A scene in motion."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, MutableMapping
+from dataclasses import dataclass
+from typing import Any, Iterable
+
+import numpy as np
+
+from ._carom import ModelError, SceneError, StepError, Worlds
+from ._check import Result, count, flag, flat, numbers
+from .rollout import Rollout
+
+__all__ = ["Contact", "Ledger", "Parameters", "World"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Contact(Result):
+    """A contact of the last step.
+
+    ``bodies`` are the names of a and b, ``point`` [m] the midpoint of the witnesses, ``normal`` the unit vector from b to a, ``gap`` [m]
+    that at the end of the step, ``impulse`` [N s] the world vector on a summed over all impacts and substeps.
+    """
+
+    bodies: tuple[str, str]
+    point: np.ndarray
+    normal: np.ndarray
+    gap: float
+    impulse: np.ndarray
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Ledger(Result):
+    """Where the energy is and went [J], cumulative since reset; ``drift`` is the integrator's own error."""
+
+    kinetic: float
+    potential: float
+    elastic: float
+    work_in: float
+    friction_loss: float
+    impact_loss: float
+    contact_loss: float
+    damping_loss: float
+    joint_work: float
+    projection: float
+    drift: float
+    momentum: np.ndarray
+    angular_momentum: Any
+
+
+def drive(name: str, value: Any, shapes: tuple, error: type = StepError) -> np.ndarray | None:
+    """Controls of one of these shapes; None is idle."""
+    return None if value is None else numbers(name, value, *shapes, error=error)
+
+
+class Parameters(MutableMapping):
+    """Parameters by name: ``world.params["mass"]`` reads a read-only copy, ``world.params["mass"] = array`` sets it whole."""
+
+    __slots__ = ("_batch", "_native")
+
+    def __init__(self, native: Worlds, batch: int | None) -> None:
+        self._native, self._batch = native, batch
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        if not isinstance(name, str):
+            raise ModelError(f"params: names are strings, found {name!r}")
+        found = self._native.parameter(name)
+        return found if self._batch is not None else found[0]
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        now = self[name]
+        if self._batch is None:
+            shapes: tuple = (now.shape,)
+        else:
+            shapes = (now.shape, now.shape[1:])
+        new = numbers(f'params["{name}"]', value, *shapes, error=ModelError, finite=False)
+        if np.isnan(new).any():
+            raise ModelError(f'params["{name}"]: needs numbers, found NaN')
+        self._native.set_parameter(name, flat(np.broadcast_to(new, now.shape)))
+
+    def __delitem__(self, name: str) -> None:
+        raise ModelError(f'params: "{name}" cannot be removed')
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._native.keys()
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """The array of a name, or the default."""
+        return self[name] if name in self else default
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._native.keys())
+
+    def __len__(self) -> int:
+        return len(self._native.keys())
+
+    def __repr__(self) -> str:
+        return f"Parameters({', '.join(f'{name}: {self[name].shape}' for name in self)})"
+
+
+class World:
+    """A model with its state: load a scene, take steps, read arrays, take gradients.
+
+    ``q`` is (n, 3) in the plane as (x, y, angle), (n, 7) in space as (x, y, z, qw, qx, qy, qz); ``v`` is (n, 3) as (vx, vy, spin), (n, 6)
+    as (vx, vy, vz, wx, wy, wz), world axes, at the centre of mass. Static bodies are included. What is returned is a read-only copy;
+    assign whole arrays.
+    """
+
+    __slots__ = ("__weakref__", "_dimension", "_native", "_names", "_sizes")
+
+    _native: Worlds
+    _dimension: int
+    _sizes: tuple[int, int, int, int]
+    _names: list[list[str]]
+
+    def __init__(self, *_: Any, **__: Any) -> None:
+        raise SceneError("World: use World.load(path), World.from_toml(text) or World.scene(name)")
+
+    @classmethod
+    def _of(cls, native: Worlds) -> World:
+        world = object.__new__(cls)
+        world._native = native
+        world._dimension, *_ = sizes = native.sizes()
+        world._sizes = sizes[1:]
+        world._names = native.names()
+        return world
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> World:
+        """Loads a scene file; mesh files are found beside it."""
+        try:
+            name = os.fspath(path)
+        except TypeError as cause:
+            raise SceneError(f"path: needs a path, found {path!r}") from cause
+        if not isinstance(name, str) or "\0" in name:
+            raise SceneError(f"path: needs a path, found {path!r}")
+        return cls._of(Worlds.load(name))
+
+    @classmethod
+    def from_toml(cls, text: str) -> World:
+        """Reads a scene from text."""
+        if not isinstance(text, str):
+            raise SceneError(f"text: needs a string, found {type(text).__name__}")
+        return cls._of(Worlds.from_toml(text))
+
+    @classmethod
+    def scene(cls, name: str) -> World:
+        """Builds an embedded classic; :func:`carom.scenes` names them."""
+        if not isinstance(name, str):
+            raise SceneError(f"name: needs a string, found {type(name).__name__}")
+        return cls._of(Worlds.scene(name))
+
+    @classmethod
+    def from_urdf(cls, path: str | os.PathLike[str], **options: Any) -> World:
+        """Not available yet: raises :class:`carom.SceneError`."""
+        raise SceneError(f"path: {path!r}: the import of URDF is not available yet; describe the scene in TOML (docs/scene-format.md)")
+
+    @classmethod
+    def from_mjcf(cls, path: str | os.PathLike[str], **options: Any) -> World:
+        """Not available yet: raises :class:`carom.SceneError`."""
+        raise SceneError(f"path: {path!r}: the import of MJCF is not available yet; describe the scene in TOML (docs/scene-format.md)")
+
+    @property
+    def name(self) -> str:
+        """Name of the scene."""
+        return self._native.about()[0]
+
+    @property
+    def duration(self) -> float:
+        """Simulated time of a plain run of the scene [s]."""
+        return self._native.about()[1]
+
+    @property
+    def dimension(self) -> int:
+        """2 or 3."""
+        return self._dimension
+
+    @property
+    def step_size(self) -> float:
+        """Time step [s]; ``params["step"]`` sets it."""
+        return self._native.clock()[1]
+
+    @property
+    def time(self) -> float:
+        """Time since the start [s]."""
+        return self._native.clock()[0]
+
+    @property
+    def bodies(self) -> list[str]:
+        """Names of the bodies, in order."""
+        return list(self._names[0])
+
+    @property
+    def joints(self) -> list[str]:
+        """Names of the joints, in order."""
+        return list(self._names[1])
+
+    @property
+    def controls(self) -> list[str]:
+        """Names of the controls, in order: joints with a controlled motor, then controlled forces by their place in the file."""
+        return list(self._names[2])
+
+    @property
+    def q(self) -> np.ndarray:
+        """Poses (n, 3 or 7)."""
+        return self._native.q()[0]
+
+    @q.setter
+    def q(self, value: Any) -> None:
+        bodies, _, coords, _ = self._sizes
+        self._native.set_state(flat(numbers("q", value, (bodies, coords), error=ModelError)), None)
+
+    @property
+    def v(self) -> np.ndarray:
+        """Velocities (n, 3 or 6)."""
+        return self._native.v()[0]
+
+    @v.setter
+    def v(self, value: Any) -> None:
+        bodies, _, _, dof = self._sizes
+        self._native.set_state(None, flat(numbers("v", value, (bodies, dof), error=ModelError)))
+
+    @property
+    def params(self) -> Parameters:
+        """Parameters by name: ``mass``, ``inertia``, ``centre``, ``friction``, ``restitution``, ``gravity``, ``step``, ..."""
+        return Parameters(self._native, None)
+
+    def step(self, n: int = 1, controls: Any = None) -> None:
+        """Takes n steps; ``controls`` is (nu,) for all of them or (n, nu). After an error the state is that before the failed step."""
+        if controls is None:
+            self._native.step(n if n.__class__ is int and 0 <= n < 2**31 else count("n", n, error=StepError), 0, None, True)
+            return
+        n = count("n", n, error=StepError)
+        nu = self._sizes[1]
+        given = numbers("controls", controls, (nu,), (n, nu), error=StepError)
+        self._native.step(n, 0 if nu == 0 else 1 if given.ndim == 1 or n == 1 else n, flat(given), True)
+
+    def reset(self) -> None:
+        """Back to the start, with empty books."""
+        self._native.reset()
+
+    def copy(self) -> World:
+        """The same world once more: model, state, memory of contacts and books."""
+        return World._of(self._native.copy())
+
+    __copy__ = copy
+
+    def __deepcopy__(self, memo: Any) -> World:
+        return self.copy()
+
+    def hash(self) -> str:
+        """16 hex digits of the state's bits."""
+        return self._native.hashes()[0]
+
+    def contacts(self) -> list[Contact]:
+        """Contacts of the last step."""
+        names = self._names[0]
+        rows = self._native.contacts()
+        return [Contact((names[a], names[b]), point, normal, gap, impulse) for a, b, point, normal, gap, impulse in rows]
+
+    def ledger(self) -> Ledger:
+        """Where the energy is and went since reset."""
+        return Ledger(**self._native.ledger())
+
+    def rollout(self, steps: int, controls: Any = None, *, tape: bool = True, checkpoint: int | None = None) -> Rollout:
+        """Takes steps from the present state without moving the world.
+
+        ``controls``: (steps, nu). ``tape=False`` keeps nothing for a gradient; ``checkpoint`` stores the state every so many steps and
+        steps again in between: less memory, the same gradient.
+        """
+        steps = count("steps", steps, error=StepError)
+        given = drive("controls", controls, ((steps, self._sizes[1]),))
+        if checkpoint is not None:
+            checkpoint = count("checkpoint", checkpoint, error=StepError, least=1)
+        native = self._native.rollout(steps, flat(given), True, flag("tape", tape, error=StepError), checkpoint)
+        return Rollout(native, steps, self._sizes, None, tuple(self._names[0]))
+
+    def jacobian(self, wrt: Iterable[str] = ("q", "v")) -> dict[str, np.ndarray]:
+        """Dense Jacobians of one step without controls: rows are the tangent state, q of all bodies, then v of all.
+
+        ``wrt`` names ``q``, ``v``, ``controls`` and keys of ``params``; the columns of a parameter are its entries in order.
+        """
+        names = [wrt] if isinstance(wrt, str) else wrt
+        try:
+            names = list(names)
+        except TypeError as cause:
+            raise ModelError(f"wrt: needs names, found {wrt!r}") from cause
+        if not all(isinstance(name, str) for name in names):
+            raise ModelError(f"wrt: needs names, found {wrt!r}")
+        try:
+            return self._native.jacobian(names)
+        except ModelError as error:
+            raise ModelError(f"wrt: {error}") from None
+
+    def __repr__(self) -> str:
+        bodies, nu, _, _ = self._sizes
+        return (f"World({self.name!r}, dimension={self._dimension}, bodies={bodies}, joints={len(self._names[1])}, controls={nu}, "
+                f"time={self.time:.6g})")
