@@ -1,0 +1,100 @@
+"""Random calls: a result or a typed error, never anything else. CAROM_FULL=1 makes 100 000 of them."""
+
+from __future__ import annotations
+
+import os
+
+import numpy as np
+from conftest import ARM, THROW
+
+import carom
+from carom import kernels as k
+
+CALLS = 100_000 if os.environ.get("CAROM_FULL") else 3_000
+
+WORST = [None, "x", b"", 3, -1, 0, 1.5, float("nan"), float("inf"), -0.0, 1e-308, True, [], [[]], {}, object(), [1, "a"], 1j,
+         np.zeros((0, 3)), np.ones(3), np.eye(2), np.eye(3), np.full((2, 3), np.nan), np.arange(6).reshape(2, 3), np.array("x"), range(3)]
+
+
+def numbers(rng, shape):
+    """Numbers of all sizes, some of them none."""
+    x = rng.normal(size=shape) * 10.0 ** rng.integers(-3, 4)
+    if rng.random() < 0.05 and x.size:
+        x.flat[rng.integers(x.size)] = rng.choice([np.nan, np.inf, -np.inf, 0.0, 1e300])
+    return x
+
+
+def mild(rng, shape):
+    """Numbers a world can live with, now and then one that is none."""
+    x = rng.normal(size=shape)
+    if rng.random() < 0.05 and x.size:
+        x.flat[rng.integers(x.size)] = rng.choice([np.nan, np.inf, -np.inf])
+    return x
+
+
+def odd(rng, value):
+    """The value, or now and then something else."""
+    return WORST[rng.integers(len(WORST))] if rng.random() < 0.08 else value
+
+
+def calls(rng, worlds):
+    d, m = int(rng.integers(1, 5)), int(rng.integers(0, 5))
+    world = worlds[rng.integers(len(worlds))]
+    n, nu = len(world.bodies), len(world.controls)
+    steps = int(rng.integers(0, 4))
+    o = lambda x: odd(rng, x)
+    mass = lambda: o([np.abs(numbers(rng, d)) + 0.1, np.eye(d) * 2.0, [np.eye(1)] * d][rng.integers(3)])
+    dim = int(rng.integers(2, 4))
+    inertia = lambda: 0.4 if dim == 2 else np.eye(3) * 0.4
+    spin = lambda: float(rng.normal()) if dim == 2 else numbers(rng, 3)
+    side = lambda: k.Side(o(rng.choice([1.0, np.inf])), o(inertia()), o(numbers(rng, dim)), o(numbers(rng, dim)), o(spin()))
+    normal = np.eye(dim)[rng.integers(dim)]
+    name = o(rng.choice(list(world.params)))
+
+    def set_parameter():
+        world.params[name] = o(np.array(world.params[name]) * (1.0 + 1e-3 * rng.normal())) if isinstance(name, str) else 1.0
+
+    def set_state():
+        last = np.eye(n)[-1][:, None]  # the last body is free: no joint is torn
+        world.q = o(world.q + last * 1e-3 * mild(rng, world.q.shape))
+        world.v = o(world.v + last * mild(rng, world.v.shape))
+
+    return [
+        lambda: k.collide(o(side()), o(side()), o(normal), o(rng.random()), o(rng.random())),
+        lambda: k.impacts(mass(), o(numbers(rng, (m, d))), o(numbers(rng, d)), law=o(rng.choice(["reflections", "gauss-seidel"])),
+                          restitution=o(rng.random()), max_iterations=o(1000), lineality=o(True)),
+        lambda: k.lineality(o(numbers(rng, (m, d))), o(None), tolerance=o(1e-9)),
+        lambda: k.dynamics(mass(), o(numbers(rng, d)), o(numbers(rng, d)), o(0.01), contacts=o(numbers(rng, (m, d))),
+                           restitution=o(rng.random(m))).backward(o(numbers(rng, d))),
+        lambda: k.split(o(int(rng.integers(0, 500)))),
+        lambda: k.InsertedFactor(o(np.eye(d) * 2.0), order=o(None)).insert(o(numbers(rng, (d, 1))), o(numbers(rng, (d, 1))), o([[9.0]]))
+        .solve(o(numbers(rng, d)), o([1.0])),
+        lambda: world.step(o(steps), o(mild(rng, nu))),
+        lambda: world.rollout(o(steps), o(mild(rng, (steps, nu))), checkpoint=o(None))
+        .backward(o(numbers(rng, (n, world.v.shape[1]))), o(None))[name],
+        lambda: world.jacobian(o(("q", "v", name))),
+        set_parameter,
+        set_state,
+        world.reset,
+        lambda: (world.contacts(), world.ledger(), world.hash(), repr(world)),
+        lambda: carom.Batch(o(world), o(2), threads=o(None)).rollout(o(steps)).backward(o(numbers(rng, (2, n, world.v.shape[1])))),
+        lambda: carom.World.from_toml(o(THROW[: rng.integers(len(THROW))])),
+        lambda: carom.World.scene(o("ball_drop")),
+    ]
+
+
+def test_random_calls():
+    rng = np.random.default_rng(7)
+    fresh = lambda: [carom.World.from_toml(text) for text in (THROW, ARM)]
+    worlds = fresh()
+    errors = 0
+    for i in range(CALLS):
+        if i % 100 == 0:
+            worlds = fresh()
+        options = calls(rng, worlds)
+        try:
+            options[rng.integers(len(options))]()
+        except carom.Error as error:
+            errors += 1
+            assert str(error)
+    assert 0.02 < errors / CALLS < 0.9
