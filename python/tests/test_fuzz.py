@@ -55,9 +55,11 @@ def calls(rng, worlds):
         world.params[name] = o(np.array(world.params[name]) * (1.0 + 1e-3 * rng.normal())) if isinstance(name, str) else 1.0
 
     def set_state():
-        last = np.eye(n)[-1][:, None]  # the last body is free: no joint is torn
-        world.q = o(world.q + last * 1e-3 * mild(rng, world.q.shape))
-        world.v = o(world.v + last * mild(rng, world.v.shape))
+        q, v = np.array(world.q), np.array(world.v)
+        q[-1] += 1e-3 * mild(rng, q.shape[1])  # the last body is free: no joint is torn
+        v[-1] += mild(rng, v.shape[1])
+        world.q = o(q)
+        world.v = o(v)
 
     return [
         lambda: k.collide(o(side()), o(side()), o(normal), o(rng.random()), o(rng.random())),
