@@ -318,3 +318,34 @@ anchor = [0.4, 0.35]
 "#;
     agree(text, 30, 20, HELD, &[]);
 }
+
+#[test]
+fn restitution_inside_the_problem_and_rules_of_pairs() {
+    // Under `off` the rebound is a target of room 5. The pair's rule stands in for the mean of the bodies, each coefficient for itself.
+    let text = r#"
+dimension = 2
+impact = "newton"
+time_of_impact = "off"
+[[body]]
+name = "floor"
+kind = "static"
+shape = { half_space = [0, 1] }
+friction = 0.9
+restitution = 0.2
+[[body]]
+name = "a"
+shape = { ball = 0.1 }
+position = [0, 0.1]
+velocity = [1, -1]
+spin = 2
+friction = 0.1
+restitution = 0.9
+[[pair]]
+between = ["a", "floor"]
+RULE
+"#;
+    for rule in ["friction = 0.3\nrestitution = 0.6", "friction = 0.3", "restitution = 0.6"] {
+        println!("{rule}");
+        agree(&text.replace("RULE", rule), 0, 5, HELD, &["pose", "placement", "shape"]);
+    }
+}

@@ -88,6 +88,10 @@ impl<G: Geometry> LocalBody<G> {
             self.inv_inertia = G::inertia_world(self.inv_inertia_body, pose.rotation);
         }
     }
+    /// Whether torques turn it.
+    pub fn turns(&self) -> bool {
+        self.dynamic && self.inv_inertia != G::inertia_zero()
+    }
     /// M^-1 applied to a wrench or impulse.
     #[inline]
     pub fn response(&self, wrench: &Wrench<G>) -> Twist<G> {

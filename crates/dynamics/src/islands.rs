@@ -14,7 +14,7 @@ use carom_geometry::{Aabb, Geometry};
 const NONE: usize = usize::MAX;
 
 /// Whether and how two bodies collide, looked up by pair.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct PairTable {
     /// Pairs that never collide because a joint holds them, sorted.
     joined: Vec<(usize, usize)>,
@@ -67,10 +67,14 @@ impl PairTable {
         }
         (a.group & b.mask) != 0 && (b.group & a.mask) != 0 && self.joined.binary_search(&ordered(i, j)).is_err()
     }
-    fn rule<'a, G: Geometry>(&self, model: &'a Model<G>, i: usize, j: usize) -> Option<&'a crate::model::PairRule> {
+    /// The rule that two bodies obey, as an index into those of the model.
+    pub fn rule_index(&self, i: usize, j: usize) -> Option<usize> {
         let pair = ordered(i, j);
         let found = self.rules.binary_search_by(|(p, _)| p.cmp(&pair)).ok()?;
-        Some(&model.pairs[self.rules[found].1])
+        Some(self.rules[found].1)
+    }
+    fn rule<'a, G: Geometry>(&self, model: &'a Model<G>, i: usize, j: usize) -> Option<&'a crate::model::PairRule> {
+        self.rule_index(i, j).map(|index| &model.pairs[index])
     }
     /// Friction, restitution, law and size of a pair.
     fn local<G: Geometry>(&self, model: &Model<G>, i: usize, j: usize, extents: &[f64]) -> LocalPair {

@@ -53,8 +53,7 @@ pub(crate) fn linearise<G: Geometry>(
     let turns: Vec<Option<Turn<G>>> = (0..stage.bodies.len())
         .map(|local| {
             let body = &stage.bodies[local];
-            let free = body.dynamic && G::inertia_apply(body.inv_inertia, G::inertia_apply(body.inertia, body_rate::<G>())).norm() > 0.0;
-            (implicit && free).then(|| {
+            (implicit && body.turns()).then(|| {
                 let rate = ImplicitRate { before: substep.half[local].ang, after: substep.end[local].ang, duration: share * t };
                 (rate, rate.unfolded(body.inertia))
             })
@@ -171,13 +170,4 @@ pub(crate) fn linearise<G: Geometry>(
             Some(out)
         })
         .collect()
-}
-
-/// A rate along every axis at once.
-fn body_rate<G: Geometry>() -> G::Ang {
-    let mut rate = G::Ang::zero();
-    for k in 0..G::ANG {
-        rate[k] = 1.0;
-    }
-    rate
 }

@@ -2,6 +2,7 @@
 
 use super::contact_point::ContactPoint;
 use super::contact_rows::along;
+use super::parameters::Coefficient;
 use super::program::{Block, Program};
 use super::record::AT_THE_BOUND;
 use super::stage::{Stage, Switches};
@@ -50,7 +51,7 @@ pub(crate) fn friction_rows<G: Geometry>(
             let toward = |i: usize| -impulses[1 + i] / size;
             system.entry(first + 1 + k, first + 1 + k, 1.0);
             system.entry(first + 1 + k, first, friction * toward(k));
-            for (block, weight) in stage.coefficient(bodies, 0) {
+            for (block, weight) in stage.coefficient(bodies, Coefficient::Friction) {
                 program.scaled(out, block, weight * impulses[0] * toward(k));
             }
             if G::TANGENTS > 1 && speed > 0.0 {

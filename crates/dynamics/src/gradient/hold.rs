@@ -3,6 +3,7 @@
 use super::contact_point::ContactPoint;
 use super::contact_rows::{self, Direction, along};
 use super::friction_rows::{Speed, friction_rows};
+use super::parameters::Coefficient;
 use super::program::{Block, Program};
 use super::rate_row::RateRow;
 use super::record::{Pushed, RowSource, Solved, Substep};
@@ -132,8 +133,8 @@ pub(crate) fn hold_rows<G: Geometry>(
     let t = substep.length;
     let mut ends = Vec::with_capacity(points.len());
     for (group, point) in substep.hold.pushed.iter().zip(points) {
-        if let (RowSource::Contact { key, bodies, friction, deep, leaving }, Some(start)) = (group.source, point) {
-            let at_end = group.held || !(leaving || deep || substep.hold.uncorrected);
+        if let (RowSource::Contact { key, bodies, friction, deep, rebound }, Some(start)) = (group.source, point) {
+            let at_end = group.held || !(rebound.is_some() || deep || substep.hold.uncorrected);
             let end = at_end.then(|| ContactPoint::felt(program, stage.model, stage.parameters, key, bodies, &substep.next, guess));
             if let Some(end) = end {
                 switches.irregular += usize::from(!end.regular);
@@ -143,12 +144,11 @@ pub(crate) fn hold_rows<G: Geometry>(
             let out = system.next();
             let normal = start.contact.normal;
             let along_normal = Direction { value: normal, own: &|dn| dn, earlier: None };
-            let row = if leaving {
+            let row = if let Some(restitution) = rebound {
                 let (v, _) = contact_rows::speed(program, out, 1.0, start, &along_normal, &substep.half, velocity, &running.poses);
                 let approach = normal.dot(start.slip(&substep.twists));
-                let restitution = restitution_of(stage, key.bodies);
                 contact_rows::speed(program, out, restitution, start, &along_normal, &substep.twists, &running.twists, &running.poses);
-                for (block, weight) in stage.coefficient(key.bodies, 1) {
+                for (block, weight) in stage.coefficient(key.bodies, Coefficient::Restitution) {
                     program.scaled(out, block, weight * approach);
                 }
                 Residual { velocity: v, pose: nothing(), time: 0.0 }
@@ -208,16 +208,6 @@ pub(crate) fn hold_rows<G: Geometry>(
         }
     }
     ends
-}
-
-/// Restitution of a pair of bodies.
-pub(crate) fn restitution_of<G: Geometry>(stage: &Stage<G>, bodies: [usize; 2]) -> f64 {
-    let rule =
-        stage.model.pairs.iter().rev().find(|r| (r.bodies == bodies || r.bodies == [bodies[1], bodies[0]]) && r.restitution.is_some());
-    match rule.and_then(|r| r.restitution) {
-        Some(value) => value,
-        None => 0.5 * (stage.model.bodies[bodies[0]].restitution + stage.model.bodies[bodies[1]].restitution),
-    }
 }
 
 /// Mean slip over a move along each tangent, or that at the start where the contact is not held, theory (17.15).

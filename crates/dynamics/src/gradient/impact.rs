@@ -4,6 +4,7 @@ use super::contact_point::ContactPoint;
 use super::contact_rows::{self, Direction, along};
 use super::law::{self, LawJacobian};
 use super::motion::{changed, response, turned};
+use super::parameters::Coefficient;
 use super::pivoted::Pivoted;
 use super::program::{Block, Program};
 use super::record::{Strike, Substep};
@@ -58,11 +59,11 @@ pub(crate) fn linearise<G: Geometry>(
     program.matrix(impulses, speeds, &law.by_speed);
     let (frictions, restitutions) = (program.fresh(m), program.fresh(m));
     for (i, (key, _)) in strike.contacts.iter().enumerate() {
-        for (block, weight) in stage.coefficient(key.bodies, 0) {
+        for (block, weight) in stage.coefficient(key.bodies, Coefficient::Friction) {
             program.scaled(frictions.part(i, 1), block, weight);
         }
         if strike.elastic {
-            for (block, weight) in stage.coefficient(key.bodies, 1) {
+            for (block, weight) in stage.coefficient(key.bodies, Coefficient::Restitution) {
                 program.scaled(restitutions.part(i, 1), block, weight);
             }
         }

@@ -2,6 +2,7 @@
 
 use super::slots::{inertia, inertia_len, twist};
 use crate::error::ModelError;
+use crate::islands::PairTable;
 use crate::model::Model;
 use carom_geometry::Geometry;
 use carom_math::Vector;
@@ -63,6 +64,17 @@ pub struct Parameters {
     pub step: usize,
     /// How many there are.
     pub len: usize,
+    /// Which rule a pair obeys.
+    rules: PairTable,
+}
+
+/// A coefficient of two bodies that touch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Coefficient {
+    /// Of dry friction.
+    Friction,
+    /// Of restitution.
+    Restitution,
 }
 
 impl Parameters {
@@ -95,7 +107,21 @@ impl Parameters {
         let forces = model.forces.iter().map(|_| ForceSlots { force: take(G::DIM), torque: take(G::ANG), at: take(G::DIM) }).collect();
         let gravity = take(G::DIM);
         let step = take(1).start;
-        Parameters { bodies, joints, pairs, forces, gravity, step, len }
+        Parameters { bodies, joints, pairs, forces, gravity, step, len, rules: PairTable::new(model) }
+    }
+
+    /// The slots that a coefficient of two bodies comes from, with weights: that of their rule, or half of each body's own.
+    pub(crate) fn coefficient(&self, [a, b]: [usize; 2], which: Coefficient) -> impl Iterator<Item = (usize, f64)> {
+        let ruled = self.rules.rule_index(a, b).and_then(|rule| self.pairs[rule][which as usize]);
+        let own = |body: usize| match which {
+            Coefficient::Friction => self.bodies[body].friction,
+            Coefficient::Restitution => self.bodies[body].restitution,
+        };
+        let found = match ruled {
+            Some(slot) => [Some((slot, 1.0)), None],
+            None => [Some((own(a), 0.5)), Some((own(b), 0.5))],
+        };
+        found.into_iter().flatten()
     }
 
     /// The model with its parameters moved by a tangent of `len` numbers: sums, but placements and joint frames move on their manifolds.

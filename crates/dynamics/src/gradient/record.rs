@@ -56,8 +56,8 @@ pub(crate) enum RowSource<G: Geometry> {
         friction: f64,
         /// Overlap beyond touching at the start, which the move keeps.
         deep: bool,
-        /// Restitution drives it apart (c inside the problem).
-        leaving: bool,
+        /// Restitution that drives it apart, where that is part of the solve (c inside the problem).
+        rebound: Option<f64>,
     },
     /// A limit or rope.
     Limit {
@@ -356,7 +356,7 @@ fn solved<G: Geometry>(island: &Island<G>, ctx: &Context<G>, phase: Phase) -> (S
                 let contact = &near[c];
                 let touch = model.tolerances.touch * pairs[contact.pair].size;
                 (start, size) = (contact.contact.gap, pairs[contact.pair].size);
-                let leaving = solve.leaving[position];
+                let rebound = solve.leaving[position].then_some(pairs[contact.pair].restitution);
                 // An overlap that does not deepen is left where it is: its rows are those of the start pose. Within touching it counts as closed,
                 // which is what any opening of it makes it.
                 let deep = start < -touch;
@@ -365,8 +365,8 @@ fn solved<G: Geometry>(island: &Island<G>, ctx: &Context<G>, phase: Phase) -> (S
                     then < 0.0 && then >= start - model.tolerances.position * pairs[contact.pair].size
                 };
                 let friction = if solve.jammed { 0.0 } else { pairs[contact.pair].friction };
-                let source = RowSource::Contact { key: contact.key, bodies: contact.bodies, friction, deep, leaving };
-                (source, phase == Phase::Move && !uncorrected && !left && !leaving)
+                let source = RowSource::Contact { key: contact.key, bodies: contact.bodies, friction, deep, rebound };
+                (source, phase == Phase::Move && !uncorrected && !left && rebound.is_none())
             }
             Source::Limit { joint, index, gap } => {
                 let [a, b] = joints[joint].bodies;

@@ -3,7 +3,7 @@
 
 use super::joint_rows::JointAt;
 use super::motion::MassBlocks;
-use super::parameters::Parameters;
+use super::parameters::{Coefficient, Parameters};
 use super::program::{Block, Program};
 use super::system::Sides;
 use crate::constraints::{MAX_ROWS, Row};
@@ -118,20 +118,9 @@ impl<'a, G: Geometry> Stage<'a, G> {
     pub fn fresh(&self, program: &mut Program<G>) -> Vec<Option<Block>> {
         self.bodies.iter().map(|b| b.dynamic.then(|| program.fresh(G::DOF))).collect()
     }
-    /// The slots a pair's coefficient comes from, with weights: its rule, or the mean of the bodies. `which` is 0 for friction.
-    pub fn coefficient(&self, bodies: [usize; 2], which: usize) -> Vec<(Block, f64)> {
-        for (rule, slots) in self.model.pairs.iter().zip(&self.parameters.1.pairs).rev() {
-            let same = rule.bodies == bodies || rule.bodies == [bodies[1], bodies[0]];
-            if let (true, Some(slot)) = (same, slots[which]) {
-                return vec![(self.parameters.0.part(slot, 1), 1.0)];
-            }
-        }
-        bodies
-            .iter()
-            .map(|&b| {
-                let slots = &self.parameters.1.bodies[b];
-                (self.parameters.0.part(if which == 0 { slots.friction } else { slots.restitution }, 1), 0.5)
-            })
-            .collect()
+    /// The slots that a coefficient of two bodies of the model comes from, with weights.
+    pub fn coefficient(&self, bodies: [usize; 2], which: Coefficient) -> impl Iterator<Item = (Block, f64)> + use<'a, G> {
+        let (theta, layout) = self.parameters;
+        layout.coefficient(bodies, which).map(move |(slot, weight)| (theta.part(slot, 1), weight))
     }
 }

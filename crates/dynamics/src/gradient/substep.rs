@@ -82,7 +82,7 @@ pub(crate) fn linearise<G: Geometry>(
         program.copy(out, before);
         let body = &stage.bodies[local];
         let at = (pose, &substep.poses[local]);
-        if implicit && G::inertia_apply(body.inv_inertia, G::inertia_apply(body.inertia, unit_rate::<G>())).norm() > 0.0 {
+        if implicit && body.turns() {
             // Semi-implicit Euler turns by the implicit rate of the loads, then by the rows: theory (17.9).
             euler_rate(
                 program,
@@ -192,13 +192,6 @@ pub(crate) fn linearise<G: Geometry>(
     running.remaining = remaining;
     running.poses = poses;
     running.twists = end;
-}
-
-/// A rate along the first axis.
-fn unit_rate<G: Geometry>() -> G::Ang {
-    let mut rate = G::Ang::zero();
-    rate[0] = 1.0;
-    rate
 }
 
 /// out += slot times a twist.
