@@ -268,7 +268,8 @@ impl<G: Geometry> World<G> {
         let outcome = self.step_with(controls);
         self.recording = false;
         let report = outcome?;
-        let islands = self.islands.iter_mut().filter_map(|island| island.record.take()).collect();
+        // A step taken again may need fewer islands than its first try; what the others recorded is void.
+        let islands = self.islands[..self.used].iter_mut().filter_map(|island| island.record.take()).collect();
         Ok((report, StepRecord { islands, controls: controls.to_vec(), poses, twists }))
     }
 
