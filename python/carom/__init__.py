@@ -16,10 +16,11 @@ from ._carom import Error, ModelError, SceneError, SolveError, StepError, __vers
 from ._carom import scenes as _scenes
 from .batch import Batch
 from .rollout import Gradient, Rollout
+from .sweeps import Sweep, sweep
 from .world import Contact, Ledger, Parameters, Shape, World
 
 __all__ = ["Batch", "Contact", "Error", "Gradient", "Ledger", "ModelError", "Parameters", "Rollout", "SceneError", "Shape", "SolveError",
-           "StepError", "World", "__version__", "gym", "jax", "kernels", "picture", "scenes", "torch"]
+           "StepError", "Sweep", "World", "__version__", "gym", "jax", "kernels", "picture", "scenes", "sweep", "torch"]
 
 _FRAMEWORKS = ("gym", "jax", "picture", "torch")
 

@@ -19,7 +19,7 @@ __all__ = ["rollout"]
 class _Held:
     """Where a forward pass leaves what its backward pass needs."""
 
-    rolled: Rolled | None = None
+    rolled: Rolled
 
 
 @cache

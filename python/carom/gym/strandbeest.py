@@ -28,7 +28,7 @@ FEET = tuple(f"{side}{pair}_foot" for pair in range(3) for side in "lr")
 class Strandbeest(Task):
     """Walk: six legs on one crank, 38 bodies, eighteen closed loops; the embedded scene ``strandbeest`` with a torque in place of its motor.
 
-    Action (1,): the torque on the crank, -1 to 1 for -60 to 60 N m (negative walks to the right), held for 1/30 s. Observation (20,): height,
+    Action (1,): the torque on the crank, -1 to 1 for -25 to 25 N m (negative walks to the right), held for 1/30 s. Observation (20,): height,
     lean, velocity (x, y) and spin of the frame, cosine, sine and rate of the crank against the frame, then place (x, y) of the six feet
     against the frame. Reward: speed of the frame to the right [m/s] - 0.05 action^2. Over when the frame leans more than 0.6 rad; cut off
     after 300 actions (10 s).
@@ -36,7 +36,7 @@ class Strandbeest(Task):
 
     steps = 2
     horizon = 300
-    strength = (60.0,)
+    strength = (25.0,)
     observations = ("height", "lean", "vx", "vy", "spin", "crank cosine", "crank sine", "crank rate",
                     *(f"{foot} {axis}" for foot in FEET for axis in "xy"))
 
