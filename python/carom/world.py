@@ -260,7 +260,9 @@ class World:
 
     def copy(self) -> World:
         """The same world once more: model, state, memory of contacts and books."""
-        return World._of(self._native.copy())
+        other = object.__new__(World)
+        other._native, other._dimension, other._sizes, other._names = self._native.copy(), self._dimension, self._sizes, self._names
+        return other
 
     __copy__ = copy
 
