@@ -113,6 +113,9 @@ class Parameters(MutableMapping):
     def __len__(self) -> int:
         return len(self._native.keys())
 
+    def _repr_html_(self) -> str:
+        return table("Parameters", dict(self))
+
     def __repr__(self) -> str:
         return f"Parameters({', '.join(f'{name}: {self[name].shape}' for name in self)})"
 

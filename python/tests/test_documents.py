@@ -22,7 +22,10 @@ def blocks():
 
 @pytest.mark.parametrize("block", list(blocks()))
 def test_block(block):
-    exec(compile(block, "document", "exec"), {"carom": carom})
+    try:
+        exec(compile(block, "document", "exec"), {"carom": carom})
+    except ImportError as missing:
+        pytest.skip(str(missing))
 
 
 def test_every_public_name_is_documented():

@@ -111,7 +111,7 @@ def test_wrong_arguments(throw):
 
 def test_notebook(throw):
     run, batch = throw.rollout(5), carom.Batch(throw, 2)
-    for thing in (throw, run, run.backward(), batch, batch.rollout(3), throw.ledger(), throw.shapes()[0]):
+    for thing in (throw, throw.params, run, run.backward(), batch, batch.rollout(3), throw.ledger(), throw.shapes()[0]):
         html = thing._repr_html_()
         assert html.startswith("<table>") and html.endswith("</table>")
     named = carom.World.from_toml(SHAPES.replace('"ball"', '"<b>"'))
