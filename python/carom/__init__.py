@@ -16,12 +16,13 @@ from ._carom import Error, ModelError, SceneError, SolveError, StepError, __vers
 from ._carom import scenes as _scenes
 from .batch import Batch
 from .rollout import Gradient, Rollout
-from .world import Contact, Ledger, Parameters, World
+from .sweeps import Sweep, sweep
+from .world import Contact, Ledger, Parameters, Shape, World
 
-__all__ = ["Batch", "Contact", "Error", "Gradient", "Ledger", "ModelError", "Parameters", "Rollout", "SceneError", "SolveError",
-           "StepError", "World", "__version__", "jax", "kernels", "scenes", "torch"]
+__all__ = ["Batch", "Contact", "Error", "Gradient", "Ledger", "ModelError", "Parameters", "Rollout", "SceneError", "Shape", "SolveError",
+           "StepError", "Sweep", "World", "__version__", "gym", "jax", "kernels", "picture", "scenes", "sweep", "torch"]
 
-_FRAMEWORKS = ("torch", "jax")
+_FRAMEWORKS = ("gym", "jax", "picture", "torch")
 
 
 def scenes() -> list[str]:
@@ -30,7 +31,7 @@ def scenes() -> list[str]:
 
 
 def __getattr__(name: str) -> Any:
-    """``carom.torch`` and ``carom.jax`` on first use."""
+    """``carom.gym``, ``carom.jax``, ``carom.picture`` and ``carom.torch`` on first use."""
     if name in _FRAMEWORKS:
         return importlib.import_module(f".{name}", __name__)
     raise AttributeError(f"module 'carom' has no attribute {name!r}")

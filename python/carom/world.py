@@ -10,10 +10,10 @@ from typing import Any, Iterable
 import numpy as np
 
 from ._carom import ModelError, SceneError, StepError, Worlds
-from ._check import Result, count, flag, flat, numbers
+from ._check import Result, count, flag, flat, numbers, table
 from .rollout import Rollout
 
-__all__ = ["Contact", "Ledger", "Parameters", "World"]
+__all__ = ["Contact", "Ledger", "Parameters", "Shape", "World"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -48,6 +48,23 @@ class Ledger(Result):
     drift: float
     momentum: np.ndarray
     angular_momentum: Any
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Shape(Result):
+    """A shape of a body, to draw it: all that lies within ``radius`` [m] of the hull of its ``points`` (k, dim) [m], in the body's frame.
+
+    ``kind`` is the word of the scene file. A ``"half_space"`` has two points, one of its face and that plus the outward normal; a
+    ``"cylinder"`` the ends of its axis, a ``"cone"`` the centre of its base and its apex, both with the ``radius`` of the disc; a
+    ``"heightfield"`` of the plane is a polyline; meshes have ``faces`` (m, 3), numbers of points. ``color`` is ``"#rrggbb"``.
+    """
+
+    body: str
+    kind: str
+    points: np.ndarray
+    radius: float
+    faces: np.ndarray
+    color: str
 
 
 def drive(name: str, value: Any, shapes: tuple, error: type = StepError) -> np.ndarray | None:
@@ -95,6 +112,9 @@ class Parameters(MutableMapping):
 
     def __len__(self) -> int:
         return len(self._native.keys())
+
+    def _repr_html_(self) -> str:
+        return table("Parameters", dict(self))
 
     def __repr__(self) -> str:
         return f"Parameters({', '.join(f'{name}: {self[name].shape}' for name in self)})"
@@ -243,12 +263,17 @@ class World:
 
     def copy(self) -> World:
         """The same world once more: model, state, memory of contacts and books."""
-        return World._of(self._native.copy())
+        other = object.__new__(World)
+        other._native, other._dimension, other._sizes, other._names = self._native.copy(), self._dimension, self._sizes, self._names
+        return other
 
     __copy__ = copy
 
     def __deepcopy__(self, memo: Any) -> World:
         return self.copy()
+
+    def __reduce__(self) -> tuple:
+        return _unpacked, self._native.pack()
 
     def hash(self) -> str:
         """16 hex digits of the state's bits."""
@@ -259,6 +284,20 @@ class World:
         names = self._names[0]
         rows = self._native.contacts()
         return [Contact((names[a], names[b]), point, normal, gap, impulse) for a, b, point, normal, gap, impulse in rows]
+
+    def shapes(self) -> list[Shape]:
+        """Shapes of all bodies, in order, each in the frame of its body: what is needed to draw the world."""
+        names = self._names[0]
+        rows = self._native.shapes()
+        corners = [np.array(faces, dtype=np.int64).reshape(-1, 3) for _, _, _, _, faces, _ in rows]
+        return [Shape(names[body], kind, points, radius, faces, f"#{color:06x}")
+                for (body, kind, points, radius, _, color), faces in zip(rows, corners)]
+
+    def picture(self, width: int = 480, height: int = 320, view: Any = None) -> np.ndarray:
+        """A picture (height, width, 3) of bytes; ``view`` is the centre and the width of what is seen [m], None shows all bodies."""
+        from .picture import Picture
+
+        return Picture(self, width, height).draw(self.q, view)
 
     def ledger(self) -> Ledger:
         """Where the energy is and went since reset."""
@@ -294,7 +333,17 @@ class World:
         except ModelError as error:
             raise ModelError(f"wrt: {error}") from None
 
+    def _repr_html_(self) -> str:
+        bodies, nu, _, _ = self._sizes
+        facts = {"dimension": self._dimension, "bodies": bodies, "joints": len(self._names[1]), "controls": nu,
+                 "time": f"{self.time:.6g} s", "step": f"{self.step_size:.6g} s", "hash": self.hash()}
+        return table(f"World {self.name}", facts)
+
     def __repr__(self) -> str:
         bodies, nu, _, _ = self._sizes
         return (f"World({self.name!r}, dimension={self._dimension}, bodies={bodies}, joints={len(self._names[1])}, controls={nu}, "
                 f"time={self.time:.6g})")
+
+
+def _unpacked(text: str, edits: list, snapshot: bytes) -> World:
+    return World._of(Worlds.unpack(text, edits, snapshot))

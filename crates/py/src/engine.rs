@@ -1,11 +1,13 @@
 //! A world of the plane or of space behind one face: the fork between the two dimensions ends here.
 
+use crate::outline::{Outline, Outlined, outline};
 use carom_dynamics::gradient::{Cotangents, Gradient, GradientError, NameError, Names, Parameters, Quantity, Rollout, Tape, Wrt};
-use carom_dynamics::{BodyKind, Ledger, ModelError, State, StepError, StepReport, World};
+use carom_dynamics::{BodyKind, Ledger, ModelError, Snapshot, SnapshotError, State, StepError, StepReport, World};
 use carom_geometry::Geometry;
 use carom_math::{Pose, Twist, Vector};
 use carom_scene::{Scene, SceneOf};
 use rayon::prelude::*;
+use std::sync::Arc;
 
 /// What a rollout or a Jacobian can fail at.
 #[derive(Debug)]
@@ -16,6 +18,17 @@ pub enum Fault {
     Gradient(GradientError),
     /// A name.
     Name(NameError),
+}
+
+/// A world in plain text and numbers, from which [`unpack`] makes the same bits: the scene at its start, the parameters that were set
+/// since, and the bytes of everything that moves.
+pub struct Packed {
+    /// The scene.
+    pub text: String,
+    /// Parameters that were set, by name.
+    pub edits: Vec<(String, Vec<f64>)>,
+    /// State, books and memory of contacts.
+    pub snapshot: Vec<u8>,
 }
 
 /// A contact in plain numbers: bodies, point, normal, gap, impulse.
@@ -65,6 +78,12 @@ pub trait Engine: Send + Sync {
     fn rollout(&self, steps: usize, controls: &[f64], tape: Tape) -> Result<Box<dyn Run>, StepError>;
     /// One-step Jacobians by rows, with their numbers of columns.
     fn jacobian(&self, wrt: &[String]) -> Result<Vec<(usize, Vec<f64>)>, Fault>;
+    /// Shapes of all bodies, in order.
+    fn shapes(&self) -> Vec<Outline>;
+    /// Everything there is to it.
+    fn pack(&self) -> Packed;
+    /// Takes over the bytes of a snapshot.
+    fn restore(&mut self, snapshot: &[u8]) -> Result<(), ModelError>;
 }
 
 /// A rollout.
@@ -89,9 +108,10 @@ pub trait Run: Send + Sync {
 
 /// A scene as a world at its start.
 pub fn open(scene: Scene) -> Result<Box<dyn Engine>, ModelError> {
+    let text: Arc<str> = carom_scene::to_toml(&scene).into();
     Ok(match scene {
-        Scene::Planar(scene) => Box::new(Held::new(scene)?),
-        Scene::Spatial(scene) => Box::new(Held::new(scene)?),
+        Scene::Planar(scene) => Box::new(Held::new(scene, text)?),
+        Scene::Spatial(scene) => Box::new(Held::new(scene, text)?),
     })
 }
 
@@ -100,6 +120,10 @@ struct Held<G: Geometry> {
     names: Names<G>,
     name: String,
     duration: f64,
+    /// The scene at its start.
+    text: Arc<str>,
+    /// The parameters that were set since, the last value of each.
+    edits: Vec<(String, Vec<f64>)>,
 }
 
 struct Ran<G: Geometry> {
@@ -108,9 +132,10 @@ struct Ran<G: Geometry> {
 }
 
 impl<G: Geometry> Held<G> {
-    fn new(scene: SceneOf<G>) -> Result<Self, ModelError> {
+    fn new(scene: SceneOf<G>, text: Arc<str>) -> Result<Self, ModelError> {
         let names = Names::new(&scene.model, &scene.joints, &scene.state)?;
-        Ok(Held { world: World::new(scene.model, scene.state)?, names, name: scene.name, duration: scene.duration })
+        let (name, duration) = (scene.name, scene.duration);
+        Ok(Held { world: World::new(scene.model, scene.state)?, names, name, duration, text, edits: Vec::new() })
     }
 }
 
@@ -130,7 +155,7 @@ fn write_twists<G: Geometry>(state: &State<G>, out: &mut Vec<f64>) {
     }
 }
 
-impl<G: Geometry> Engine for Held<G> {
+impl<G: Outlined> Engine for Held<G> {
     fn dimension(&self) -> usize {
         G::DIM
     }
@@ -204,7 +229,14 @@ impl<G: Geometry> Engine for Held<G> {
         self.world.reset();
     }
     fn copy(&self) -> Box<dyn Engine> {
-        Box::new(Held { world: self.world.copy(), names: self.names.clone(), name: self.name.clone(), duration: self.duration })
+        Box::new(Held {
+            world: self.world.copy(),
+            names: self.names.clone(),
+            name: self.name.clone(),
+            duration: self.duration,
+            text: self.text.clone(),
+            edits: self.edits.clone(),
+        })
     }
     fn hash(&self) -> String {
         self.world.state().hash()
@@ -221,6 +253,10 @@ impl<G: Geometry> Engine for Held<G> {
         Ok(self.world.altered(model, self.world.state().clone()).map(|world| {
             self.world = world;
             self.names = names;
+            match self.edits.iter_mut().find(|(known, _)| known == key) {
+                Some((_, last)) => last.clone_from(&values.to_vec()),
+                None => self.edits.push((key.to_string(), values.to_vec())),
+            }
         }))
     }
 
@@ -275,6 +311,18 @@ impl<G: Geometry> Engine for Held<G> {
             _ => size,
         });
         Ok(widths.enumerate().map(|(k, width)| (width, rows.iter().flat_map(|row| row[k].iter().copied()).collect())).collect())
+    }
+
+    fn shapes(&self) -> Vec<Outline> {
+        let bodies = self.world.model().bodies.iter().enumerate();
+        bodies.flat_map(|(i, body)| body.colliders.iter().map(move |c| outline::<G>(i, body.color, &c.shape, &c.local))).collect()
+    }
+    fn pack(&self) -> Packed {
+        Packed { text: self.text.to_string(), edits: self.edits.clone(), snapshot: self.world.snapshot().to_bytes() }
+    }
+    fn restore(&mut self, snapshot: &[u8]) -> Result<(), ModelError> {
+        let refused = |error: SnapshotError| ModelError::new("snapshot", "", error.to_string());
+        self.world.restore(&Snapshot::from_bytes(snapshot).map_err(refused)?).map_err(refused)
     }
 }
 

@@ -11,11 +11,12 @@ use numpy::{IntoPyArray, PyArray2};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use rayon::prelude::*;
+use std::sync::Arc;
 
 /// One rollout or many.
 #[pyclass(frozen, module = "carom._carom")]
 pub struct Rollouts {
-    runs: Vec<Box<dyn Run>>,
+    runs: Vec<Arc<dyn Run>>,
     steps: usize,
     bodies: usize,
     coords: usize,
@@ -40,7 +41,7 @@ fn status(report: &StepReport) -> String {
 impl Rollouts {
     /// From runs of the same numbers of steps, bodies, coordinates, freedoms and controls.
     pub fn new(runs: Vec<Box<dyn Run>>, [steps, bodies, coords, dof, controls]: [usize; 5], pool: Pool) -> Self {
-        Rollouts { runs, steps, bodies, coords, dof, controls, pool }
+        Rollouts { runs: runs.into_iter().map(Arc::from).collect(), steps, bodies, coords, dof, controls, pool }
     }
     fn join(&self, width: usize, write: impl Fn(&dyn Run, &mut Vec<f64>)) -> Vec<f64> {
         let mut out = Vec::with_capacity(self.runs.len() * width);
@@ -112,6 +113,15 @@ impl Rollouts {
         dict.set_item("controls", array(py, controls, &[count, self.steps, self.controls])?)?;
         dict.set_item("parameters", array(py, parameters, &[count, width])?)?;
         Ok(dict)
+    }
+    /// These rollouts, by number and as often as they are named; nothing is copied.
+    fn take(&self, which: Vec<usize>) -> PyResult<Rollouts> {
+        let pick = |index: &usize| self.runs.get(*index).cloned();
+        let runs: Option<Vec<Arc<dyn Run>>> = which.iter().map(pick).collect();
+        let runs = runs.filter(|runs| !runs.is_empty());
+        let runs = runs.ok_or_else(|| SolveError::new_err(format!("index: needs whole numbers below {}", self.runs.len())))?;
+        let Rollouts { steps, bodies, coords, dof, controls, .. } = *self;
+        Ok(Rollouts { runs, steps, bodies, coords, dof, controls, pool: self.pool.clone() })
     }
     /// Names of the parameters.
     fn keys(&self) -> Vec<String> {

@@ -8,7 +8,7 @@ use crate::rollouts::Rollouts;
 use carom_dynamics::gradient::Tape;
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
-use pyo3::types::{PyDict, PyList};
+use pyo3::types::{PyBytes, PyDict, PyList};
 use rayon::prelude::*;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -197,6 +197,27 @@ impl Worlds {
     fn reset(&self, py: Python<'_>) {
         self.lock(py).iter_mut().for_each(|world| world.reset());
     }
+    /// Some worlds back to their start, and from there to these poses and velocities, one row per world named.
+    fn restart(&self, py: Python<'_>, which: Vec<usize>, q: Option<Flat<'_>>, v: Option<Flat<'_>>) -> PyResult<()> {
+        let (q, v) = (q.as_ref().map(flat).transpose()?, v.as_ref().map(flat).transpose()?);
+        let mut worlds = self.lock(py);
+        let (count, rows) = (worlds.len(), which.len());
+        if let Some(index) = which.iter().find(|index| **index >= count) {
+            return Err(ModelError::new_err(format!("which: {index} of {count} worlds")));
+        }
+        // All of them are made before any takes its place: a state that is refused changes nothing.
+        let fresh = which.iter().enumerate().map(|(row, index)| {
+            let part = |x: &Option<Vec<f64>>| x.as_ref().map(|x| Worlds::share(x, row, rows, false).to_vec());
+            let mut world = worlds[*index].copy();
+            world.reset();
+            world.set_state(part(&q).as_deref(), part(&v).as_deref()).map(|()| world)
+        });
+        let fresh = first(py, fresh.collect(), Raise::raise)?;
+        for (index, world) in which.into_iter().zip(fresh) {
+            worlds[index] = world;
+        }
+        Ok(())
+    }
     /// Hashes of all worlds.
     fn hashes(&self, py: Python<'_>) -> Vec<String> {
         self.lock(py).iter().map(|world| world.hash()).collect()
@@ -224,6 +245,38 @@ impl Worlds {
         self.change(py, |i, count, world| {
             world.set_parameter(key, Worlds::share(&values, i, count, false)).map_err(Raise::raise)?.map_err(Raise::raise)
         })
+    }
+
+    /// Shapes of the first world: body, kind, points, radius, corners of triangles, colour.
+    fn shapes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let (shapes, dimension) = {
+            let worlds = self.lock(py);
+            (worlds[0].shapes(), worlds[0].dimension())
+        };
+        let rows = shapes.into_iter().map(|shape| {
+            let count = shape.points.len() / dimension;
+            PyResult::Ok((shape.body, shape.kind, fixed(py, shape.points, &[count, dimension])?, shape.radius, shape.faces, shape.color))
+        });
+        PyList::new(py, rows.collect::<PyResult<Vec<_>>>()?)
+    }
+    /// The first world in text, parameters and bytes.
+    fn pack<'py>(&self, py: Python<'py>) -> PyResult<(String, Bound<'py, PyList>, Bound<'py, PyBytes>)> {
+        let packed = self.lock(py)[0].pack();
+        let edits = packed.edits.into_iter().map(|(key, values)| {
+            let count = values.len();
+            PyResult::Ok((key, array(py, values, &[count])?))
+        });
+        Ok((packed.text, PyList::new(py, edits.collect::<PyResult<Vec<_>>>()?)?, PyBytes::new(py, &packed.snapshot)))
+    }
+    /// The world that was packed.
+    #[staticmethod]
+    fn unpack(text: &str, edits: Vec<(String, Flat<'_>)>, snapshot: &[u8]) -> PyResult<Self> {
+        let mut world = open(carom_scene::from_toml(text, "scene").map_err(Raise::raise)?).map_err(Raise::raise)?;
+        for (key, values) in edits {
+            world.set_parameter(&key, values.as_slice()?).map_err(Raise::raise)?.map_err(Raise::raise)?;
+        }
+        world.restore(snapshot).map_err(Raise::raise)?;
+        Ok(Worlds::one(world))
     }
 
     /// Contacts of the first world: bodies, point, normal, gap, impulse.
