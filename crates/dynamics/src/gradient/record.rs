@@ -8,6 +8,7 @@ use crate::options::{ImpactLaw, Integrator};
 use crate::solve::Phase;
 use carom_geometry::Geometry;
 use carom_math::{Pose, Twist, Vector};
+use carom_solve::impact::Record;
 
 /// Slack and impulse below this fraction of the largest of their kind are both zero: the contact is weakly active and its derivative
 /// one-sided.
@@ -132,8 +133,10 @@ pub(crate) struct Strike<G: Geometry> {
     pub law: ImpactLaw,
     /// Collisions one at a time, in order, each with the restitution it used; empty for laws that take all contacts at once.
     pub sequence: Vec<(usize, f64)>,
-    /// Speed scale handed to the law [sqrt(J)].
-    pub speed: f64,
+    /// Active sets and locked contacts of a law that takes all contacts at once.
+    pub active: Record,
+    /// Whether such a law ended at its cap, with the inelastic answer.
+    pub capped: bool,
     /// Rows that the joints lock.
     pub locked: Vec<bool>,
 }
@@ -238,7 +241,8 @@ impl<G: Geometry> Substep<G> {
             .iter()
             .map(|s| {
                 let numbers = s.gram.len() + s.approach.len() + s.friction.len() + s.restitution.len() + s.impulses.len();
-                size_of_val(&s.before[..]) + size_of_val(&s.contacts[..]) + numbers * size_of::<f64>() + s.locked.len()
+                let lists = size_of_val(&s.before[..]) + size_of_val(&s.contacts[..]) + size_of_val(&s.sequence[..]) + s.locked.len();
+                lists + numbers * size_of::<f64>() + s.active.bytes()
             })
             .sum();
         size_of::<Self>() + poses + twists + solved(&self.hold) + solved(&self.finish) + strikes
