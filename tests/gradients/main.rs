@@ -7,3 +7,4 @@ mod rack;
 mod random_scenes;
 mod situations;
 mod tapes;
+mod weak;

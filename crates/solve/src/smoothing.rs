@@ -87,7 +87,7 @@ pub struct Smoothing {
 }
 
 impl Smoothing {
-    /// Solves the smoothed problem next to a solved one for a product kappa > 0 [J].
+    /// Solves the smoothed problem next to a solved one for a product kappa > 0 [J]; where that fails, the point is that of each row alone.
     pub fn solve(&mut self, rows: &mut impl Rows, solved: &Solved, kappa: f64) -> Reached {
         // The fastest of the speeds, the impulses as speeds, and what the product makes of a row alone.
         let scale = solved
@@ -102,6 +102,11 @@ impl Smoothing {
             // A product as large as the largest of any pair: there every contact pushes a little and the path begins.
             let large = solved.mobility.iter().filter(|a| **a > 0.0).fold(kappa, |m, a| m.max(scale * scale / a));
             reached = self.follow(rows, solved, (large, kappa), scale, STEP_CAP, &mut steps);
+        }
+        if !reached.solved {
+            // Each row alone: no solution, but smooth and of the right size.
+            self.start(solved, kappa);
+            self.assemble(solved, kappa, scale);
         }
         reached
     }

@@ -11,6 +11,7 @@ use super::joint_rows::JointMap;
 use super::law::LawMap;
 use super::motion::{LoadMap, MoveMap, RateMap, ResponseMap};
 use super::pivoted::Pivoted;
+use super::smoothed_rows::SmoothingRoom;
 use super::sparse::{Factored, Sparse};
 use super::system::SystemRoom;
 use crate::model::Model;
@@ -105,6 +106,8 @@ pub(crate) struct Program<G: Geometry> {
     pub sites: Sites<G>,
     /// Factors of the sparse solves.
     pub sparse: Sparse<G>,
+    /// Scratch of smoothed complementarity.
+    pub smoothing: SmoothingRoom,
     /// Room for the next system.
     pub room: Option<SystemRoom<G>>,
 }
@@ -132,6 +135,7 @@ impl<G: Geometry> Default for Program<G> {
             spare_laws: Vec::new(),
             sites: Sites::default(),
             sparse: Sparse::default(),
+            smoothing: SmoothingRoom::default(),
             room: None,
         }
     }
