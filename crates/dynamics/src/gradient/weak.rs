@@ -6,7 +6,7 @@ use super::contact_rows::along;
 use super::friction_rows::{NEAR_THE_BOUND, Speed};
 use super::parameters::Coefficient;
 use super::program::Program;
-use super::record::{Pushed, Solved, Substep};
+use super::record::{Length, Pushed, RowSource, Solved, Substep};
 use super::smoothed_rows;
 use super::stage::{Stage, Switches};
 use super::system::{Residual, Sides, System};
@@ -81,9 +81,14 @@ impl std::fmt::Display for Weak {
 
 /// The substep with the rows that a choice counts: those at a switch added or left out, with smoothing everything that is near.
 pub(crate) fn chosen<G: Geometry>(weak: Weak, substep: &Substep<G>) -> Cow<'_, Substep<G>> {
+    // The gap that ends the move is zero there, and what strikes is not smoothed.
+    let strikes = |group: &Pushed<G>| match (substep.rule, group.source) {
+        (Length::Event(event, _), RowSource::Contact { key, .. }) => key == event,
+        _ => false,
+    };
     let adds = |group: &Pushed<G>| match weak {
         Weak::Active | Weak::MinNorm => group.weak,
-        Weak::Smoothed { .. } => true,
+        Weak::Smoothed { .. } => !strikes(group),
         _ => false,
     };
     let drops = |group: &Pushed<G>| weak == Weak::Inactive && group.weak;
