@@ -25,9 +25,11 @@ def roll(world: World, steps: int, q0: Any, v0: Any, controls: Any, params: Mapp
     return world.rollout(steps, controls, tape=tape)
 
 
-def pull(run: Rollout, q0: np.ndarray | None, dq: np.ndarray, dv: np.ndarray, names: tuple[str, ...]) -> tuple:
+def pull(
+    run: Rollout, q0: np.ndarray | None, dq: np.ndarray, dv: np.ndarray, names: tuple[str, ...], side: tuple[str | None, float | None]
+) -> tuple:
     """Cotangents of q0 (in the shape of q), v0, controls and the named parameters."""
-    gradient = run.backward(dq, dv)
+    gradient = run.backward(dq, dv, weak=side[0], kappa=side[1])
     start = gradient.q0
     if q0 is not None and q0.shape[-1] != start.shape[-1]:
         start = from_tangent(q0, start)

@@ -9,18 +9,21 @@ import numpy as np
 from ._bridge import check_params, check_world, pull, roll
 from ._check import count
 from ._carom import StepError
+from .rollout import at_switches
 from .world import World
 
 __all__ = ["rollout"]
 
 
 def rollout(
-    world: World, steps: int, q0: Any = None, v0: Any = None, controls: Any = None, params: Mapping[str, Any] | None = None
+    world: World, steps: int, q0: Any = None, v0: Any = None, controls: Any = None, params: Mapping[str, Any] | None = None, *,
+    weak: str | None = None, kappa: float | None = None,
 ) -> tuple[Any, Any]:
     """``(q, v)`` of a rollout as arrays (T+1, n, ...) that carry gradients to q0, v0, controls and params.
 
     The world is not moved; None keeps its present state, no controls, its own parameters. Works under ``jit`` (by a callback); the
-    backward pass takes the steps once more to record them.
+    backward pass takes the steps once more to record them. ``weak`` and ``kappa`` choose what gradients are at contacts that stand at a
+    switch, as in :meth:`Rollout.backward`.
     """
     import jax
     import jax.numpy as jnp
@@ -29,6 +32,7 @@ def rollout(
     steps = count("steps", steps, error=StepError)
     named = check_params(params)
     names = tuple(named)
+    side = at_switches(weak, kappa)
     held = world.copy()  # what the trace sees does not change when the caller's world moves on
     given = {key: jnp.asarray(x) for key, x in (("q0", q0), ("v0", v0), ("controls", controls)) if x is not None}
     given.update({f"params.{name}": jnp.asarray(x) for name, x in named.items()})
@@ -48,7 +52,7 @@ def rollout(
 
     def behind(dq: Any, dv: Any, *values: Any) -> Any:
         rolled, at = run(values, True)
-        found = pull(rolled, at.get("q0"), np.asarray(dq, dtype=np.float64), np.asarray(dv, dtype=np.float64), names)
+        found = pull(rolled, at.get("q0"), np.asarray(dq, dtype=np.float64), np.asarray(dv, dtype=np.float64), names, side)
         by_key = dict(zip(("q0", "v0", "controls", *(f"params.{name}" for name in names)), found))
         return tuple(np.asarray(by_key[key]).astype(value.dtype).reshape(value.shape) for key, value in zip(keys, values))
 

@@ -1,6 +1,8 @@
 //! A world of the plane or of space behind one face: the fork between the two dimensions ends here.
 
-use carom_dynamics::gradient::{Cotangents, Gradient, GradientError, NameError, Names, Parameters, Quantity, Rollout, Tape, Wrt};
+use carom_dynamics::gradient::{
+    Cotangents, Gradient, GradientError, NameError, Names, Parameters, Quantity, Rollout, Switches, Tape, Weak, Wrt,
+};
 use carom_dynamics::{BodyKind, Ledger, ModelError, State, StepError, StepReport, World};
 use carom_geometry::Geometry;
 use carom_math::{Pose, Twist, Vector};
@@ -64,7 +66,7 @@ pub trait Engine: Send + Sync {
     /// Steps from here without moving.
     fn rollout(&self, steps: usize, controls: &[f64], tape: Tape) -> Result<Box<dyn Run>, StepError>;
     /// One-step Jacobians by rows, with their numbers of columns.
-    fn jacobian(&self, wrt: &[String]) -> Result<Vec<(usize, Vec<f64>)>, Fault>;
+    fn jacobian(&self, wrt: &[String], weak: Weak) -> Result<(Vec<(usize, Vec<f64>)>, Switches), Fault>;
 }
 
 /// A rollout.
@@ -80,7 +82,7 @@ pub trait Run: Send + Sync {
     /// Energy of all states [J].
     fn energy(&self) -> &[f64];
     /// The adjoint.
-    fn backward(&self, cotangents: &Cotangents) -> Result<Gradient, GradientError>;
+    fn backward(&self, cotangents: &Cotangents, weak: Weak) -> Result<Gradient, GradientError>;
     /// Names of the parameters.
     fn keys(&self) -> Vec<String>;
     /// The gradient by a named parameter, from that by the flat ones.
@@ -235,7 +237,7 @@ impl<G: Geometry> Engine for Held<G> {
         Ok(Box::new(Ran { rollout: self.world.rollout(steps, controls, tape)?, names: self.names.clone() }))
     }
 
-    fn jacobian(&self, wrt: &[String]) -> Result<Vec<(usize, Vec<f64>)>, Fault> {
+    fn jacobian(&self, wrt: &[String], weak: Weak) -> Result<(Vec<(usize, Vec<f64>)>, Switches), Fault> {
         let model = self.world.model();
         let layout = Parameters::of(model);
         let states = ["q", "v", "controls"];
@@ -256,7 +258,7 @@ impl<G: Geometry> Engine for Held<G> {
                 let moves = model.bodies[row % size / G::DOF].kind != BodyKind::Static;
                 unit[row % size] = if moves { 1.0 } else { 0.0 };
                 let (poses, twists) = if row < size { (unit, Vec::new()) } else { (Vec::new(), unit) };
-                let gradient = rollout.backward_wrt(&Cotangents { poses, twists }, chosen).map_err(Fault::Gradient)?;
+                let gradient = rollout.backward_by(&Cotangents { poses, twists }, chosen, weak).map_err(Fault::Gradient)?;
                 Ok(wrt
                     .iter()
                     .zip(&quantities)
@@ -274,7 +276,10 @@ impl<G: Geometry> Engine for Held<G> {
             ("controls", _) => model.control_count(),
             _ => size,
         });
-        Ok(widths.enumerate().map(|(k, width)| (width, rows.iter().flat_map(|row| row[k].iter().copied()).collect())).collect())
+        let found = widths.enumerate().map(|(k, width)| (width, rows.iter().flat_map(|row| row[k].iter().copied()).collect())).collect();
+        // The flags are those of the step, whatever row asks.
+        let flags = rollout.backward_by(&Cotangents::default(), Wrt::StatesAndControls, weak).map_err(Fault::Gradient)?;
+        Ok((found, flags.total()))
     }
 }
 
@@ -294,8 +299,8 @@ impl<G: Geometry> Run for Ran<G> {
     fn energy(&self) -> &[f64] {
         &self.rollout.energy
     }
-    fn backward(&self, cotangents: &Cotangents) -> Result<Gradient, GradientError> {
-        self.rollout.backward(cotangents)
+    fn backward(&self, cotangents: &Cotangents, weak: Weak) -> Result<Gradient, GradientError> {
+        self.rollout.backward_by(cotangents, Wrt::Everything, weak)
     }
     fn keys(&self) -> Vec<String> {
         self.names.keys(self.rollout.end().model())

@@ -98,6 +98,9 @@ impl SmoothingRoom {
     }
 }
 
+/// Covectors, entries and column of the time of rows with their weights.
+type Weighed<G> = (Vec<Sides<G>>, Vec<(usize, usize, f64)>, Vec<f64>);
+
 /// The rows of a system as the smoothing asks for them.
 struct SystemRows<'a, G: Geometry> {
     felt: &'a [Sides<G>],
@@ -108,7 +111,7 @@ struct SystemRows<'a, G: Geometry> {
     sparse: &'a mut Sparse<G>,
     twists: Vec<Twist<G>>,
     weights: Vec<f64>,
-    scaled: (Vec<Sides<G>>, Vec<(usize, usize, f64)>, Vec<f64>),
+    scaled: Weighed<G>,
     dense: Pivoted,
     x: Vec<f64>,
     scratch: Vec<f64>,
@@ -146,8 +149,8 @@ impl<G: Geometry> Rows for SystemRows<'_, G> {
 
     fn solve(&mut self, slopes: &[(usize, usize, f64)], right: &mut [f64]) -> bool {
         weigh(self.mobility, slopes, &mut self.weights);
-        let (felt, entries, times) = &mut self.scaled;
-        scale_rows(self.felt, self.entries.iter().chain(slopes), self.times, &self.weights, felt, entries, times);
+        scale_rows(self.felt, self.entries.iter().chain(slopes), self.times, &self.weights, &mut self.scaled);
+        let (felt, entries, times) = &self.scaled;
         let n = right.len();
         right.iter_mut().zip(&self.weights).for_each(|(x, w)| *x *= w);
         if let Some((factor, _)) = self.sparse.factor(felt, self.answers, entries, times) {
@@ -171,9 +174,7 @@ fn scale_rows<'e, G: Geometry>(
     entries: impl Iterator<Item = &'e (usize, usize, f64)>,
     times: &[f64],
     weights: &[f64],
-    felt_out: &mut Vec<Sides<G>>,
-    entries_out: &mut Vec<(usize, usize, f64)>,
-    times_out: &mut Vec<f64>,
+    (felt_out, entries_out, times_out): &mut Weighed<G>,
 ) {
     felt_out.clear();
     felt_out.extend(
@@ -215,7 +216,7 @@ pub(crate) fn relax<G: Geometry>(program: &mut Program<G>, residual: Block, room
         work.rows += count;
     }
     work.blocks.extend((row..n).map(|_| free));
-    let bodies = answers.iter().flatten().chain([]).map(|(body, _)| *body).chain(felt.iter().flatten().map(|(body, _)| *body)).max();
+    let bodies = answers.iter().flatten().map(|(body, _)| *body).chain(felt.iter().flatten().map(|(body, _)| *body)).max();
     let mut rows = SystemRows {
         felt,
         answers,
@@ -233,7 +234,7 @@ pub(crate) fn relax<G: Geometry>(program: &mut Program<G>, residual: Block, room
     let solved =
         Solved { blocks: &work.blocks, tangents: G::TANGENTS, impulses: &work.impulses, speeds: &work.speeds, mobility: &work.mobility };
     let reached = work.smoothing.solve(&mut rows, &solved, work.kappa);
-    let (mut felt_out, mut entries_out, mut times_out) = rows.scaled;
+    let mut scaled = rows.scaled;
     work.missed += usize::from(!reached.solved);
 
     // What the laws are made of, theory (18.4).
@@ -269,8 +270,8 @@ pub(crate) fn relax<G: Geometry>(program: &mut Program<G>, residual: Block, room
         program.scaled(weighed.part(row, 1), residual.part(row, 1), weight);
     }
     let slopes = work.smoothing.slopes();
-    scale_rows(felt, entries.iter().chain(slopes), times, &work.weights, &mut felt_out, &mut entries_out, &mut times_out);
-    (*felt, *entries, *times) = (felt_out, entries_out, times_out);
+    scale_rows(felt, entries.iter().chain(slopes), times, &work.weights, &mut scaled);
+    (*felt, *entries, *times) = scaled;
     program.smoothing = work;
     weighed
 }

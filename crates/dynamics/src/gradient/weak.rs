@@ -179,11 +179,9 @@ pub(crate) fn close_friction<G: Geometry>(
         let out = system.next();
         let column = along(start, tangents[k]);
         let mut row = Residual::zero();
-        if sticks || both {
-            if let Some(own) = &speeds[k] {
-                program.copy(out, own.block);
-                row = own.row;
-            }
+        if let (true, Some(own)) = (sticks || both, &speeds[k]) {
+            program.copy(out, own.block);
+            row = own.row;
         }
         if !sticks {
             // e . (dl_t + e d(mu l_n)) along the slip, theory (18.6), weighed with the mobility where both sides count.
