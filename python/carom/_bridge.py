@@ -29,11 +29,12 @@ def shapes(world: World, steps: int, names: Sequence[str]) -> dict[str, tuple[in
 
 @dataclass(frozen=True)
 class Rolled:
-    """A rollout of one world or of a batch, and the poses it was given, with the axis of worlds first."""
+    """A rollout of one world or of a batch, the poses it was given, with the axis of worlds first, and the choice at switches."""
 
     run: Rollout
     lead: tuple[int, ...]
     q0: np.ndarray | None
+    side: tuple[str | None, float | None]
 
     def states(self) -> tuple[np.ndarray, np.ndarray]:
         """Poses and velocities with the leading axes first."""
@@ -47,10 +48,12 @@ class Rolled:
         """
         alone = not self.lead and index.ndim == 0
         places = index.ravel().tolist()
+        weak, kappa = self.side
         if alone:
-            gradient = self.run.backward(dq, dv)
+            gradient = self.run.backward(dq, dv, weak=weak, kappa=kappa)
         else:
-            gradient = self._at(places).backward(dq.reshape(-1, *dq.shape[index.ndim:]), dv.reshape(-1, *dv.shape[index.ndim:]))
+            dq, dv = (x.reshape(-1, *x.shape[index.ndim:]) for x in (dq, dv))
+            gradient = self._at(places).backward(dq, dv, weak=weak, kappa=kappa)
         found = {}
         for name in names:
             slope = np.asarray(getattr(gradient, name) if name in STATE else gradient[name.removeprefix("params.")])
@@ -67,7 +70,9 @@ class Rolled:
         return Rollout(run._native.take(places), run._steps, run._sizes, len(places), run._bodies)
 
 
-def roll(world: World, steps: int, given: Mapping[str, np.ndarray], lead: tuple[int, ...], tape: bool) -> Rolled:
+def roll(
+    world: World, steps: int, given: Mapping[str, np.ndarray], lead: tuple[int, ...], tape: bool, side: tuple[str | None, float | None]
+) -> Rolled:
     """A rollout of copies of the world, one for each place of the leading axes, with another start and other parameters.
 
     ``given`` holds arrays whose leading axes broadcast to ``lead``; what it does not name stays as it is. Without leading axes there is one
@@ -89,7 +94,7 @@ def roll(world: World, steps: int, given: Mapping[str, np.ndarray], lead: tuple[
     controls = given.get("controls")
     run = copies.rollout(steps, None if controls is None else spread(controls), tape=tape)
     q0 = given.get("q0")
-    return Rolled(run, lead, None if q0 is None else spread(q0).reshape(count, *q0.shape[-2:]))
+    return Rolled(run, lead, None if q0 is None else spread(q0).reshape(count, *q0.shape[-2:]), side)
 
 
 def check_world(world: Any) -> None:

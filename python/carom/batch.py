@@ -133,11 +133,11 @@ class Batch:
         self._last = Rollout(native, steps, self._sizes, self._count, tuple(self._names[0]))
         return self._last
 
-    def backward(self, dq: Any = None, dv: Any = None) -> Gradient:
+    def backward(self, dq: Any = None, dv: Any = None, *, weak: str | None = None, kappa: float | None = None) -> Gradient:
         """The gradient of the last :meth:`rollout`; as :meth:`Rollout.backward` with the axis of worlds first."""
         if self._last is None:
             raise SolveError("backward: there is no rollout yet")
-        return self._last.backward(dq, dv)
+        return self._last.backward(dq, dv, weak=weak, kappa=kappa)
 
     def __repr__(self) -> str:
         return f"Batch(count={self._count}, bodies={self._sizes[0]}, controls={self._sizes[1]})"

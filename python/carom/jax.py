@@ -10,18 +10,21 @@ import numpy as np
 from ._bridge import STATE, Rolled, check_params, check_shapes, check_world, roll, shapes
 from ._carom import StepError
 from ._check import count
+from .rollout import at_switches
 from .world import World
 
 __all__ = ["rollout"]
 
 
 def rollout(
-    world: World, steps: int, q0: Any = None, v0: Any = None, controls: Any = None, params: Mapping[str, Any] | None = None
+    world: World, steps: int, q0: Any = None, v0: Any = None, controls: Any = None, params: Mapping[str, Any] | None = None, *,
+    weak: str | None = None, kappa: float | None = None,
 ) -> tuple[Any, Any]:
     """``(q, v)`` of a rollout as arrays (T+1, n, ...) that carry gradients to q0, v0, controls and params.
 
     The world is not moved; None keeps its present state, no controls, its own parameters. Works under ``jit`` (by a callback); the
     backward pass takes the steps once more to record them. Under ``vmap`` the rollouts of all worlds run as one batch on all cores.
+    ``weak`` and ``kappa`` choose what gradients are at contacts that stand at a switch, as in :meth:`Rollout.backward`.
     """
     import jax
     import jax.numpy as jnp
@@ -30,6 +33,7 @@ def rollout(
     steps = count("steps", steps, error=StepError)
     named = check_params(params)
     wanted = shapes(world, steps, tuple(named))
+    side = at_switches(weak, kappa)
     held = world.copy()  # what the trace sees does not change when the caller's world moves on
     values = {**dict(zip(STATE, (q0, v0, controls))), **{f"params.{name}": x for name, x in named.items()}}
     given = {name: jnp.asarray(x) for name, x in values.items() if x is not None}
@@ -43,7 +47,7 @@ def rollout(
         at = {name: np.asarray(value, dtype=np.float64) for name, value in zip(names, values)}
         # vmap gives every array its leading axes, of length 1 where it does not vary.
         lead = np.broadcast_shapes(*(x.shape[:x.ndim - len(wanted[name])] for name, x in at.items()))
-        return roll(held, steps, at, lead, tape)
+        return roll(held, steps, at, lead, tape, side)
 
     def ahead(*values: Any) -> Any:
         return tuple(x.astype(kind) for x in run(values, False).states())

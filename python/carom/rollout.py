@@ -11,9 +11,13 @@ from typing import Any
 import numpy as np
 
 from ._carom import Error, ModelError, Rollouts, SolveError
-from ._check import flat, numbers, table
+from ._check import flat, number, numbers, table, word
 
-__all__ = ["Gradient", "Rollout"]
+__all__ = ["Gradient", "Jacobian", "Rollout"]
+
+
+SIDES = ("as-solved", "active", "inactive", "average", "minnorm")
+"""What a gradient may be at contacts that stand at a switch."""
 
 
 def turn_basis(quaternions: np.ndarray) -> np.ndarray:
@@ -37,11 +41,24 @@ def from_tangent(q: np.ndarray, cotangent: np.ndarray) -> np.ndarray:
     return np.concatenate([cotangent[..., :3], lifted], axis=-1)
 
 
+def at_switches(weak: Any, kappa: Any) -> tuple[str | None, float | None]:
+    """What a gradient is at contacts that stand at a switch, checked."""
+    if weak is not None:
+        weak = word("weak", weak, SIDES)
+    if kappa is None:
+        return weak, None
+    product = number("kappa", kappa)
+    if product <= 0.0:
+        raise SolveError(f"kappa: found {product:g}, needs a product of impulse and speed above 0 [J]")
+    return weak, product
+
+
 class Gradient(Mapping):
     """The gradient of a loss by all that a rollout depends on.
 
     ``q0`` (n, 3 or 6) is tangent, in the order of v; ``v0`` (n, 3 or 6); ``controls`` (T, nu); ``gradient["mass"]`` and every other key of
-    ``world.params`` in its shape. Those of a batch have its axis first.
+    ``world.params`` in its shape. Those of a batch have its axis first. ``weak`` says in words what it is at contacts that stand at a
+    switch, ``status`` step by step what it is worth: ``"exact"``, or the flags that were raised.
     """
 
     def __init__(self, native: Rollouts, raw: Mapping[str, np.ndarray], batch: int | None) -> None:
@@ -49,6 +66,7 @@ class Gradient(Mapping):
         self._found: dict[str, np.ndarray] = {}
         one = (lambda x: x) if batch is not None else (lambda x: x[0])
         self._q0, self._v0, self._controls = one(raw["q0"]), one(raw["v0"]), one(raw["controls"])
+        self._weak, self._status = raw["weak"], one(raw["status"])
 
     @property
     def q0(self) -> np.ndarray:
@@ -64,6 +82,16 @@ class Gradient(Mapping):
     def controls(self) -> np.ndarray:
         """By the controls (T, nu)."""
         return self._controls
+
+    @property
+    def weak(self) -> str:
+        """What it is at contacts that stand at a switch: ``"decisions as solved"``, ``"smoothed, kappa = 1e-6 J"``, ..."""
+        return self._weak
+
+    @property
+    def status(self) -> list[str]:
+        """What each step's derivative is worth: ``"exact"``, or flags with counts, as ``"weak: 2, smoothed: 4"``."""
+        return self._status
 
     def __getitem__(self, name: str) -> np.ndarray:
         if not isinstance(name, str):
@@ -90,7 +118,18 @@ class Gradient(Mapping):
         return table("Gradient", {"q0": self.q0, "v0": self.v0, "controls": self.controls, **dict(self)})
 
     def __repr__(self) -> str:
-        return f"Gradient(q0{self.q0.shape}, v0{self.v0.shape}, controls{self.controls.shape}, {', '.join(self)})"
+        return f"Gradient({self.weak}: q0{self.q0.shape}, v0{self.v0.shape}, controls{self.controls.shape}, {', '.join(self)})"
+
+
+class Jacobian(dict):
+    """Dense Jacobians by name; ``weak`` says in words what they are at contacts that stand at a switch, ``flags`` what was counted."""
+
+    def __init__(self, arrays: Mapping[str, np.ndarray], weak: str, flags: Mapping[str, int]) -> None:
+        super().__init__(arrays)
+        self.weak, self.flags = weak, dict(flags)
+
+    def __repr__(self) -> str:
+        return f"Jacobian({self.weak}: {', '.join(f'{name}{value.shape}' for name, value in self.items())})"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -170,13 +209,18 @@ class Rollout:
             found = to_tangent(at, found)
         return flat(found)
 
-    def backward(self, dq: Any = None, dv: Any = None) -> Gradient:
+    def backward(self, dq: Any = None, dv: Any = None, *, weak: str | None = None, kappa: float | None = None) -> Gradient:
         """The gradient of a loss from its cotangents by the states.
 
         ``dq`` and ``dv`` are (T+1, n, 3 or 6), or (n, 3 or 6) for the last state alone; ``dq`` is tangent, in the order of v, its rotation
         part in world axes (q <- exp(d) q). In space (T+1, n, 7) is projected. None is zero.
+
+        ``weak``: what it is at contacts that stand at a switch, ``"as-solved"``, ``"active"``, ``"inactive"``, ``"average"`` or
+        ``"minnorm"``. ``kappa``: smooths it with this product of impulse and speed [J] instead, so that near contacts are felt. Neither
+        changes the motion; the gradient says which it is.
         """
-        raw = self._native.backward(self._cotangent("dq", dq, True), self._cotangent("dv", dv, False))
+        side = at_switches(weak, kappa)
+        raw = self._native.backward(self._cotangent("dq", dq, True), self._cotangent("dv", dv, False), *side)
         return Gradient(self._native, raw, self._batch)
 
     def _alone(self, name: str) -> None:

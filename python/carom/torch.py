@@ -11,6 +11,7 @@ import numpy as np
 from ._bridge import STATE, Rolled, check_params, check_shapes, check_world, roll, shapes
 from ._carom import StepError
 from ._check import count
+from .rollout import at_switches
 from .world import World
 
 __all__ = ["rollout"]
@@ -23,6 +24,9 @@ class _Held:
     """Where a forward pass leaves what its backward pass needs."""
 
     rolled: Rolled
+
+    def __init__(self, side: tuple[str | None, float | None]) -> None:
+        self.side = side
 
 
 @cache
@@ -44,16 +48,16 @@ def _functions() -> tuple[Any, Any]:
         """Poses and velocities of one world."""
 
         @staticmethod
-        def forward(ctx: Any, world: World, steps: int, names: tuple, *tensors: Any) -> Any:
+        def forward(ctx: Any, world: World, steps: int, names: tuple, side: tuple, *tensors: Any) -> Any:
             ctx.names = names
-            ctx.rolled = roll(world, steps, plain(names, tensors), (), any(ctx.needs_input_grad))
+            ctx.rolled = roll(world, steps, plain(names, tensors), (), any(ctx.needs_input_grad), side)
             return tuple(own(x) for x in ctx.rolled.states())
 
         @staticmethod
         def backward(ctx: Any, dq: Any, dv: Any) -> Any:
-            names = tuple(name for name, want in zip(ctx.names, ctx.needs_input_grad[3:]) if want)
+            names = tuple(name for name, want in zip(ctx.names, ctx.needs_input_grad[4:]) if want)
             found = ctx.rolled.pull(ONE, dq.numpy(), dv.numpy(), names)
-            return None, None, None, *(own(found[name]) if name in found else None for name in ctx.names)
+            return None, None, None, None, *(own(found[name]) if name in found else None for name in ctx.names)
 
     class Pull(torch.autograd.Function):
         """Cotangents of the arguments. ``index`` says which world a cotangent belongs to; its axes come first everywhere."""
@@ -77,7 +81,7 @@ def _functions() -> tuple[Any, Any]:
 
         @staticmethod
         def forward(world: World, steps: int, names: tuple, held: _Held, lead: tuple, *tensors: Any) -> Any:
-            held.rolled = roll(world, steps, plain(names, tensors), lead, True)
+            held.rolled = roll(world, steps, plain(names, tensors), lead, True, held.side)
             index = torch.arange(math.prod(lead), dtype=torch.int64).reshape(lead)
             return *(own(x) for x in held.rolled.states()), index
 
@@ -103,12 +107,14 @@ def _functions() -> tuple[Any, Any]:
 
 
 def rollout(
-    world: World, steps: int, q0: Any = None, v0: Any = None, controls: Any = None, params: Mapping[str, Any] | None = None
+    world: World, steps: int, q0: Any = None, v0: Any = None, controls: Any = None, params: Mapping[str, Any] | None = None, *,
+    weak: str | None = None, kappa: float | None = None,
 ) -> tuple[Any, Any]:
     """``(q, v)`` of a rollout as float64 tensors (T+1, n, ...) that carry gradients to q0, v0, controls and params.
 
     The world is not moved; None keeps its present state, no controls, its own parameters. Under ``torch.func.vmap`` the rollouts of all
-    worlds run as one batch on all cores.
+    worlds run as one batch on all cores. ``weak`` and ``kappa`` choose what gradients are at contacts that stand at a switch, as in
+    :meth:`Rollout.backward`.
     """
     import torch
 
@@ -116,11 +122,12 @@ def rollout(
     steps = count("steps", steps, error=StepError)
     named = check_params(params)
     wanted = shapes(world, steps, tuple(named))
+    side = at_switches(weak, kappa)
     values = {**dict(zip(STATE, (q0, v0, controls))), **{f"params.{name}": x for name, x in named.items()}}
     given = {name: torch.as_tensor(x, dtype=torch.float64) for name, x in values.items() if x is not None}
     check_shapes(given, wanted)
     direct, transformed = _functions()
     if not torch._C._are_functorch_transforms_active():
-        return direct.apply(world, steps, tuple(given), *given.values())
-    q, v, _ = transformed.apply(world, steps, tuple(given), _Held(), (), *given.values())
+        return direct.apply(world, steps, tuple(given), side, *given.values())
+    q, v, _ = transformed.apply(world, steps, tuple(given), _Held(side), (), *given.values())
     return q, v

@@ -11,7 +11,7 @@ import numpy as np
 
 from ._carom import ModelError, SceneError, StepError, Worlds
 from ._check import Result, count, flag, flat, numbers, table
-from .rollout import Rollout
+from .rollout import Jacobian, Rollout, at_switches
 
 __all__ = ["Contact", "Ledger", "Parameters", "Shape", "World"]
 
@@ -316,11 +316,15 @@ class World:
         native = self._native.rollout(steps, flat(given), True, flag("tape", tape, error=StepError), checkpoint)
         return Rollout(native, steps, self._sizes, None, tuple(self._names[0]))
 
-    def jacobian(self, wrt: Iterable[str] = ("q", "v")) -> dict[str, np.ndarray]:
+    def jacobian(
+        self, wrt: Iterable[str] = ("q", "v"), *, weak: str | None = None, kappa: float | None = None
+    ) -> dict[str, np.ndarray]:
         """Dense Jacobians of one step without controls: rows are the tangent state, q of all bodies, then v of all.
 
-        ``wrt`` names ``q``, ``v``, ``controls`` and keys of ``params``; the columns of a parameter are its entries in order.
+        ``wrt`` names ``q``, ``v``, ``controls`` and keys of ``params``; the columns of a parameter are its entries in order. ``weak`` and
+        ``kappa`` as in :meth:`Rollout.backward`; the result's ``weak`` says which they are and ``flags`` counts what is at a switch.
         """
+        side = at_switches(weak, kappa)
         names = [wrt] if isinstance(wrt, str) else wrt
         try:
             names = list(names)
@@ -329,9 +333,10 @@ class World:
         if not all(isinstance(name, str) for name in names):
             raise ModelError(f"wrt: needs names, found {wrt!r}")
         try:
-            return self._native.jacobian(names)
+            arrays, label, flags = self._native.jacobian(names, *side)
         except ModelError as error:
             raise ModelError(f"wrt: {error}") from None
+        return Jacobian(arrays, label, dict(flags))
 
     def _repr_html_(self) -> str:
         bodies, nu, _, _ = self._sizes

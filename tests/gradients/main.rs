@@ -3,6 +3,8 @@
 mod closed_forms;
 mod locked;
 mod names;
+mod rack;
 mod random_scenes;
 mod situations;
 mod tapes;
+mod weak;

@@ -1,5 +1,6 @@
 //! What can be typed.
 
+use carom::dynamics::gradient::Weak;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
@@ -147,9 +148,51 @@ pub struct GradArgs {
     /// Gradients alone, without the runs that central differences take
     #[arg(long)]
     pub no_differences: bool,
+    #[command(flatten)]
+    pub at_switches: AtSwitches,
     /// Print as JSON
     #[arg(long)]
     pub json: bool,
+}
+
+/// A side of a switch by name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Side {
+    /// that on which the solve ended
+    AsSolved,
+    /// touching, sticking, free within its bounds
+    Active,
+    /// open, sliding, at its bound
+    Inactive,
+    /// the mean of active and inactive
+    Average,
+    /// least squares between active and inactive
+    Minnorm,
+}
+
+/// What gradients are at contacts that stand at a switch; the motion stays what it is.
+#[derive(Args, Clone, Copy, Debug, Default)]
+pub struct AtSwitches {
+    /// Contacts at a switch (neither load nor gap, between sticking and sliding) count as this [default: as-solved]
+    #[arg(long, value_name = "SIDE", value_enum)]
+    pub weak: Option<Side>,
+    /// Smooth the gradient: impulse times speed of every contact is this product, so that near contacts are felt; 1e-4 to 1e-8 [J]
+    #[arg(long, value_name = "J", conflicts_with = "weak", value_parser = product)]
+    pub kappa: Option<f64>,
+}
+
+impl AtSwitches {
+    /// As the gradient takes it.
+    pub fn weak(&self) -> Weak {
+        match (self.kappa, self.weak) {
+            (Some(kappa), _) => Weak::Smoothed { kappa },
+            (None, Some(Side::Active)) => Weak::Active,
+            (None, Some(Side::Inactive)) => Weak::Inactive,
+            (None, Some(Side::Average)) => Weak::Average,
+            (None, Some(Side::Minnorm)) => Weak::MinNorm,
+            (None, None | Some(Side::AsSolved)) => Weak::AsSolved,
+        }
+    }
 }
 
 /// How a fit searches.
@@ -194,6 +237,8 @@ pub struct FitArgs {
     /// Most iterations
     #[arg(long, value_name = "N", default_value_t = 100)]
     pub iterations: usize,
+    #[command(flatten)]
+    pub at_switches: AtSwitches,
     /// Print as JSON
     #[arg(long)]
     pub json: bool,
@@ -216,6 +261,13 @@ fn seconds(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(x) if x.is_finite() && x >= 0.0 => Ok(x),
         _ => Err("needs a number of seconds >= 0".to_string()),
+    }
+}
+
+fn product(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(x) if x.is_finite() && x > 0.0 => Ok(x),
+        _ => Err("needs a product of impulse and speed > 0 [J]".to_string()),
     }
 }
 

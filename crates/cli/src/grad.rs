@@ -8,7 +8,7 @@ use crate::run::steps_until;
 use crate::source::find;
 use crate::variable::{Start, Variable, split};
 use carom::Scene;
-use carom::dynamics::gradient::{Gradient, GradientError, Switches, Tape};
+use carom::dynamics::gradient::{Gradient, GradientError, Switches, Tape, Weak, Wrt};
 use carom::dynamics::options::TimeOfImpact;
 use carom::geometry::Geometry;
 use carom::scene::{SceneOf, SceneSpace};
@@ -50,7 +50,7 @@ pub fn loss_fault(text: &str, error: LossError) -> Failure {
 pub fn gradient_fault(error: &GradientError) -> Failure {
     let fault = Fault::new(error.to_string());
     match error {
-        GradientError::Choice { .. } => Failure::bad_input(fault),
+        GradientError::Choice { .. } | GradientError::Kappa(_) => Failure::bad_input(fault),
         _ => Failure::Failed(vec![fault]),
     }
 }
@@ -93,7 +93,8 @@ fn go<G: SceneSpace>(args: &GradArgs, place: &str, scene: SceneOf<G>) -> Result<
         let help = "a root, a logarithm or a quotient has no slope where it stands; add a small number inside it";
         return Err(Failure::Failed(vec![Fault::new(format!("the loss is {value} and has no finite slope at this run")).help(help)]));
     }
-    let mut gradient = rollout.backward(&slope.states).map_err(|error| gradient_fault(&error))?;
+    let weak = args.at_switches.weak();
+    let mut gradient = rollout.backward_by(&slope.states, Wrt::Everything, weak).map_err(|error| gradient_fault(&error))?;
     gradient.parameters.iter_mut().zip(&slope.parameters).for_each(|(g, s)| *g += s);
     let differences: Vec<Option<Differences>> = variables
         .iter()
@@ -104,7 +105,8 @@ fn go<G: SceneSpace>(args: &GradArgs, place: &str, scene: SceneOf<G>) -> Result<
         let rows: Vec<Value> = variables.iter().zip(&differences).map(|(v, d)| row_json(&start, v, &gradient, d)).collect();
         print::json(&json!({
             "ok": true, "scene": place, "loss": args.loss, "value": value, "steps": steps, "time": steps as f64 * step,
-            "exact": switches.kinds.is_empty() && !switches.frozen, "frozen_step": switches.frozen, "switches": switches.json(), "gradients": rows,
+            "exact": gradient.is_exact() && !switches.frozen, "frozen_step": switches.frozen, "switches": switches.json(), "gradients": rows,
+            "weak": weak.name(), "kappa": weak.kappa(),
         }))?;
         return Ok(());
     }
@@ -120,8 +122,23 @@ fn go<G: SceneSpace>(args: &GradArgs, place: &str, scene: SceneOf<G>) -> Result<
     rows.extend(variables.iter().zip(&differences).map(|(v, d)| row(&start, v, &gradient, d)));
     print::line(&print::columns(&rows))?;
     print::line("")?;
+    if weak != Weak::AsSolved {
+        print::line(&format!("{weak}{}", label_words(&gradient)))?;
+    }
     print::line(&switches.words())?;
     Ok(())
+}
+
+/// What the label of a gradient means here.
+fn label_words(gradient: &Gradient) -> String {
+    let total = gradient.total();
+    if gradient.weak.kappa().is_some() {
+        return format!(
+            ": {} smoothed, gradients biased in proportion to kappa; differences are those of the run itself",
+            plural(total.smoothed, "row")
+        );
+    }
+    format!(": {} at a switch", plural(total.choices(), "row"))
 }
 
 /// The loss with one variable elsewhere; `None` where there is no such run.
@@ -225,6 +242,8 @@ struct Told {
     steps: usize,
     /// Steps are halved where bodies meet, and the gradient holds their lengths.
     frozen: bool,
+    /// Complementarity was smoothed somewhere.
+    smoothed: bool,
 }
 
 /// A count of switches.
@@ -252,7 +271,7 @@ impl Told {
                 kinds.push((name, words, total, steps.len(), first));
             }
         }
-        Told { kinds, steps: gradient.switches.len(), frozen }
+        Told { kinds, steps: gradient.switches.len(), frozen, smoothed: gradient.total().smoothed > 0 }
     }
 
     fn words(&self) -> String {
@@ -260,7 +279,8 @@ impl Told {
             "\nsubsteps are halved without regard to where bodies meet: the gradient is that of the lengths taken, biased at impacts";
         let frozen = if self.frozen { frozen } else { "" };
         if self.kinds.is_empty() {
-            return format!("exact: none of the {} is at a switch{frozen}", plural(self.steps, "step"));
+            let exact = if self.smoothed { "" } else { "exact: " };
+            return format!("{exact}none of the {} is at a switch{frozen}", plural(self.steps, "step"));
         }
         let mut out = String::from("one-sided or incomplete where steps are at a switch:");
         for (name, words, count, steps, first) in &self.kinds {

@@ -120,6 +120,50 @@ fn steps_at_a_switch_are_told() {
 }
 
 #[test]
+fn a_choice_at_a_switch_is_obeyed_and_named() {
+    let folder = Folder::new("sides");
+    folder.write(
+        "touch.toml",
+        "dimension = 2\ngravity = [0, 0]\nstep = 0.01\n[[body]]\nkind = \"static\"\nshape = { half_space = [0, 1] }\n[[body]]\nname = \"box\"\nshape = { box = [0.2, 0.2] }\nposition = [0, 0.1]\n",
+    );
+    let args = ["grad", "touch.toml", "--loss", "box.y", "--wrt", "v[box].y", "--steps", "5", "--no-differences"];
+    let with = |more: &[&str]| folder.json(&[&args[..], more, &["--json"]].concat());
+    for (side, wanted) in [("as-solved", 0.05), ("active", 0.0), ("inactive", 0.05), ("average", 0.025)] {
+        let answer = with(&["--weak", side]);
+        assert_eq!((answer["weak"].as_str(), &answer["kappa"]), (Some(side), &Value::Null));
+        let found = answer["gradients"][0]["gradient"].as_f64().unwrap();
+        assert!((found - wanted).abs() < 1e-12, "{side}: {found}");
+    }
+    let answer = with(&["--kappa", "1e-5"]);
+    assert_eq!((answer["weak"].as_str(), answer["kappa"].as_f64()), (Some("smoothed"), Some(1e-5)));
+    assert_eq!(answer["exact"], Value::Bool(false));
+    let text = out(&folder.carom(&[&args[..], &["--kappa", "1e-5"]].concat()));
+    assert!(text.contains("smoothed, kappa = 1e-5 J: ") && !text.contains("exact:"), "{text}");
+    let text = out(&folder.carom(&[&args[..], &["--weak", "minnorm"]].concat()));
+    assert!(text.contains("weak contacts by least squares: 20 rows at a switch"), "{text}");
+    for bad in [&["--kappa", "0"][..], &["--kappa", "x"], &["--weak", "both"], &["--kappa", "1", "--weak", "active"]] {
+        let refused = folder.carom(&[&args[..], bad].concat());
+        assert_eq!(refused.status.code(), Some(2), "{bad:?}");
+    }
+}
+
+#[test]
+fn a_fit_with_smoothed_derivatives_says_so() {
+    let folder = Folder::new("smoothed_fit");
+    let run = folder.carom(&["run", "slip_angle_above", "--time", "0.5", "--quiet", "--out", "slide.csv"]);
+    assert!(run.status.success());
+    let args = ["fit", "slip_angle_above", "--data", "slide.csv", "--params", "friction[block]", "--start", "friction[block]=0.45"];
+    for (more, words) in
+        [(["--kappa", "1e-7"], "derivatives: smoothed, kappa = 1e-7 J"), (["--weak", "average"], "derivatives: weak contacts averaged")]
+    {
+        let text = out(&folder.carom(&[&args[..], &more].concat()));
+        assert!(text.contains(words) && text.contains("converged"), "{text}");
+        let answer = folder.json(&[&args[..], &more, &["--json"]].concat());
+        assert!((answer["parameters"][0]["value"].as_f64().unwrap() - 0.5).abs() < 1e-4, "{answer:#}");
+    }
+}
+
+#[test]
 fn substeps_that_are_halved_are_told() {
     let folder = Folder::new("halved");
     let text = fs::read_to_string(PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../scenes/ball_drop.toml")).unwrap();

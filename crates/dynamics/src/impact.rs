@@ -40,6 +40,9 @@ pub(crate) struct ImpactScratch {
     work: impact::Workspace,
     /// Collisions one at a time, in order, with the restitution each used.
     sequence: Vec<(usize, f64)>,
+    /// What the last law of all contacts at once decided, where a tape asks for it, and whether it ended at its cap.
+    active: impact::Record,
+    capped: bool,
 }
 
 /// The closing speed below which a contact does not bounce: max(least, k h (|n.a_a| + |n.a_b|)), theory (2.4).
@@ -170,6 +173,8 @@ fn resolve<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, work: &mut Imp
         if let Some(mut opened) = opened {
             opened.impulses.clone_from(&work.impulses);
             opened.sequence.clone_from(&work.sequence);
+            opened.active.clone_from(&work.active);
+            opened.capped = work.capped;
             note(island, |record, _| {
                 if let Some(substep) = record.last() {
                     substep.strikes.push(opened);
@@ -212,7 +217,8 @@ fn open_strike<G: Geometry>(island: &Island<G>, work: &ImpactScratch, law: Impac
         impulses: Vec::new(),
         law,
         sequence: Vec::new(),
-        speed: (2.0 * island.kinetic(&island.twists)).sqrt(),
+        active: impact::Record::new(),
+        capped: false,
         locked: work.lines.iter().map(|&line| island.assembly.locked_rows[line]).collect(),
     }
 }
@@ -267,6 +273,8 @@ fn strike<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, work: &mut Impa
     work.impulses.clear();
     work.impulses.resize(work.lines.len(), 0.0);
     work.sequence.clear();
+    work.active.clear();
+    work.capped = false;
     match law {
         ImpactLaw::Auto if m == 1 => {
             if !single::<G>(work, 0, m) {
@@ -331,13 +339,21 @@ fn reflect<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, work: &mut Imp
     let space = ContactSpace { contacts: m, gram: GramView::Dense(&work.gram), approach: &work.approach, speed };
     let friction = work.friction.iter().any(|&mu| mu > 0.0).then_some(Friction { coefficients: &work.friction, staggered: false });
     let settings = Settings { law, ..Settings::default() };
-    let report =
-        impact::resolve(&space, Restitution::PerContact(&work.restitution), friction, &settings, &mut work.work).map_err(|_| {
-            let body = island.bodies[island.near[work.members[0]].bodies[0]].index;
-            StepError { room: Room::Impact, time: ctx.time, cause: Cause::NotFinite { body: ctx.model.bodies[body].name.clone() } }
-        })?;
+    let restitution = Restitution::PerContact(&work.restitution);
+    // The derivative follows the sequence of active sets, so a tape keeps it: rows times iterations numbers.
+    let mut nobody = ();
+    let observer: &mut dyn impact::Observer = if island.record.is_some() { &mut work.active } else { &mut nobody };
+    let report = impact::resolve_observed(&space, restitution, friction, &settings, &mut work.work, observer).map_err(|_| {
+        let body = island.bodies[island.near[work.members[0]].bodies[0]].index;
+        StepError { room: Room::Impact, time: ctx.time, cause: Cause::NotFinite { body: ctx.model.bodies[body].name.clone() } }
+    })?;
     island.report.impact_iterations += report.iterations;
-    island.report.impact_capped |= report.status == impact::Status::Capped;
+    work.capped = report.status == impact::Status::Capped;
+    island.report.impact_capped |= work.capped;
+    if work.capped {
+        // The inelastic answer took its place.
+        work.active.forget_sequence();
+    }
     work.impulses[..m].copy_from_slice(work.work.impulses());
     let tangential = work.work.friction_impulses();
     work.impulses[m..m + tangential.len()].copy_from_slice(tangential);

@@ -1,7 +1,9 @@
 //! A world of the plane or of space behind one face: the fork between the two dimensions ends here.
 
 use crate::outline::{Outline, Outlined, outline};
-use carom_dynamics::gradient::{Cotangents, Gradient, GradientError, NameError, Names, Parameters, Quantity, Rollout, Tape, Wrt};
+use carom_dynamics::gradient::{
+    Cotangents, Gradient, GradientError, NameError, Names, Parameters, Quantity, Rollout, Switches, Tape, Weak, Wrt,
+};
 use carom_dynamics::{BodyKind, Ledger, ModelError, Snapshot, SnapshotError, State, StepError, StepReport, World};
 use carom_geometry::Geometry;
 use carom_math::{Pose, Twist, Vector};
@@ -18,6 +20,14 @@ pub enum Fault {
     Gradient(GradientError),
     /// A name.
     Name(NameError),
+}
+
+/// One-step Jacobians by rows, with their numbers of columns, and the flags of the step.
+pub struct Jacobians {
+    /// Number of columns and numbers, in the order asked for.
+    pub found: Vec<(usize, Vec<f64>)>,
+    /// What was met on the way.
+    pub switches: Switches,
 }
 
 /// A world in plain text and numbers, from which [`unpack`] makes the same bits: the scene at its start, the parameters that were set
@@ -76,8 +86,8 @@ pub trait Engine: Send + Sync {
     fn ledger(&self) -> Ledger;
     /// Steps from here without moving.
     fn rollout(&self, steps: usize, controls: &[f64], tape: Tape) -> Result<Box<dyn Run>, StepError>;
-    /// One-step Jacobians by rows, with their numbers of columns.
-    fn jacobian(&self, wrt: &[String]) -> Result<Vec<(usize, Vec<f64>)>, Fault>;
+    /// One-step Jacobians.
+    fn jacobian(&self, wrt: &[String], weak: Weak) -> Result<Jacobians, Fault>;
     /// Shapes of all bodies, in order.
     fn shapes(&self) -> Vec<Outline>;
     /// Everything there is to it.
@@ -99,7 +109,7 @@ pub trait Run: Send + Sync {
     /// Energy of all states [J].
     fn energy(&self) -> &[f64];
     /// The adjoint.
-    fn backward(&self, cotangents: &Cotangents) -> Result<Gradient, GradientError>;
+    fn backward(&self, cotangents: &Cotangents, weak: Weak) -> Result<Gradient, GradientError>;
     /// Names of the parameters.
     fn keys(&self) -> Vec<String>;
     /// The gradient by a named parameter, from that by the flat ones.
@@ -271,7 +281,7 @@ impl<G: Outlined> Engine for Held<G> {
         Ok(Box::new(Ran { rollout: self.world.rollout(steps, controls, tape)?, names: self.names.clone() }))
     }
 
-    fn jacobian(&self, wrt: &[String]) -> Result<Vec<(usize, Vec<f64>)>, Fault> {
+    fn jacobian(&self, wrt: &[String], weak: Weak) -> Result<Jacobians, Fault> {
         let model = self.world.model();
         let layout = Parameters::of(model);
         let states = ["q", "v", "controls"];
@@ -292,7 +302,7 @@ impl<G: Outlined> Engine for Held<G> {
                 let moves = model.bodies[row % size / G::DOF].kind != BodyKind::Static;
                 unit[row % size] = if moves { 1.0 } else { 0.0 };
                 let (poses, twists) = if row < size { (unit, Vec::new()) } else { (Vec::new(), unit) };
-                let gradient = rollout.backward_wrt(&Cotangents { poses, twists }, chosen).map_err(Fault::Gradient)?;
+                let gradient = rollout.backward_by(&Cotangents { poses, twists }, chosen, weak).map_err(Fault::Gradient)?;
                 Ok(wrt
                     .iter()
                     .zip(&quantities)
@@ -310,7 +320,10 @@ impl<G: Outlined> Engine for Held<G> {
             ("controls", _) => model.control_count(),
             _ => size,
         });
-        Ok(widths.enumerate().map(|(k, width)| (width, rows.iter().flat_map(|row| row[k].iter().copied()).collect())).collect())
+        let found = widths.enumerate().map(|(k, width)| (width, rows.iter().flat_map(|row| row[k].iter().copied()).collect())).collect();
+        // The flags are those of the step, whatever row asks.
+        let flags = rollout.backward_by(&Cotangents::default(), Wrt::StatesAndControls, weak).map_err(Fault::Gradient)?;
+        Ok(Jacobians { found, switches: flags.total() })
     }
 
     fn shapes(&self) -> Vec<Outline> {
@@ -342,8 +355,8 @@ impl<G: Geometry> Run for Ran<G> {
     fn energy(&self) -> &[f64] {
         &self.rollout.energy
     }
-    fn backward(&self, cotangents: &Cotangents) -> Result<Gradient, GradientError> {
-        self.rollout.backward(cotangents)
+    fn backward(&self, cotangents: &Cotangents, weak: Weak) -> Result<Gradient, GradientError> {
+        self.rollout.backward_by(cotangents, Wrt::Everything, weak)
     }
     fn keys(&self) -> Vec<String> {
         self.names.keys(self.rollout.end().model())

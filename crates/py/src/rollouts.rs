@@ -5,7 +5,7 @@ use crate::engine::Run;
 use crate::error::{Raise, SolveError};
 use crate::worlds::{Pool, first, on};
 use carom_dynamics::StepReport;
-use carom_dynamics::gradient::Cotangents;
+use carom_dynamics::gradient::{Cotangents, Switches, Weak};
 use numpy::ndarray::Array2;
 use numpy::{IntoPyArray, PyArray2};
 use pyo3::prelude::*;
@@ -36,6 +36,40 @@ fn status(report: &StepReport) -> String {
     ];
     let said: Vec<&str> = flags.iter().filter(|(set, _)| *set).map(|(_, word)| *word).collect();
     if said.is_empty() { "ok".to_string() } else { said.join(", ") }
+}
+
+/// What a gradient is at a switch, from a name or the product of smoothed complementarity.
+pub fn at_switches(weak: Option<&str>, kappa: Option<f64>) -> PyResult<Weak> {
+    match (weak, kappa) {
+        (Some(_), Some(_)) => Err(SolveError::new_err("weak, kappa: a smoothed gradient has no side to choose; give one of them")),
+        (None, Some(kappa)) => Ok(Weak::Smoothed { kappa }),
+        (None, None) => Ok(Weak::AsSolved),
+        (Some(name), None) => {
+            let allowed = Weak::NAMES.join("\", \"");
+            Weak::named(name).ok_or_else(|| SolveError::new_err(format!("weak: unknown side \"{name}\"; allowed: \"{allowed}\"")))
+        }
+    }
+}
+
+/// Flags by name, those that are raised.
+pub fn flags(switches: &Switches) -> Vec<(&'static str, usize)> {
+    let all = [
+        ("weak", switches.weak),
+        ("friction", switches.friction),
+        ("grazing", switches.grazing),
+        ("irregular", switches.irregular),
+        ("impacts", switches.impacts),
+        ("projected", switches.projected),
+        ("unconverged", switches.unconverged),
+        ("smoothed", switches.smoothed),
+    ];
+    all.into_iter().filter(|(_, count)| *count > 0).collect()
+}
+
+/// Flags in words; `exact` if there is none.
+fn worth(switches: &Switches) -> String {
+    let said: Vec<String> = flags(switches).iter().map(|(name, count)| format!("{name}: {count}")).collect();
+    if said.is_empty() { "exact".to_string() } else { said.join(", ") }
 }
 
 impl Rollouts {
@@ -83,15 +117,25 @@ impl Rollouts {
         self.runs.iter().map(|run| run.reports().iter().map(status).collect()).collect()
     }
 
-    /// The adjoint: cotangents of all states or of the last one, per world; gradients by the initial states, controls, flat parameters.
-    fn backward<'py>(&self, py: Python<'py>, dq: Option<Flat<'py>>, dv: Option<Flat<'py>>) -> PyResult<Bound<'py, PyDict>> {
+    /// The adjoint: cotangents of all states or of the last one, per world; gradients by the initial states, controls, flat parameters;
+    /// what they are at switches, in words, and what each step's is worth.
+    #[pyo3(signature = (dq, dv, weak=None, kappa=None))]
+    fn backward<'py>(
+        &self,
+        py: Python<'py>,
+        dq: Option<Flat<'py>>,
+        dv: Option<Flat<'py>>,
+        weak: Option<&str>,
+        kappa: Option<f64>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let weak = at_switches(weak, kappa)?;
         let (dq, dv) = (dq.as_ref().map(flat).transpose()?, dv.as_ref().map(flat).transpose()?);
         let count = self.runs.len();
         let part = |x: &Option<Vec<f64>>, i: usize| {
             x.as_ref().map_or_else(Vec::new, |x| x[i * (x.len() / count)..(i + 1) * (x.len() / count)].to_vec())
         };
         let results = py.detach(|| {
-            let run = |i: usize, run: &dyn Run| run.backward(&Cotangents { poses: part(&dq, i), twists: part(&dv, i) });
+            let run = |i: usize, run: &dyn Run| run.backward(&Cotangents { poses: part(&dq, i), twists: part(&dv, i) }, weak);
             if count == 1 {
                 vec![run(0, self.runs[0].as_ref())]
             } else {
@@ -112,6 +156,8 @@ impl Rollouts {
         dict.set_item("v0", array(py, v0, &[count, self.bodies, self.dof])?)?;
         dict.set_item("controls", array(py, controls, &[count, self.steps, self.controls])?)?;
         dict.set_item("parameters", array(py, parameters, &[count, width])?)?;
+        dict.set_item("weak", weak.to_string())?;
+        dict.set_item("status", gradients.iter().map(|g| g.switches.iter().map(worth).collect::<Vec<_>>()).collect::<Vec<_>>())?;
         Ok(dict)
     }
     /// These rollouts, by number and as often as they are named; nothing is copied.

@@ -2,9 +2,9 @@
 //! do not depend on how many threads share the work.
 
 use crate::arrays::{Flat, array, fixed, flat, optional};
-use crate::engine::{Engine, Fault, open};
+use crate::engine::{Engine, Fault, Jacobians, open};
 use crate::error::{ModelError, Raise, SceneError, SolveError, StepError};
-use crate::rollouts::Rollouts;
+use crate::rollouts::{Rollouts, at_switches, flags};
 use carom_dynamics::gradient::Tape;
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
@@ -23,6 +23,9 @@ pub fn on<T: Send>(pool: &Pool, job: impl FnOnce() -> T + Send) -> T {
         None => job(),
     }
 }
+
+/// Arrays by name, what they are at switches in words, and the flags of the step.
+type Labelled<'py> = (Bound<'py, PyDict>, String, Vec<(&'static str, usize)>);
 
 /// One world or many.
 #[pyclass(frozen, module = "carom._carom")]
@@ -350,20 +353,22 @@ impl Worlds {
         Ok(Rollouts::new(first(py, results, Raise::raise)?, sizes, self.pool.clone()))
     }
 
-    /// One-step Jacobians of the first world: (rows, columns) each.
-    fn jacobian<'py>(&self, py: Python<'py>, wrt: Vec<String>) -> PyResult<Bound<'py, PyDict>> {
+    /// One-step Jacobians of the first world: (rows, columns) each; what they are at switches, in words, and the flags of the step.
+    #[pyo3(signature = (wrt, weak=None, kappa=None))]
+    fn jacobian<'py>(&self, py: Python<'py>, wrt: Vec<String>, weak: Option<&str>, kappa: Option<f64>) -> PyResult<Labelled<'py>> {
+        let weak = at_switches(weak, kappa)?;
         let world = self.lock(py)[0].copy();
         let raise = |fault| match fault {
             Fault::Step(error) => error.raise(),
             Fault::Gradient(error) => error.raise(),
             Fault::Name(error) => error.raise(),
         };
-        let found = py.detach(|| world.jacobian(&wrt)).map_err(raise)?;
+        let Jacobians { found, switches } = py.detach(|| world.jacobian(&wrt, weak)).map_err(raise)?;
         let rows = 2 * world.sizes()[0] * world.widths()[1];
         let dict = PyDict::new(py);
         for (key, (columns, values)) in wrt.iter().zip(found) {
             dict.set_item(key, array(py, values, &[rows, columns])?)?;
         }
-        Ok(dict)
+        Ok((dict, weak.to_string(), flags(&switches)))
     }
 }

@@ -5,11 +5,13 @@
 //! derivative does not depend on the method either.
 
 mod mode;
+mod smoothed;
 pub(crate) mod system;
 #[cfg(test)]
 mod tests;
 
 pub use mode::{Across, Mode, WEAK, Weak, classify};
+pub use smoothed::SmoothedDerivative;
 
 use crate::problem::{Block, Problem};
 use system::{Combination, ModeSystem, Unknown};

@@ -19,6 +19,7 @@ pub mod modes;
 pub mod newton;
 pub mod nnls;
 pub mod problem;
+pub mod smoothing;
 pub mod sparse_cholesky;
 pub mod sparse_nnls;
 pub mod splitting;

@@ -5,7 +5,7 @@ use super::search::LeastSquares;
 use crate::grad::tape;
 use crate::variable::{Start, Variable};
 use carom::dynamics::State;
-use carom::dynamics::gradient::{Cotangents, Direction, Tape};
+use carom::dynamics::gradient::{Cotangents, Direction, Tape, Weak, Wrt};
 use carom::geometry::Geometry;
 use carom::math::Vector;
 
@@ -18,6 +18,8 @@ pub struct Misfit<'a, G: Geometry> {
     pub variables: &'a [Variable],
     /// What was measured.
     pub measured: &'a Measured<G>,
+    /// What derivatives are at a switch.
+    pub weak: Weak,
 }
 
 impl<G: Geometry> Misfit<'_, G> {
@@ -47,6 +49,39 @@ impl<G: Geometry> Misfit<'_, G> {
                 }
             }
         }
+    }
+
+    /// Takes step by step, carrying one tangent of the state per variable.
+    fn jacobian_by(&self, x: &[f64], weak: Weak) -> Option<(Vec<f64>, Vec<Vec<f64>>)> {
+        let start = self.start.with(self.variables, x).ok()?;
+        let controls = start.control_run(1);
+        let mut tangents: Vec<Direction> = self.variables.iter().map(|v| start.direction(v, 1)).collect();
+        let mut residuals = Vec::with_capacity(self.measured.count);
+        let mut columns = vec![Vec::with_capacity(self.measured.count); tangents.len()];
+        let size = start.world.model().bodies.len() * G::DOF;
+        for tangent in &mut tangents {
+            tangent.poses.resize(size, 0.0);
+            tangent.twists.resize(size, 0.0);
+        }
+        let mut moments = self.measured.moments.iter().peekable();
+        let mut world = start.world;
+        for step in 0..=self.measured.steps() {
+            while let Some(moment) = moments.next_if(|m| m.step == step) {
+                self.compare(&moment.samples, world.state(), &mut residuals);
+                for (tangent, column) in tangents.iter().zip(&mut columns) {
+                    self.change(&moment.samples, world.state(), &tangent.poses, &tangent.twists, column);
+                }
+            }
+            if step == self.measured.steps() {
+                break;
+            }
+            let rollout = world.rollout(1, &controls, Tape::Full).ok()?;
+            for tangent in &mut tangents {
+                (tangent.poses, tangent.twists) = rollout.forward_by(tangent, weak).ok()?;
+            }
+            world = rollout.end().copy();
+        }
+        Some((residuals, columns))
     }
 
     /// The transpose of `change`: adds weights of the differences to cotangents of a state.
@@ -90,35 +125,15 @@ impl<G: Geometry> LeastSquares for Misfit<'_, G> {
         Some(out)
     }
 
-    /// Takes step by step, carrying one tangent of the state per variable.
+    /// The mean of both sides is one of whole runs.
     fn jacobian(&mut self, x: &[f64]) -> Option<(Vec<f64>, Vec<Vec<f64>>)> {
-        let start = self.start.with(self.variables, x).ok()?;
-        let controls = start.control_run(1);
-        let mut tangents: Vec<Direction> = self.variables.iter().map(|v| start.direction(v, 1)).collect();
-        let mut residuals = Vec::with_capacity(self.measured.count);
-        let mut columns = vec![Vec::with_capacity(self.measured.count); tangents.len()];
-        let size = start.world.model().bodies.len() * G::DOF;
-        for tangent in &mut tangents {
-            tangent.poses.resize(size, 0.0);
-            tangent.twists.resize(size, 0.0);
+        if self.weak != Weak::Average {
+            return self.jacobian_by(x, self.weak);
         }
-        let mut moments = self.measured.moments.iter().peekable();
-        let mut world = start.world;
-        for step in 0..=self.measured.steps() {
-            while let Some(moment) = moments.next_if(|m| m.step == step) {
-                self.compare(&moment.samples, world.state(), &mut residuals);
-                for (tangent, column) in tangents.iter().zip(&mut columns) {
-                    self.change(&moment.samples, world.state(), &tangent.poses, &tangent.twists, column);
-                }
-            }
-            if step == self.measured.steps() {
-                break;
-            }
-            let rollout = world.rollout(1, &controls, Tape::Full).ok()?;
-            for tangent in &mut tangents {
-                (tangent.poses, tangent.twists) = rollout.forward(tangent).ok()?;
-            }
-            world = rollout.end().copy();
+        let (residuals, mut columns) = self.jacobian_by(x, Weak::Active)?;
+        let (_, others) = self.jacobian_by(x, Weak::Inactive)?;
+        for (a, b) in columns.iter_mut().flatten().zip(others.iter().flatten()) {
+            *a = (*a + b) / 2.0;
         }
         Some((residuals, columns))
     }
@@ -138,7 +153,7 @@ impl<G: Geometry> LeastSquares for Misfit<'_, G> {
             let mut weights = residuals[first..].iter().copied();
             self.weigh(&moment.samples, state, &mut weights, &mut bar.poses[part.clone()], &mut bar.twists[part]);
         }
-        let gradient = rollout.backward(&bar).ok()?;
+        let gradient = rollout.backward_by(&bar, Wrt::Everything, self.weak).ok()?;
         let cost = 0.5 * residuals.iter().map(|r| r * r).sum::<f64>();
         Some((cost, self.variables.iter().map(|v| start.derivative(v, &gradient)).collect()))
     }

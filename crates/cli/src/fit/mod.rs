@@ -16,7 +16,7 @@ use crate::print::{self, digits, plural};
 use crate::source::find;
 use crate::variable::{Start, Variable, split};
 use carom::Scene;
-use carom::dynamics::gradient::{Cotangents, Tape};
+use carom::dynamics::gradient::{Cotangents, Tape, Weak, Wrt};
 use carom::geometry::Geometry;
 use carom::scene::{SceneOf, SceneSpace};
 use data::Measured;
@@ -138,9 +138,10 @@ fn go<G: SceneSpace>(args: &FitArgs, place: &str, scene: SceneOf<G>) -> Result<(
 
     // A scene whose choices have no derivative is refused before anything is computed.
     let none = start.world.rollout(0, &[], Tape::Full).map_err(|error| Failure::step(&error))?;
-    none.backward(&Cotangents::default()).map_err(|error| gradient_fault(&error))?;
+    let weak = args.at_switches.weak();
+    none.backward_by(&Cotangents::default(), Wrt::Everything, weak).map_err(|error| gradient_fault(&error))?;
 
-    let mut misfit = Misfit { start: &start, variables: &variables, measured: &measured };
+    let mut misfit = Misfit { start: &start, variables: &variables, measured: &measured, weak };
     let rms = |cost: f64| (2.0 * cost / measured.count as f64).sqrt();
     let clock = Instant::now();
     let mut unheard = Ok(());
@@ -207,6 +208,7 @@ impl Report<'_> {
             print::json(&json!({
                 "ok": self.found.status.converged(), "scene": self.place, "status": words, "iterations": self.found.iterations,
                 "misfit": self.rms, "numbers": self.count, "seconds": self.seconds, "parameters": rows,
+                "weak": self.args.at_switches.weak().name(), "kappa": self.args.at_switches.kappa,
             }))?;
             return Ok(());
         }
@@ -229,6 +231,9 @@ impl Report<'_> {
         print::line("")?;
         let rest = format!("misfit {} (root mean square of {})", digits(self.rms, ROUGH), plural(self.count, "number"));
         print::line(&format!("{words}\n{} in {} s, {rest}", plural(self.found.iterations, "iteration"), print::rough(self.seconds)))?;
+        if self.args.at_switches.weak() != Weak::AsSolved {
+            print::line(&format!("derivatives: {}", self.args.at_switches.weak()))?;
+        }
         if let Status::Blind(_) = self.found.status {
             print::line("a parameter that moves nothing in the data cannot be found from them")?;
         }

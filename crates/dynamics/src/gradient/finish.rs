@@ -11,6 +11,7 @@ use super::rate_row::RateRow;
 use super::record::{RowSource, Substep};
 use super::stage::{Stage, Switches};
 use super::system::{Residual, System, nothing};
+use super::weak::{close_normal, close_one_sided};
 use crate::constraints::JointFunction;
 use crate::contacts::Key;
 use crate::options::Integrator;
@@ -116,8 +117,12 @@ pub(crate) fn linearise<G: Geometry>(
             let out = system.next();
             let direction = Direction { value: normal, own: &|dn| dn, earlier: None };
             let (v, _) = contact_rows::speed(program, out, 1.0, point, &direction, &substep.end, &velocity, poses);
-            system.push(Residual { velocity: v, pose: nothing(), time: 0.0 }, along(point, normal));
-            if friction > 0.0 {
+            let column = along(point, normal);
+            system.push(Residual { velocity: v, pose: nothing(), time: 0.0 }, column);
+            if friction <= 0.0 {
+                close_one_sided(stage, group, &column, &mut system);
+            } else {
+                close_normal(stage, group, &column, &mut system);
                 let slip = point.slip(&substep.end);
                 let tangents = point.tangents();
                 let speeds = [0, 1].map(|k| {
@@ -129,7 +134,7 @@ pub(crate) fn linearise<G: Geometry>(
                         Speed { block, value: tangents[k].dot(slip), row: Residual { velocity: v, pose: nothing(), time: 0.0 } }
                     })
                 });
-                friction_rows(program, stage, key.bodies, friction, &group.impulses, first, point, speeds, &mut system, switches);
+                friction_rows(program, stage, key.bodies, friction, group, first, point, speeds, &mut system, switches);
             }
             continue;
         }
@@ -144,10 +149,14 @@ pub(crate) fn linearise<G: Geometry>(
             let out = system.next();
             at.rate(program, function, 0, 1.0, &substep.end, &velocity, out)
         } else {
-            let rate = RateRow { twists: &substep.end, velocity: &velocity, time: Some(time), length: t, share };
+            let rate = RateRow { stage, twists: &substep.end, velocity: &velocity, time: Some(time), length: t, share };
             rate.residual(program, &at, group, &mut system, switches)
         };
-        system.push(Residual { pose: nothing(), ..row }, at.row(function, 0));
+        let column = at.row(function, 0);
+        system.push(Residual { pose: nothing(), ..row }, column);
+        if matches!(group.source, RowSource::Limit { .. }) {
+            close_one_sided(stage, group, &column, &mut system);
+        }
     }
     system.solve(program, answer, None, None);
 

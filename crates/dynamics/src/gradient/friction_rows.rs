@@ -4,9 +4,10 @@ use super::contact_point::ContactPoint;
 use super::contact_rows::along;
 use super::parameters::Coefficient;
 use super::program::{Block, Program};
-use super::record::AT_THE_BOUND;
+use super::record::{AT_THE_BOUND, Pushed};
 use super::stage::{Stage, Switches};
 use super::system::{Residual, System};
+use super::weak::close_friction;
 use carom_geometry::Geometry;
 
 /// An impulse within this fraction of its bound, or a slip slower than this fraction of the velocities, is near the switch.
@@ -29,13 +30,17 @@ pub(crate) fn friction_rows<G: Geometry>(
     stage: &Stage<G>,
     bodies: [usize; 2],
     friction: f64,
-    impulses: &[f64; 3],
+    group: &Pushed<G>,
     first: usize,
     start: &ContactPoint<G>,
     speeds: [Option<Speed<G>>; 2],
     system: &mut System<G>,
     switches: &mut Switches,
 ) {
+    if close_friction(program, stage, (bodies, friction), group, (first, start), &speeds, system, switches) {
+        return;
+    }
+    let impulses = &group.impulses;
     let tangents = start.tangents();
     let bound = friction * impulses[0];
     let size = (0..G::TANGENTS).map(|k| impulses[1 + k] * impulses[1 + k]).sum::<f64>().sqrt();
@@ -60,7 +65,7 @@ pub(crate) fn friction_rows<G: Geometry>(
                     let turn = f64::from(u8::from(i == k)) - toward(k) * toward(i);
                     let factor = bound * turn / speed;
                     program.scaled(out, other.block, factor);
-                    add_scaled(&mut row, factor, &other.row);
+                    row.add(factor, &other.row);
                 }
             }
         } else if let Some(own) = &speeds[k] {
@@ -69,13 +74,4 @@ pub(crate) fn friction_rows<G: Geometry>(
         }
         system.push(row, along(start, tangents[k]));
     }
-}
-
-/// row += factor other.
-fn add_scaled<G: Geometry>(row: &mut Residual<G>, factor: f64, other: &Residual<G>) {
-    for side in 0..2 {
-        row.velocity[side] = (other.velocity[side].0, row.velocity[side].1.plus(factor, other.velocity[side].1));
-        row.pose[side] = (other.pose[side].0, row.pose[side].1.plus(factor, other.pose[side].1));
-    }
-    row.time += factor * other.time;
 }

@@ -9,6 +9,7 @@ use super::rate_row::RateRow;
 use super::record::{Pushed, RowSource, Solved, Substep};
 use super::stage::{Running, Stage, Switches};
 use super::system::{Residual, System, nothing};
+use super::weak::{close_normal, close_one_sided};
 use crate::constraints::JointFunction;
 use crate::contacts::Key;
 use crate::predict::kick_share;
@@ -170,10 +171,17 @@ pub(crate) fn hold_rows<G: Geometry>(
                 }
                 Residual { velocity: v, pose: nothing(), time: by_time }
             };
-            system.push(row, along(start, normal));
-            if friction > 0.0 {
+            let column = along(start, normal);
+            system.push(row, column);
+            // What an idle contact has left at the end of the move, as a speed.
+            let slack = end.filter(|_| group.impulses[0] <= 0.0).map_or(group.slack, |end| end.contact.gap / t);
+            let group = &Pushed { slack, ..*group };
+            if friction <= 0.0 {
+                close_one_sided(stage, group, &column, system);
+            } else {
+                close_normal(stage, group, &column, system);
                 let speeds = slip_of_move(program, substep, running, velocity, guess, start, end.as_ref().filter(|_| group.held));
-                friction_rows(program, stage, key.bodies, friction, &group.impulses, first, start, speeds, system, switches);
+                friction_rows(program, stage, key.bodies, friction, group, first, start, speeds, system, switches);
             }
             continue;
         }
@@ -192,12 +200,14 @@ pub(crate) fn hold_rows<G: Geometry>(
                     let row = start.rate(program, function, 0, 1.0, &substep.half, velocity, out);
                     Residual { velocity: row.velocity, pose: nothing(), time: 0.0 }
                 };
-                system.push(row, start.row(function, 0));
+                let column = start.row(function, 0);
+                system.push(row, column);
+                close_one_sided(stage, group, &column, system);
             }
             RowSource::Motor { joint } | RowSource::Friction { joint } | RowSource::Spring { joint } => {
                 let start = stage.joint(&joint_row(joint), &substep.poses, &running.poses);
                 let share = kick_share(stage.model.options.integrator);
-                let rate = RateRow { twists: &substep.half, velocity, time, length: t, share };
+                let rate = RateRow { stage, twists: &substep.half, velocity, time, length: t, share };
                 let row = rate.residual(program, &start, group, system, switches);
                 let function =
                     if matches!(group.source, RowSource::Spring { .. }) { JointFunction::SpringLength } else { JointFunction::Coordinate };

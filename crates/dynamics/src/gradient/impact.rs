@@ -2,8 +2,8 @@
 
 use super::contact_point::ContactPoint;
 use super::contact_rows::{self, Direction, along};
-use super::law::{self, LawJacobian};
-use super::motion::{changed, response, turned};
+use super::law::{InertiaSlots, LawSlots};
+use super::motion::response;
 use super::parameters::Coefficient;
 use super::pivoted::Pivoted;
 use super::program::{Block, Program};
@@ -12,11 +12,13 @@ use super::stage::{Running, Stage, Switches};
 use super::system::{Residual, System, nothing};
 use crate::constraints::JointFunction;
 use carom_geometry::Geometry;
-use carom_math::{Twist, Vector, Wrench};
+use carom_math::{Twist, Wrench};
 
 /// The rows of a strike as held by the joints: wrenches R' - J_e' Y and responses M~^-1 R'.
 struct HeldRows<G: Geometry> {
-    /// Responses, row by row over all bodies.
+    /// Bodies that an impulse reaches: with joints all of them, otherwise the two of its contact.
+    reach: usize,
+    /// Responses of those bodies, row by row.
     responses: Vec<Twist<G>>,
     /// Joint multipliers Y, row by row.
     multipliers: Vec<f64>,
@@ -51,12 +53,8 @@ pub(crate) fn linearise<G: Geometry>(
     let held = held_rows(stage, substep, &points, &units, contact_of);
     let count = stage.bodies.len();
 
-    // Impulses of the law.
-    let law: LawJacobian = law::jacobian::<G>(strike, stage.model.options.friction_cone);
-    switches.impacts += law.switches;
-    let impulses = program.fresh(n);
+    // Impulses of the law, as it answers to the speeds, the coefficients and the forces of unit impulses.
     let speeds = approach(program, &points, &strike.before, running, n, contact_of, tangent_of);
-    program.matrix(impulses, speeds, &law.by_speed);
     let (frictions, restitutions) = (program.fresh(m), program.fresh(m));
     for (i, (key, _)) in strike.contacts.iter().enumerate() {
         for (block, weight) in stage.coefficient(key.bodies, Coefficient::Friction) {
@@ -68,57 +66,27 @@ pub(crate) fn linearise<G: Geometry>(
             }
         }
     }
-    program.matrix(impulses, frictions, &law.by_friction);
-    program.matrix(impulses, restitutions, &law.by_restitution);
-
-    // dK_ij = X_i . dF_j + X_j . dF_i - X_i . dM X_j, with F_j = R_j' - J_e' Y_j.
-    let forces: Vec<Vec<Option<Block>>> = (0..n)
-        .map(|row| {
-            let out = stage.fresh(program);
-            if !strike.locked[row] {
-                contact_rows::impulse(program, &points[contact_of(row)], &units[row], &running.poses, &out);
-                let rows: usize = stage.joints.iter().map(|j| j.rows).sum();
-                for joint in stage.joints.iter().filter(|j| j.rows > 0) {
-                    let y: Vec<f64> = (0..joint.rows).map(|k| -held.multipliers[row * rows + joint.first_row + k]).collect();
-                    stage.joint(joint, &substep.poses, &running.poses).impulse(program, JointFunction::Equalities, &y, &out);
-                }
-            }
-            out
-        })
-        .collect();
-    let gram = program.fresh(n * (n + 1) / 2);
-    let mut entry = 0;
-    let mut by_gram = vec![0.0; n * gram.len()];
-    for i in 0..n {
-        for j in 0..=i {
-            let slot = gram.part(entry, 1);
-            for row in 0..n {
-                let symmetric = if i == j { 1.0 } else { 2.0 };
-                by_gram[row * gram.len() + entry] = symmetric * law.by_gram[(row * n + i) * n + j];
-            }
-            entry += 1;
-            if strike.locked[i] || strike.locked[j] {
-                continue;
-            }
-            for body in 0..count {
-                let (xi, xj) = (held.responses[i * count + body], held.responses[j * count + body]);
-                for (block, x) in [(forces[j][body], xi), (forces[i][body], xj)] {
-                    if let Some(block) = block {
-                        let mut values = [0.0; 6];
-                        super::slots::put::<G>(x.lin, x.ang, &mut values);
-                        program.matrix(slot, block, &values[..G::DOF]);
-                    }
-                }
-                if stage.bodies[body].dynamic {
-                    inertia_of_pair(program, stage, substep, running, slot, body, &xi, &xj);
-                }
-            }
+    let impulses = program.fresh(n);
+    let mut law = program.spare_law();
+    switches.impacts += law.begin(strike, stage.model.options.friction_cone, LawSlots { impulses, speeds, frictions, restitutions });
+    let forces = forces(program, stage, substep, strike, running, &points, &units, &held, contact_of);
+    for body in (0..count).filter(|&body| stage.bodies[body].dynamic) {
+        let (mass, local) = (stage.mass(body), &stage.bodies[body]);
+        law.body(InertiaSlots {
+            mass: program.free(mass.mass),
+            upper: program.free(mass.inertia),
+            turn: running.poses[body].filter(|_| G::ANG > 1).map(|pose| pose.part(G::DIM, G::ANG)),
+            value: local.inertia,
+            rotation: substep.poses[body].rotation,
+        });
+        for &(row, place, force) in &forces[body] {
+            law.term(row, held.responses[row * held.reach + place], force);
         }
     }
-    program.matrix(impulses, gram, &by_gram);
+    program.law(law);
 
     // Velocities after: v + M^-1 (R' l + J_e' y) with J_e (v+ - v) = 0.
-    let after = substep_velocities(stage, strike, &held, count);
+    let after = velocities_after(stage, strike, &held, &points, contact_of);
     let pushes = stage.fresh(program);
     let mut total = vec![Wrench::<G>::zero(); count];
     for (i, point) in points.iter().enumerate() {
@@ -226,28 +194,41 @@ fn approach<G: Geometry>(
     speeds
 }
 
-/// -X_i . dM X_j of one body.
-fn inertia_of_pair<G: Geometry>(
+/// Slots of the forces F_j = R_j' - J_e' Y_j of unit impulses at fixed Y, body by body: row, place among the bodies it reaches, slots.
+/// Rows that the joints lock have none.
+fn forces<G: Geometry>(
     program: &mut Program<G>,
     stage: &Stage<G>,
     substep: &Substep<G>,
+    strike: &Strike<G>,
     running: &Running,
-    slot: Block,
-    body: usize,
-    xi: &Twist<G>,
-    xj: &Twist<G>,
-) {
-    let mass = stage.mass(body);
-    let local = &stage.bodies[body];
-    program.linear(slot, mass.mass, |x, y| y[0] = -x[0] * xi.lin.dot(xj.lin));
-    if let (true, Some(pose)) = (G::ANG > 1, running.poses[body]) {
-        program.linear(slot, pose.part(G::DIM, G::ANG), |x, y| {
-            y[0] = -xi.ang.dot(turned::<G>(local.inertia, G::Ang::from_slice(x), xj.ang));
-        });
+    points: &[ContactPoint<G>],
+    units: &[[f64; 3]],
+    held: &HeldRows<G>,
+    contact_of: impl Fn(usize) -> usize,
+) -> Vec<Vec<(usize, usize, Block)>> {
+    let count = stage.bodies.len();
+    let rows: usize = stage.joints.iter().map(|j| j.rows).sum();
+    let mut by_body = vec![Vec::new(); count];
+    let mut out = vec![None; count];
+    for row in (0..units.len()).filter(|&row| !strike.locked[row]) {
+        let point = &points[contact_of(row)];
+        for place in 0..held.reach {
+            let body = if rows == 0 { point.bodies[place] } else { place };
+            if stage.bodies[body].dynamic {
+                let block = program.fresh(G::DOF);
+                out[body] = Some(block);
+                by_body[body].push((row, place, block));
+            }
+        }
+        contact_rows::impulse(program, point, &units[row], &running.poses, &out);
+        for joint in stage.joints.iter().filter(|j| j.rows > 0) {
+            let y: Vec<f64> = (0..joint.rows).map(|k| -held.multipliers[row * rows + joint.first_row + k]).collect();
+            stage.joint(joint, &substep.poses, &running.poses).impulse(program, JointFunction::Equalities, &y, &out);
+        }
+        out.fill(None);
     }
-    program.linear(slot, mass.inertia, |x, y| {
-        y[0] = -xi.ang.dot(changed::<G>(substep.poses[body].rotation, x, xj.ang));
-    });
+    by_body
 }
 
 /// Responses of unit impulses along the rows with the joints holding.
@@ -287,10 +268,11 @@ fn held_rows<G: Geometry>(
         }
         factor.factor();
     }
-    let mut out = HeldRows { responses: vec![Twist::zero(); units.len() * count], multipliers: vec![0.0; units.len() * e] };
+    let reach = if e == 0 { 2 } else { count };
+    let mut out = HeldRows { reach, responses: Vec::with_capacity(units.len() * reach), multipliers: vec![0.0; units.len() * e] };
+    let mut wrenches = vec![Wrench::<G>::zero(); count];
     for (row, unit) in units.iter().enumerate() {
         let point = &points[contact_of(row)];
-        let mut wrenches = vec![Wrench::<G>::zero(); count];
         for (body, wrench) in along(point, point.impulse(unit)) {
             wrenches[body] = wrenches[body].plus(1.0, wrench);
         }
@@ -306,20 +288,34 @@ fn held_rows<G: Geometry>(
                 }
             }
         }
-        for body in 0..count {
-            out.responses[row * count + body] = stage.bodies[body].response(&wrenches[body]);
+        if e > 0 {
+            out.responses.extend((0..count).map(|body| stage.bodies[body].response(&wrenches[body])));
+            wrenches.fill(Wrench::zero());
+        } else {
+            for body in point.bodies {
+                out.responses.push(stage.bodies[body].response(&wrenches[body]));
+            }
+            point.bodies.iter().for_each(|&body| wrenches[body] = Wrench::zero());
         }
     }
     out
 }
 
 /// Velocities after a strike.
-fn substep_velocities<G: Geometry>(stage: &Stage<G>, strike: &Strike<G>, held: &HeldRows<G>, count: usize) -> Vec<Twist<G>> {
+fn velocities_after<G: Geometry>(
+    stage: &Stage<G>,
+    strike: &Strike<G>,
+    held: &HeldRows<G>,
+    points: &[ContactPoint<G>],
+    contact_of: impl Fn(usize) -> usize,
+) -> Vec<Twist<G>> {
+    let joints = stage.joints.iter().any(|j| j.rows > 0);
     let mut after = strike.before.clone();
     for (row, &impulse) in strike.impulses.iter().enumerate() {
-        for body in 0..count {
+        for place in 0..held.reach {
+            let body = if joints { place } else { points[contact_of(row)].bodies[place] };
             if stage.bodies[body].dynamic {
-                after[body] = after[body].plus(impulse, held.responses[row * count + body]);
+                after[body] = after[body].plus(impulse, held.responses[row * held.reach + place]);
             }
         }
     }

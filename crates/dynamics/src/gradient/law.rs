@@ -1,56 +1,229 @@
-//! The impulses of an impact law as a function of its inputs, differentiated along the sequence that it took, theory (17.21).
+//! The impulses of an impact law as a function of its inputs, differentiated along the sequence that it took, theory (17.21)-(17.22).
+//!
+//! Neither the derivative of the impulses by the matrix K of the rows (n x n x n numbers) nor a slot for every entry of K is ever written
+//! down: the law's own tangent and adjoint are applied to one change of K at a time, and K's to the rows that share a body.
 
+use super::motion::{add, changed, changed_transpose, turned, turned_transpose};
+use super::program::Block;
 use super::record::Strike;
+use super::slots::{inertia_len, twist};
 use crate::impact::{COLLISION_TOLERANCE, gauss_seidel_order};
 use crate::options::{FrictionCone, ImpactLaw};
 use carom_geometry::Geometry;
+use carom_math::{Twist, Vector};
 use carom_solve::impact::derivative::{ImpactChange, ImpactDerivative, ImpactInput};
-use carom_solve::impact::{self, ContactSpace, Friction, GramView, Law, Restitution, Settings, Status};
+use carom_solve::impact::{Law, Settings};
 use carom_solve::problem::Cone;
 
-/// Derivatives of the n impulses of a strike with m contacts.
-#[derive(Clone, Debug)]
-pub(crate) struct LawJacobian {
-    /// By u, n x n.
-    pub by_speed: Vec<f64>,
-    /// By K, n x (n x n): symmetric in its last two indexes.
-    pub by_gram: Vec<f64>,
-    /// By the coefficients of friction, n x m.
-    pub by_friction: Vec<f64>,
-    /// By the coefficients of restitution, n x m.
-    pub by_restitution: Vec<f64>,
-    /// Switches that are near.
-    pub switches: usize,
+/// Numbers of a symmetric inertia at most.
+const INERTIA: usize = inertia_len(3);
+
+/// Slots of what a law reads and writes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LawSlots {
+    /// Impulses, n: written.
+    pub impulses: Block,
+    /// Speeds u of the rows, n.
+    pub speeds: Block,
+    /// Coefficients of friction, m.
+    pub frictions: Block,
+    /// Coefficients of restitution, m.
+    pub restitutions: Block,
 }
 
-/// Differentiates a strike.
-pub(crate) fn jacobian<G: Geometry>(strike: &Strike<G>, cone: FrictionCone) -> LawJacobian {
-    let (n, m) = (strike.impulses.len(), strike.contacts.len());
-    let mut out = LawJacobian {
-        by_speed: Vec::with_capacity(n * n),
-        by_gram: Vec::with_capacity(n * n * n),
-        by_friction: Vec::with_capacity(n * m),
-        by_restitution: Vec::with_capacity(n * m),
-        switches: 0,
-    };
-    let mut derivative = ImpactDerivative::new();
-    out.switches = prepare(&mut derivative, strike, cone).unwrap_or(1);
-    // One row per impulse: the answer to its own cotangent.
-    let mut unit = vec![0.0; n];
-    let mut bar = ImpactChange::zero(m, n);
-    for row in 0..n {
-        unit[row] = 1.0;
-        derivative.adjoint(&unit, &mut bar);
-        unit[row] = 0.0;
-        out.by_speed.extend_from_slice(&bar.approach);
-        out.by_gram.extend_from_slice(&bar.matrix);
-        out.by_friction.extend_from_slice(&bar.friction);
-        out.by_restitution.extend_from_slice(&bar.restitution);
+impl LawSlots {
+    const NOWHERE: LawSlots =
+        LawSlots { impulses: Block::NOWHERE, speeds: Block::NOWHERE, frictions: Block::NOWHERE, restitutions: Block::NOWHERE };
+}
+
+/// What one row does at one body.
+#[derive(Clone, Copy, Debug)]
+struct Term<G: Geometry> {
+    row: usize,
+    /// Velocity X of a unit impulse with the joints holding.
+    response: Twist<G>,
+    /// Slots of the force F of that impulse.
+    force: Block,
+}
+
+/// A body whose inertia K depends on, with slots where they are asked for.
+#[derive(Clone, Copy, Debug)]
+struct Inertia<G: Geometry> {
+    mass: Option<Block>,
+    upper: Option<Block>,
+    turn: Option<Block>,
+    value: G::Inertia,
+    rotation: G::Rot,
+    /// Its first term; the next body's is the end.
+    first: usize,
+}
+
+/// The inertia of a body and where its numbers stand.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct InertiaSlots<G: Geometry> {
+    /// Slot of the mass.
+    pub mass: Option<Block>,
+    /// Slots of the inertia in the body frame, upper triangle.
+    pub upper: Option<Block>,
+    /// Slots of the turn of the body.
+    pub turn: Option<Block>,
+    /// Inertia in world axes.
+    pub value: G::Inertia,
+    /// Orientation.
+    pub rotation: G::Rot,
+}
+
+/// The law of one strike as a map between slots; keeps its room from one strike to the next.
+#[derive(Debug)]
+pub(crate) struct LawMap<G: Geometry> {
+    derivative: ImpactDerivative,
+    slots: LawSlots,
+    /// Terms body by body.
+    terms: Vec<Term<G>>,
+    bodies: Vec<Inertia<G>>,
+    change: ImpactChange,
+    impulses: Vec<f64>,
+    sums: Vec<Twist<G>>,
+}
+
+impl<G: Geometry> Default for LawMap<G> {
+    fn default() -> Self {
+        LawMap {
+            derivative: ImpactDerivative::new(),
+            slots: LawSlots::NOWHERE,
+            terms: Vec::new(),
+            bodies: Vec::new(),
+            change: ImpactChange::default(),
+            impulses: Vec::new(),
+            sums: Vec::new(),
+        }
     }
-    out
 }
 
-/// Takes the law once more and readies its derivative; returns how many switches are near.
+impl<G: Geometry> LawMap<G> {
+    /// Becomes the law of a strike between slots; returns how many switches are near.
+    pub fn begin(&mut self, strike: &Strike<G>, cone: FrictionCone, slots: LawSlots) -> usize {
+        self.slots = slots;
+        self.terms.clear();
+        self.bodies.clear();
+        self.impulses.clear();
+        self.impulses.resize(strike.impulses.len(), 0.0);
+        prepare(&mut self.derivative, strike, cone).unwrap_or_else(|| {
+            // Decisions that cannot be followed have no derivative; the strike is told as a switch.
+            self.derivative = ImpactDerivative::new();
+            1
+        })
+    }
+
+    /// Opens the next body; the terms that follow are its own.
+    pub fn body(&mut self, slots: InertiaSlots<G>) {
+        let InertiaSlots { mass, upper, turn, value, rotation } = slots;
+        self.bodies.push(Inertia { mass, upper, turn, value, rotation, first: self.terms.len() });
+    }
+
+    /// Adds a row at the last body: its response there and the slots of its force.
+    pub fn term(&mut self, row: usize, response: Twist<G>, force: Block) {
+        self.terms.push(Term { row, response, force });
+    }
+
+    fn terms_of(&self, body: usize) -> std::ops::Range<usize> {
+        self.bodies[body].first..self.bodies.get(body + 1).map_or(self.terms.len(), |next| next.first)
+    }
+
+    /// The tangent.
+    pub fn tangent(&mut self, x: &mut [f64]) {
+        let (n, m) = (self.slots.impulses.len(), self.slots.frictions.len());
+        self.change.reset(m, n);
+        self.change.approach.copy_from_slice(&x[self.slots.speeds.range()]);
+        self.change.friction.copy_from_slice(&x[self.slots.frictions.range()]);
+        self.change.restitution.copy_from_slice(&x[self.slots.restitutions.range()]);
+        // dK_ij = X_i . dF_j + X_j . dF_i - X_i . dM X_j, theory (17.22).
+        for index in 0..self.bodies.len() {
+            let body = self.bodies[index];
+            let range = self.terms_of(index);
+            let mut by_inertia = [0.0; INERTIA];
+            if let Some(block) = body.upper {
+                by_inertia[..block.len()].copy_from_slice(&x[block.range()]);
+            }
+            for j in range.clone() {
+                let other = self.terms[j];
+                let force = twist::<G>(&x[other.force.range()]);
+                let mut carried = Twist::<G>::zero();
+                if let Some(block) = body.mass {
+                    carried.lin = other.response.lin * x[block.range().start];
+                }
+                if body.upper.is_some() {
+                    carried.ang += changed::<G>(body.rotation, &by_inertia, other.response.ang);
+                }
+                if let Some(block) = body.turn {
+                    carried.ang += turned::<G>(body.value, G::Ang::from_slice(&x[block.range()]), other.response.ang);
+                }
+                for term in &self.terms[range.clone()] {
+                    let along = pair(&term.response, &force);
+                    self.change.matrix[term.row * n + other.row] += along - pair(&term.response, &carried);
+                    self.change.matrix[other.row * n + term.row] += along;
+                }
+            }
+        }
+        self.derivative.tangent(&self.change, &mut self.impulses);
+        add(x, self.slots.impulses, &self.impulses);
+    }
+
+    /// The adjoint.
+    pub fn adjoint(&mut self, x: &mut [f64]) {
+        self.impulses.copy_from_slice(&x[self.slots.impulses.range()]);
+        if self.impulses.iter().all(|&c| c == 0.0) {
+            return;
+        }
+        let n = self.impulses.len();
+        self.derivative.adjoint(&self.impulses, &mut self.change);
+        add(x, self.slots.speeds, &self.change.approach);
+        add(x, self.slots.frictions, &self.change.friction);
+        add(x, self.slots.restitutions, &self.change.restitution);
+        for index in 0..self.bodies.len() {
+            let body = self.bodies[index];
+            let range = self.terms_of(index);
+            // Y_j = sum over i of K_bar_ij X_i; then F_bar_j = 2 Y_j and M_bar = -sum over j of Y_j X_j'.
+            self.sums.clear();
+            for other in &self.terms[range.clone()] {
+                let row = &self.change.matrix[other.row * n..(other.row + 1) * n];
+                let mut sum = Twist::<G>::zero();
+                for term in &self.terms[range.clone()] {
+                    sum = sum.plus(row[term.row], term.response);
+                }
+                self.sums.push(sum);
+            }
+            let (mut by_mass, mut by_turn, mut by_inertia) = (0.0, G::Ang::zero(), [0.0; INERTIA]);
+            for (term, sum) in self.terms[range].iter().zip(&self.sums) {
+                add(x, term.force.part(0, G::DIM), (sum.lin * 2.0).as_slice());
+                add(x, term.force.part(G::DIM, G::ANG), (sum.ang * 2.0).as_slice());
+                by_mass -= term.response.lin.dot(sum.lin);
+                if body.turn.is_some() {
+                    by_turn -= turned_transpose::<G>(body.value, sum.ang, term.response.ang);
+                }
+                if body.upper.is_some() {
+                    changed_transpose::<G>(body.rotation, sum.ang, term.response.ang, -1.0, &mut by_inertia);
+                }
+            }
+            if let Some(block) = body.mass {
+                add(x, block, &[by_mass]);
+            }
+            if let Some(block) = body.upper {
+                add(x, block, &by_inertia[..block.len()]);
+            }
+            if let Some(block) = body.turn {
+                add(x, block, by_turn.as_slice());
+            }
+        }
+    }
+}
+
+/// The sum of products of two lists of linear and angular numbers.
+fn pair<G: Geometry>(a: &Twist<G>, b: &Twist<G>) -> f64 {
+    a.lin.dot(b.lin) + a.ang.dot(b.ang)
+}
+
+/// Readies the derivative along the sequence that the forward solve recorded; returns how many switches are near.
 fn prepare<G: Geometry>(derivative: &mut ImpactDerivative, strike: &Strike<G>, cone: FrictionCone) -> Option<usize> {
     let input = ImpactInput {
         contacts: strike.contacts.len(),
@@ -73,13 +246,6 @@ fn prepare<G: Geometry>(derivative: &mut ImpactDerivative, strike: &Strike<G>, c
         ImpactLaw::GaussSeidel(order) => gauss_seidel_order(order),
         _ => Law::Reflections,
     };
-    let space =
-        ContactSpace { contacts: input.contacts, gram: GramView::Dense(&strike.gram), approach: &strike.approach, speed: strike.speed };
-    let friction = strike.friction.iter().any(|&mu| mu > 0.0).then_some(Friction { coefficients: &strike.friction, staggered: false });
     let settings = Settings { law, ..Settings::default() };
-    let (mut work, mut record) = (impact::Workspace::new(), impact::Record::new());
-    let restitution = Restitution::PerContact(&strike.restitution);
-    let report = impact::resolve_observed(&space, restitution, friction, &settings, &mut work, &mut record).ok()?;
-    let capped = report.status == Status::Capped;
-    derivative.prepare_reflections(&input, &settings, &record, capped, &strike.impulses).map(|s| s.total())
+    derivative.prepare_reflections(&input, &settings, &strike.active, strike.capped, &strike.impulses).map(|s| s.total())
 }

@@ -24,11 +24,13 @@ pub(crate) mod record;
 mod redundant;
 mod rollout;
 mod slots;
+mod smoothed_rows;
 mod sparse;
 mod stage;
 mod step;
 mod substep;
 mod system;
+mod weak;
 
 pub(crate) use energy::elastic;
 pub use energy::{EnergyGradient, energies, energy_gradient};
@@ -37,3 +39,4 @@ pub use parameters::{BodySlots, ColliderSlots, ForceSlots, Parameters};
 pub use rollout::{Cotangents, Direction, Gradient, GradientError, Rollout, Tape};
 pub use stage::Switches;
 pub use step::{StepRecord, Wrt};
+pub use weak::Weak;

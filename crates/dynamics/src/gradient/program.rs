@@ -8,8 +8,10 @@ use super::contact_point::PointMap;
 use super::contact_rows::{PushMap, SpeedMap};
 use super::contact_site::Sites;
 use super::joint_rows::JointMap;
+use super::law::LawMap;
 use super::motion::{LoadMap, MoveMap, RateMap, ResponseMap};
 use super::pivoted::Pivoted;
+use super::smoothed_rows::SmoothingRoom;
 use super::sparse::{Factored, Sparse};
 use super::system::SystemRoom;
 use crate::model::Model;
@@ -74,6 +76,8 @@ enum Element {
     Move(u32),
     /// Gravity, damping and the gyroscopic torque.
     Load(u32),
+    /// An impact law.
+    Law(u32),
 }
 
 /// The maps of one step in their order.
@@ -96,10 +100,14 @@ pub(crate) struct Program<G: Geometry> {
     rates: Vec<RateMap<G>>,
     moves: Vec<MoveMap<G>>,
     loads: Vec<LoadMap<G>>,
+    laws: Vec<LawMap<G>>,
+    spare_laws: Vec<LawMap<G>>,
     /// Contacts at their poses.
     pub sites: Sites<G>,
     /// Factors of the sparse solves.
     pub sparse: Sparse<G>,
+    /// Scratch of smoothed complementarity.
+    pub smoothing: SmoothingRoom,
     /// Room for the next system.
     pub room: Option<SystemRoom<G>>,
 }
@@ -123,8 +131,11 @@ impl<G: Geometry> Default for Program<G> {
             rates: Vec::new(),
             moves: Vec::new(),
             loads: Vec::new(),
+            laws: Vec::new(),
+            spare_laws: Vec::new(),
             sites: Sites::default(),
             sparse: Sparse::default(),
+            smoothing: SmoothingRoom::default(),
             room: None,
         }
     }
@@ -156,6 +167,7 @@ impl<G: Geometry> Program<G> {
         self.rates.clear();
         self.moves.clear();
         self.loads.clear();
+        self.spare_laws.append(&mut self.laws);
         self.sites.turn_over();
         self.sparse.clear();
     }
@@ -254,6 +266,12 @@ impl<G: Geometry> Program<G> {
     keep!(rate, rates, Rate, RateMap<G>, "Adds an implicit rate.");
     keep!(moves, moves, Move, MoveMap<G>, "Adds a move.");
     keep!(load, loads, Load, LoadMap<G>, "Adds gravity, damping and the gyroscopic torque of a body.");
+    keep!(law, laws, Law, LawMap<G>, "Adds an impact law.");
+
+    /// A law to be filled and added, with the room of an earlier one.
+    pub fn spare_law(&mut self) -> LawMap<G> {
+        self.spare_laws.pop().unwrap_or_default()
+    }
 
     /// Adds what sizes and placements do at a site.
     pub fn shaped(&mut self, site: u32) {
@@ -281,7 +299,7 @@ impl<G: Geometry> Program<G> {
     }
 
     /// The tangent: from the values of the input slots to all others.
-    pub fn tangent(&self, model: &Model<G>, x: &mut [f64], scratch: &mut Vec<f64>) {
+    pub fn tangent(&mut self, model: &Model<G>, x: &mut [f64], scratch: &mut Vec<f64>) {
         for element in &self.elements {
             match *element {
                 Element::Scaled { out, input, factor } => {
@@ -318,6 +336,7 @@ impl<G: Geometry> Program<G> {
                 Element::Rate(k) => self.rates[k as usize].tangent(x),
                 Element::Move(k) => self.moves[k as usize].tangent(x),
                 Element::Load(k) => self.loads[k as usize].tangent(x),
+                Element::Law(k) => self.laws[k as usize].tangent(x),
             }
         }
     }
@@ -364,6 +383,7 @@ impl<G: Geometry> Program<G> {
                 Element::Rate(k) => self.rates[k as usize].adjoint(x),
                 Element::Move(k) => self.moves[k as usize].adjoint(x),
                 Element::Load(k) => self.loads[k as usize].adjoint(x),
+                Element::Law(k) => self.laws[k as usize].adjoint(x),
             }
         }
         self.sites.settle(model, x, scratch);

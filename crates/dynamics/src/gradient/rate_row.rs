@@ -4,14 +4,18 @@ use super::friction_rows::NEAR_THE_BOUND;
 use super::joint_rows::JointAt;
 use super::program::{Block, Program};
 use super::record::{AT_THE_BOUND, Pushed, RowSource};
-use super::stage::Switches;
+use super::smoothed_rows::bounded;
+use super::stage::{Stage, Switches};
 use super::system::{Residual, System};
+use super::weak::Weak;
 use crate::constraints::{JointFunction, JointParameter, Motor};
 use carom_geometry::Geometry;
 use carom_math::Twist;
 
 /// A row on the rate of a joint coordinate: motor, friction, or a soft spring.
 pub(crate) struct RateRow<'a, G: Geometry> {
+    /// The island.
+    pub stage: &'a Stage<'a, G>,
     /// Velocities it acts on.
     pub twists: &'a [Twist<G>],
     /// Their slots.
@@ -44,8 +48,19 @@ impl<G: Geometry> RateRow<'_, G> {
             _ => (f64::INFINITY, JointParameter::MotorMax),
         };
         let bound = max * duration;
-        if impulse.abs() >= bound * (1.0 - AT_THE_BOUND) {
-            let sign = impulse.signum();
+        let at_bound = impulse.abs() >= bound * (1.0 - AT_THE_BOUND);
+        let near = impulse.abs() >= bound * (1.0 - NEAR_THE_BOUND);
+        let sign = impulse.signum();
+        // A row at its bound that would not move without it is at a switch.
+        let at_switch = near && self.off_target(at, group).abs() <= NEAR_THE_BOUND * self.stage.model.tolerances.rest_speed;
+        switches.friction += usize::from(if at_bound { at_switch && bound > 0.0 } else { near });
+        let held = match self.stage.weak {
+            Weak::Active | Weak::MinNorm if at_switch && bound > 0.0 => false,
+            Weak::Inactive if at_switch => true,
+            Weak::Smoothed { .. } => bound <= 0.0,
+            _ => at_bound,
+        };
+        if held {
             system.entry(unknown, unknown, 1.0);
             if let Some(block) = at.parameter(parameter) {
                 program.scaled(out, block, -sign * duration);
@@ -56,9 +71,7 @@ impl<G: Geometry> RateRow<'_, G> {
             }
             return Residual { time: by_time, ..Residual::zero() };
         }
-        switches.friction += usize::from(impulse.abs() >= bound * (1.0 - NEAR_THE_BOUND));
-        let function =
-            if matches!(group.source, RowSource::Spring { .. }) { JointFunction::SpringLength } else { JointFunction::Coordinate };
+        let function = function_of(group);
         let mut row = at.rate(program, function, 0, 1.0, self.twists, self.velocity, out);
         let mut scalar = |parameter: JointParameter, value: f64| {
             if let Some(block) = at.parameter(parameter) {
@@ -100,6 +113,49 @@ impl<G: Geometry> RateRow<'_, G> {
                 system.entry(unknown, unknown, 1.0);
             }
         }
+        match self.stage.weak {
+            Weak::Smoothed { .. } if bound.is_finite() => {
+                let off = self.off_target(at, group);
+                let slot = at.parameter(parameter).map(|block| (block, duration));
+                system.smooth(bounded(unknown, bound, impulse, off, slot, (self.time, max * self.share)));
+            }
+            // Both sides count, r_a + a (dl - d bound) = 0, theory (18.8).
+            Weak::MinNorm if at_switch => {
+                let weight = self.stage.mobility(&at.row(function, 0));
+                system.entry(unknown, unknown, weight);
+                if let Some(block) = at.parameter(parameter) {
+                    program.scaled(out, block, -weight * sign * duration);
+                }
+                let by_time = -weight * sign * max * self.share;
+                if let Some(time) = self.time {
+                    program.scaled(out, time, by_time);
+                }
+                row.time += by_time;
+            }
+            _ => {}
+        }
         row
     }
+
+    /// How far the rate is off what the row aims at, J v + soft l - target.
+    fn off_target(&self, at: &JointAt<G>, group: &Pushed<G>) -> f64 {
+        let rate: f64 = at.row(function_of(group), 0).iter().map(|(body, row)| row.power(&self.twists[*body])).sum();
+        let soft = |k: f64, c: f64, way: f64| {
+            let r = k * self.length + c;
+            if r > 0.0 { (k * way / r, 1.0 / (self.share * self.length * r)) } else { (rate, 0.0) }
+        };
+        let (target, softness) = match (group.source, at.joint.motor) {
+            (RowSource::Motor { .. }, Some(Motor::Velocity { velocity, .. })) => (velocity, 0.0),
+            (RowSource::Motor { .. }, Some(Motor::Position { position, stiffness, damping, .. })) => {
+                soft(stiffness, damping, position - at.joint.coordinate(at.poses[0], at.poses[1]))
+            }
+            _ => (0.0, 0.0),
+        };
+        rate + softness * group.impulses[0] - target
+    }
+}
+
+/// The function of its joint on whose rate a row acts.
+fn function_of<G: Geometry>(group: &Pushed<G>) -> JointFunction {
+    if matches!(group.source, RowSource::Spring { .. }) { JointFunction::SpringLength } else { JointFunction::Coordinate }
 }

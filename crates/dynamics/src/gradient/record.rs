@@ -2,12 +2,13 @@
 //! decided the length of each substep, theory (17.3).
 
 use crate::assembly::Source;
-use crate::contacts::Key;
+use crate::contacts::{Key, NO_GROUP};
 use crate::island::{Context, Island, LocalJoint};
 use crate::options::{ImpactLaw, Integrator};
 use crate::solve::Phase;
 use carom_geometry::Geometry;
 use carom_math::{Pose, Twist, Vector};
+use carom_solve::impact::Record;
 
 /// Slack and impulse below this fraction of the largest of their kind are both zero: the contact is weakly active and its derivative
 /// one-sided.
@@ -96,6 +97,10 @@ pub(crate) struct Pushed<G: Geometry> {
     pub held: bool,
     /// Whether the row was open (1), closed (0) or overlapping (-1) at the start, beyond rounding.
     pub opening: i8,
+    /// Neither slack nor impulse: the row may push or part.
+    pub weak: bool,
+    /// Speed of a one-sided row over its target [m/s]; 0 where it pushes. A contact held at the end of a move has its gap there instead.
+    pub slack: f64,
 }
 
 /// One of the two solves of a substep.
@@ -105,6 +110,8 @@ pub(crate) struct Solved<G: Geometry> {
     pub reaction: Vec<f64>,
     /// Rows that pushed.
     pub pushed: Vec<Pushed<G>>,
+    /// One-sided rows that took part and did not push.
+    pub idle: Vec<Pushed<G>>,
     /// Only the rows of the start pose counted, joints included.
     pub uncorrected: bool,
 }
@@ -132,8 +139,10 @@ pub(crate) struct Strike<G: Geometry> {
     pub law: ImpactLaw,
     /// Collisions one at a time, in order, each with the restitution it used; empty for laws that take all contacts at once.
     pub sequence: Vec<(usize, f64)>,
-    /// Speed scale handed to the law [sqrt(J)].
-    pub speed: f64,
+    /// Active sets and locked contacts of a law that takes all contacts at once.
+    pub active: Record,
+    /// Whether such a law ended at its cap, with the inelastic answer.
+    pub capped: bool,
     /// Rows that the joints lock.
     pub locked: Vec<bool>,
 }
@@ -232,13 +241,14 @@ impl<G: Geometry> Substep<G> {
     pub fn bytes(&self) -> usize {
         let poses = size_of_val(&self.poses[..]) + size_of_val(&self.next[..]);
         let twists = size_of_val(&self.twists[..]) + size_of_val(&self.half[..]) + size_of_val(&self.end[..]);
-        let solved = |s: &Solved<G>| size_of_val(&s.reaction[..]) + size_of_val(&s.pushed[..]);
+        let solved = |s: &Solved<G>| size_of_val(&s.reaction[..]) + size_of_val(&s.pushed[..]) + size_of_val(&s.idle[..]);
         let strikes: usize = self
             .strikes
             .iter()
             .map(|s| {
                 let numbers = s.gram.len() + s.approach.len() + s.friction.len() + s.restitution.len() + s.impulses.len();
-                size_of_val(&s.before[..]) + size_of_val(&s.contacts[..]) + numbers * size_of::<f64>() + s.locked.len()
+                let lists = size_of_val(&s.before[..]) + size_of_val(&s.contacts[..]) + size_of_val(&s.sequence[..]) + s.locked.len();
+                lists + numbers * size_of::<f64>() + s.active.bytes()
             })
             .sum();
         size_of::<Self>() + poses + twists + solved(&self.hold) + solved(&self.finish) + strikes
@@ -262,7 +272,7 @@ impl<G: Geometry> Substep<G> {
         self.end.clone_from(&island.twists);
         if ctx.model.options.integrator == Integrator::Euler {
             // Only the joints act there.
-            self.finish = Solved { reaction: island.solve.reaction.clone(), pushed: Vec::new(), uncorrected: false };
+            self.finish = Solved { reaction: island.solve.reaction.clone(), ..Solved::default() };
             return 0;
         }
         let (solved, weak) = solved(island, ctx, Phase::Finish);
@@ -332,7 +342,7 @@ fn solved<G: Geometry>(island: &Island<G>, ctx: &Context<G>, phase: Phase) -> (S
     let Island { assembly, solve, near, next, pairs, joints, .. } = island;
     let model = ctx.model;
     let uncorrected = phase == Phase::Move && solve.uncorrected;
-    let mut out = Solved { reaction: solve.reaction.clone(), pushed: Vec::new(), uncorrected };
+    let mut out = Solved { reaction: solve.reaction.clone(), uncorrected, ..Solved::default() };
     let twists = if phase == Phase::Move { &island.half } else { &island.twists };
     let largest = solve.impulses.iter().fold(0.0f64, |m, l| m.max(l.abs()));
     let fastest = twists.iter().fold(0.0f64, |m, v| m.max(v.lin.norm()));
@@ -343,12 +353,11 @@ fn solved<G: Geometry>(island: &Island<G>, ctx: &Context<G>, phase: Phase) -> (S
         let mut impulses = [0.0; 3];
         impulses[..group.rows].copy_from_slice(&solve.impulses[row..row + group.rows]);
         let one_sided = matches!(group.source, Source::Contact(_) | Source::Limit { .. });
+        let (mut slack, mut at_switch) = (0.0, false);
         if one_sided && impulses[0] <= WEAK * largest {
-            let slack = assembly.lines[group.first].speed(twists) - solve.target[row];
-            weak += usize::from(slack <= WEAK * (fastest + ctx.model.tolerances.rest_speed));
-        }
-        if one_sided && impulses[0] <= 0.0 {
-            continue;
+            slack = assembly.lines[group.first].speed(twists) - solve.target[row];
+            at_switch = slack <= WEAK * (fastest + ctx.model.tolerances.rest_speed);
+            weak += usize::from(at_switch);
         }
         let (mut start, mut size) = (0.0, 1.0);
         let (source, held) = match group.source {
@@ -383,7 +392,17 @@ fn solved<G: Geometry>(island: &Island<G>, ctx: &Context<G>, phase: Phase) -> (S
             Source::Spring { joint, .. } => (RowSource::Spring { joint }, false),
         };
         let opening = if start.abs() <= CLOSED * size { 0 } else { start.signum() as i8 };
-        out.pushed.push(Pushed { source, impulses, held, opening });
+        let list = if one_sided && impulses[0] <= 0.0 { &mut out.idle } else { &mut out.pushed };
+        list.push(Pushed { source, impulses, held, opening, weak: at_switch, slack });
+    }
+    // Contacts within the margin that have no rows: smoothed complementarity feels them.
+    if phase == Phase::Move && !uncorrected {
+        for contact in near.iter().filter(|near| near.group == NO_GROUP) {
+            let friction = if solve.jammed { 0.0 } else { pairs[contact.pair].friction };
+            let source = RowSource::Contact { key: contact.key, bodies: contact.bodies, friction, deep: false, rebound: None };
+            let slack = contact.contact.gap.max(0.0);
+            out.idle.push(Pushed { source, impulses: [0.0; 3], held: true, opening: 1, weak: false, slack });
+        }
     }
     (out, weak)
 }

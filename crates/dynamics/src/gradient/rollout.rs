@@ -4,6 +4,7 @@ use super::parameters::Parameters;
 use super::program::Program;
 use super::stage::Switches;
 use super::step::{StepRecord, Wrt, differentiate};
+use super::weak::Weak;
 use crate::error::StepError;
 use crate::options::{FrictionCone, Integrator};
 use crate::state::State;
@@ -75,6 +76,22 @@ pub struct Gradient {
     pub parameters: Vec<f64>,
     /// What each step's derivative is worth.
     pub switches: Vec<Switches>,
+    /// What it is at rows that stand at a switch.
+    pub weak: Weak,
+}
+
+impl Gradient {
+    /// Whether it is the derivative of the run itself, exact on both sides.
+    pub fn is_exact(&self) -> bool {
+        self.switches.iter().all(Switches::is_exact)
+    }
+
+    /// All flags of all steps together.
+    pub fn total(&self) -> Switches {
+        let mut total = Switches::default();
+        self.switches.iter().for_each(|step| total.merge(step));
+        total
+    }
 }
 
 /// A direction in which a rollout is differentiated; empty parts are zero.
@@ -113,6 +130,8 @@ pub enum GradientError {
         /// Numbers wanted.
         wanted: usize,
     },
+    /// The product of smoothed complementarity is not a positive number.
+    Kappa(f64),
     /// A number is not finite.
     NotFinite {
         /// Which array.
@@ -130,6 +149,7 @@ impl std::fmt::Display for GradientError {
                 write!(f, "{key} = \"{value}\" has no derivative; use {instead}")
             }
             GradientError::Length { what, found, wanted } => write!(f, "{what}: found {found} numbers, needs {wanted}"),
+            GradientError::Kappa(found) => write!(f, "kappa = {found}: needs a number above 0 [J]"),
             GradientError::NotFinite { what } => write!(f, "{what}: needs finite numbers"),
             GradientError::Step(error) => write!(f, "a step between checkpoints failed when it was repeated: {error}"),
         }
@@ -187,6 +207,11 @@ fn total_energy<G: Geometry>(world: &World<G>) -> f64 {
     kinetic + potential + elastic
 }
 
+/// The mean of two lists.
+fn mean(list: &mut [f64], other: &[f64]) {
+    list.iter_mut().zip(other).for_each(|(a, b)| *a = (*a + b) / 2.0);
+}
+
 /// Checks an array that may be empty.
 fn check(what: &'static str, values: &[f64], allowed: &[usize]) -> Result<(), GradientError> {
     if !values.is_empty() && !allowed.contains(&values.len()) {
@@ -242,6 +267,25 @@ impl<G: Geometry> Rollout<G> {
         Ok(())
     }
 
+    /// Whether a choice at switches makes sense for this run.
+    fn check_weak(&self, weak: Weak) -> Result<(), GradientError> {
+        let options = &self.world.model().options;
+        if let Weak::Smoothed { kappa } = weak
+            && !(kappa > 0.0 && kappa.is_finite())
+        {
+            return Err(GradientError::Kappa(kappa));
+        }
+        if weak != Weak::AsSolved && options.integrator == Integrator::EnergyMomentum {
+            let instead = "\"verlet\" or \"euler\" for a choice at switches";
+            return Err(GradientError::Choice { key: "integrator", value: "energy-momentum", instead });
+        }
+        if weak != Weak::AsSolved && matches!(options.friction_cone, FrictionCone::Polyhedral(_)) && G::TANGENTS > 1 {
+            let instead = "\"cone\" for a choice at switches";
+            return Err(GradientError::Choice { key: "friction_cone", value: "a number of directions", instead });
+        }
+        Ok(())
+    }
+
     /// Walks the steps backwards, each with its record; segments between checkpoints are recorded again.
     fn backwards(&self, mut visit: impl FnMut(usize, &StepRecord<G>)) -> Result<(), GradientError> {
         match self.tape {
@@ -276,12 +320,34 @@ impl<G: Geometry> Rollout<G> {
 
     /// The adjoint: from cotangents of the states to the gradient.
     pub fn backward(&self, cotangents: &Cotangents) -> Result<Gradient, GradientError> {
-        self.backward_wrt(cotangents, Wrt::Everything)
+        self.backward_by(cotangents, Wrt::Everything, Weak::AsSolved)
     }
 
     /// The adjoint with respect to a choice; what is held has gradient zero.
     pub fn backward_wrt(&self, cotangents: &Cotangents, wrt: Wrt) -> Result<Gradient, GradientError> {
+        self.backward_by(cotangents, wrt, Weak::AsSolved)
+    }
+
+    /// The adjoint with respect to a choice, with another choice of what it is at rows that stand at a switch, theory (18.6)-(18.8).
+    pub fn backward_by(&self, cotangents: &Cotangents, wrt: Wrt, weak: Weak) -> Result<Gradient, GradientError> {
+        if weak != Weak::Average {
+            return self.backward_one(cotangents, wrt, weak);
+        }
+        let mut gradient = self.backward_one(cotangents, wrt, Weak::Active)?;
+        gradient.weak = weak;
+        if gradient.total().choices() > 0 {
+            let other = self.backward_one(cotangents, wrt, Weak::Inactive)?;
+            mean(&mut gradient.poses, &other.poses);
+            mean(&mut gradient.twists, &other.twists);
+            mean(&mut gradient.controls, &other.controls);
+            mean(&mut gradient.parameters, &other.parameters);
+        }
+        Ok(gradient)
+    }
+
+    fn backward_one(&self, cotangents: &Cotangents, wrt: Wrt, weak: Weak) -> Result<Gradient, GradientError> {
         self.check_choices()?;
+        self.check_weak(weak)?;
         let (size, steps) = (self.size(), self.steps());
         let all = (steps + 1) * size;
         check("cotangents of the poses", &cotangents.poses, &[all, size])?;
@@ -292,6 +358,7 @@ impl<G: Geometry> Rollout<G> {
             controls: vec![0.0; steps * self.control_count],
             parameters: vec![0.0; self.layout.len],
             switches: vec![Switches::default(); steps],
+            weak,
         };
         // Cotangents of a state are added when the walk arrives there.
         let add = |out: &mut [f64], from: &[f64], state: usize| {
@@ -310,7 +377,7 @@ impl<G: Geometry> Rollout<G> {
         let (mut x, mut scratch) = (Vec::new(), Vec::new());
         self.backwards(|step, record| {
             let model = self.world.model();
-            let (ends, switches) = differentiate(&mut program, model, &self.layout, record, wrt);
+            let (ends, switches) = differentiate(&mut program, model, &self.layout, record, (wrt, weak));
             x.clear();
             x.resize(program.slots(), 0.0);
             x[ends.poses_after.range()].copy_from_slice(&gradient.poses);
@@ -331,7 +398,24 @@ impl<G: Geometry> Rollout<G> {
 
     /// The tangent: from a direction to the tangents of the last state, poses (as tangents) and velocities.
     pub fn forward(&self, direction: &Direction) -> Result<(Vec<f64>, Vec<f64>), GradientError> {
+        self.forward_by(direction, Weak::AsSolved)
+    }
+
+    /// The tangent with a choice of what it is at rows that stand at a switch.
+    pub fn forward_by(&self, direction: &Direction, weak: Weak) -> Result<(Vec<f64>, Vec<f64>), GradientError> {
+        if weak != Weak::Average {
+            return self.forward_one(direction, weak);
+        }
+        let (mut poses, mut twists) = self.forward_one(direction, Weak::Active)?;
+        let other = self.forward_one(direction, Weak::Inactive)?;
+        mean(&mut poses, &other.0);
+        mean(&mut twists, &other.1);
+        Ok((poses, twists))
+    }
+
+    fn forward_one(&self, direction: &Direction, weak: Weak) -> Result<(Vec<f64>, Vec<f64>), GradientError> {
         self.check_choices()?;
+        self.check_weak(weak)?;
         let size = self.size();
         check("direction of the poses", &direction.poses, &[size])?;
         check("direction of the velocities", &direction.twists, &[size])?;
@@ -349,7 +433,7 @@ impl<G: Geometry> Rollout<G> {
         let count = self.control_count;
         let mut advance = |step: usize, record: &StepRecord<G>| {
             let model = self.world.model();
-            let (ends, _) = differentiate(&mut program, model, &self.layout, record, Wrt::Everything);
+            let (ends, _) = differentiate(&mut program, model, &self.layout, record, (Wrt::Everything, weak));
             x.clear();
             x.resize(program.slots(), 0.0);
             x[ends.poses.range()].copy_from_slice(&poses);

@@ -6,6 +6,7 @@ use super::motion::MassBlocks;
 use super::parameters::{Coefficient, Parameters};
 use super::program::{Block, Program};
 use super::system::Sides;
+use super::weak::Weak;
 use crate::constraints::{MAX_ROWS, Row};
 use crate::island::{LocalBody, LocalJoint};
 use crate::model::Model;
@@ -29,12 +30,18 @@ pub struct Switches {
     pub projected: usize,
     /// Solves that did not converge, and lengths that were held.
     pub unconverged: usize,
+    /// Rows whose complementarity was smoothed.
+    pub smoothed: usize,
 }
 
 impl Switches {
     /// Whether the derivative is exact and two-sided.
     pub fn is_exact(&self) -> bool {
         *self == Switches::default()
+    }
+    /// Rows at a switch that have two sides to choose from.
+    pub fn choices(&self) -> usize {
+        self.weak + self.friction
     }
     /// Adds another's counts.
     pub fn merge(&mut self, other: &Switches) {
@@ -45,6 +52,7 @@ impl Switches {
         self.impacts += other.impacts;
         self.projected += other.projected;
         self.unconverged += other.unconverged;
+        self.smoothed += other.smoothed;
     }
 }
 
@@ -66,6 +74,8 @@ pub(crate) struct Stage<'a, G: Geometry> {
     pub forces: Vec<(usize, usize, Option<usize>)>,
     /// Rows of the joint equalities at the start of the substep and at its end.
     pub rows: [Vec<Sides<G>>; 2],
+    /// What the derivative is at a switch.
+    pub weak: Weak,
 }
 
 /// Slots of the running state of an island.

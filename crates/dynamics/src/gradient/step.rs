@@ -5,6 +5,7 @@ use super::program::{Block, Program};
 use super::record::IslandRecord;
 use super::stage::{Running, Stage, Switches};
 use super::substep::linearise;
+use super::weak::Weak;
 use crate::island::{LocalBody, WORLD};
 use crate::model::{BodyKind, Model};
 use carom_geometry::Geometry;
@@ -65,9 +66,10 @@ pub(crate) fn differentiate<G: Geometry>(
     model: &Model<G>,
     layout: &Parameters,
     record: &StepRecord<G>,
-    wrt: Wrt,
+    (wrt, weak): (Wrt, Weak),
 ) -> (Ends, Switches) {
     program.clear();
+    program.smoothing.begin(weak);
     let mut switches = Switches::default();
     let count = model.bodies.len();
     let parameters = program.fresh(layout.len);
@@ -105,6 +107,7 @@ pub(crate) fn differentiate<G: Geometry>(
             joints: island.joints.clone(),
             forces: island.forces.clone(),
             rows: [Vec::new(), Vec::new()],
+            weak,
         };
         for substep in &island.substeps {
             linearise(program, &mut stage, substep, &mut running, &mut switches);
@@ -133,5 +136,7 @@ pub(crate) fn differentiate<G: Geometry>(
             }
         }
     }
+    switches.smoothed += program.smoothing.rows;
+    switches.unconverged += program.smoothing.missed;
     (Ends { parameters, controls, poses, twists, poses_after, twists_after }, switches)
 }

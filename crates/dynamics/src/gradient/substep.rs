@@ -10,6 +10,7 @@ use super::program::{Block, Program};
 use super::record::{Length, Pace, Substep};
 use super::stage::{Running, Stage, Switches};
 use super::system::{Residual, System, TimeColumn, nothing};
+use super::weak;
 use crate::options::Integrator;
 use crate::predict::kick_share;
 use carom_geometry::Geometry;
@@ -28,6 +29,7 @@ pub(crate) fn linearise<G: Geometry>(
     for strike in &substep.strikes {
         impact::linearise(program, stage, substep, strike, running, switches);
     }
+    let substep = &*weak::chosen(stage.weak, substep);
     let t = substep.length;
     let mut time = match substep.rule {
         Length::OfRemaining(factor) => {

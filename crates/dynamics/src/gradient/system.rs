@@ -3,6 +3,7 @@
 use super::motion::carrier;
 use super::program::{Block, Program};
 use super::slots::put;
+use super::smoothed_rows::{SmoothedRows, relax};
 use carom_geometry::Geometry;
 use carom_math::{Twist, Vector, Wrench};
 
@@ -30,6 +31,15 @@ impl<G: Geometry> Residual<G> {
     pub fn zero() -> Self {
         Residual { velocity: nothing(), pose: nothing(), time: 0.0 }
     }
+
+    /// Adds a part of another.
+    pub fn add(&mut self, factor: f64, other: &Self) {
+        for side in 0..2 {
+            self.velocity[side] = (other.velocity[side].0, self.velocity[side].1.plus(factor, other.velocity[side].1));
+            self.pose[side] = (other.pose[side].0, self.pose[side].1.plus(factor, other.pose[side].1));
+        }
+        self.time += factor * other.time;
+    }
 }
 
 /// What a longer move does: the velocities gain `kicks` and the poses `twists` per second.
@@ -50,6 +60,8 @@ pub(crate) struct SystemRoom<G: Geometry> {
     pub columns: Vec<Sides<G>>,
     /// Direct entries: (residual, unknown, value).
     pub entries: Vec<(usize, usize, f64)>,
+    /// Rows whose complementarity is smoothed.
+    pub smoothed: Vec<SmoothedRows>,
     /// Each residual as a covector on velocities.
     pub felt: Vec<Sides<G>>,
     /// Velocity of a unit of each unknown.
@@ -78,6 +90,7 @@ impl<G: Geometry> System<G> {
             rows: Vec::new(),
             columns: Vec::new(),
             entries: Vec::new(),
+            smoothed: Vec::new(),
             felt: Vec::new(),
             answers: Vec::new(),
             times: Vec::new(),
@@ -86,6 +99,7 @@ impl<G: Geometry> System<G> {
         room.rows.clear();
         room.columns.clear();
         room.entries.clear();
+        room.smoothed.clear();
         System { residual: program.fresh(size), unknown: program.fresh(size), room }
     }
 
@@ -114,6 +128,11 @@ impl<G: Geometry> System<G> {
         self.room.entries.push((row, column, value));
     }
 
+    /// Smooths the law of rows that were pushed.
+    pub fn smooth(&mut self, rows: SmoothedRows) {
+        self.room.smoothed.push(rows);
+    }
+
     /// Adds a residual without an unknown of its own.
     pub fn push_guard(&mut self, row: Residual<G>) {
         self.room.rows.push(row);
@@ -135,7 +154,7 @@ impl<G: Geometry> System<G> {
         over: Option<(&[Twist<G>], f64)>,
         time: Option<TimeColumn<G>>,
     ) -> usize {
-        let SystemRoom { rows, columns, entries, felt, answers, times, carriers } = &mut self.room;
+        let SystemRoom { rows, columns, felt, answers, times, carriers, .. } = &mut self.room;
         let n = rows.len();
         debug_assert_eq!(n, self.unknown.len());
         debug_assert_eq!(n, columns.len() + usize::from(time.is_some()));
@@ -175,32 +194,14 @@ impl<G: Geometry> System<G> {
                 kicked + moved + row.time
             }));
         }
+        let residual = if self.room.smoothed.is_empty() { self.residual } else { relax(program, self.residual, &mut self.room) };
+        let SystemRoom { felt, answers, entries, times, .. } = &self.room;
         if let Some((factor, dropped)) = program.sparse.factor(felt, answers, entries, times) {
-            program.solve_sparse(self.unknown, self.residual, factor);
+            program.solve_sparse(self.unknown, residual, factor);
             return dropped;
         }
         // A redundant row that still reaches others: only a search of the whole matrix tells what is determined.
-        program.solve(self.unknown, self.residual, |matrix| {
-            for (i, sides) in felt.iter().enumerate() {
-                for (j, answer) in answers.iter().enumerate() {
-                    let mut sum = 0.0;
-                    for (row_body, row) in sides {
-                        for (column_body, twist) in answer {
-                            if row_body == column_body {
-                                sum += row.power(twist);
-                            }
-                        }
-                    }
-                    matrix[i * n + j] = sum;
-                }
-                if let Some(value) = times.get(i) {
-                    matrix[i * n + n - 1] = *value;
-                }
-            }
-            for &(i, j, value) in entries.iter() {
-                matrix[i * n + j] += value;
-            }
-        })
+        program.solve(self.unknown, residual, |matrix| fill_dense(felt, answers, entries, times, matrix))
     }
 
     /// Impulses of the unknowns on the bodies: out[body] += J' z.
@@ -214,5 +215,35 @@ impl<G: Geometry> System<G> {
                 }
             }
         }
+    }
+}
+
+/// Writes R M^-1 J' and the direct entries by rows, with the column of the time last where there is one.
+pub(crate) fn fill_dense<G: Geometry>(
+    felt: &[Sides<G>],
+    answers: &[[(usize, Twist<G>); 2]],
+    entries: &[(usize, usize, f64)],
+    times: &[f64],
+    matrix: &mut [f64],
+) {
+    let n = felt.len();
+    for (i, sides) in felt.iter().enumerate() {
+        for (j, answer) in answers.iter().enumerate() {
+            let mut sum = 0.0;
+            for (row_body, row) in sides {
+                for (column_body, twist) in answer {
+                    if row_body == column_body {
+                        sum += row.power(twist);
+                    }
+                }
+            }
+            matrix[i * n + j] = sum;
+        }
+        if let Some(value) = times.get(i) {
+            matrix[i * n + n - 1] = *value;
+        }
+    }
+    for &(i, j, value) in entries {
+        matrix[i * n + j] += value;
     }
 }

@@ -38,6 +38,19 @@ impl Record {
         self.independent.clear();
     }
 
+    /// Forgets the sequence but not what was locked: that of a law that ended at its cap, with the inelastic answer.
+    pub fn forget_sequence(&mut self) {
+        self.ends = Vec::new();
+        self.contacts = Vec::new();
+        self.impulses = Vec::new();
+    }
+
+    /// Bytes held by the record.
+    pub fn bytes(&self) -> usize {
+        let numbers = [&self.ends, &self.contacts, &self.implicit, &self.independent];
+        numbers.iter().map(|list| size_of_val(&list[..])).sum::<usize>() + size_of_val(&self.impulses[..])
+    }
+
     /// The contacts that were locked, ascending.
     pub fn implicit(&self) -> &[usize] {
         &self.implicit
