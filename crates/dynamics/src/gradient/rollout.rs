@@ -5,7 +5,6 @@ use super::program::Program;
 use super::stage::Switches;
 use super::step::{StepRecord, Wrt, differentiate};
 use crate::error::StepError;
-use crate::options::{FrictionCone, Integrator};
 use crate::state::State;
 use crate::world::{Remembered, StepReport, World};
 use carom_geometry::Geometry;
@@ -226,22 +225,6 @@ impl<G: Geometry> Rollout<G> {
         self.world.model().bodies.len() * G::DOF
     }
 
-    /// Whether the choices of the scene have derivatives.
-    fn check_choices(&self) -> Result<(), GradientError> {
-        let options = &self.world.model().options;
-        if options.integrator == Integrator::EnergyMomentum {
-            let instead = "\"verlet\" or \"euler\"";
-            return Err(GradientError::Choice { key: "integrator", value: "energy-momentum", instead });
-        }
-        if options.forward() && G::ANG > 1 {
-            return Err(GradientError::Choice { key: "gyroscopic", value: "forward", instead: "\"exact\"" });
-        }
-        if matches!(options.friction_cone, FrictionCone::Polyhedral(_)) && G::TANGENTS > 1 {
-            return Err(GradientError::Choice { key: "friction_cone", value: "a number of directions", instead: "\"cone\"" });
-        }
-        Ok(())
-    }
-
     /// Walks the steps backwards, each with its record; segments between checkpoints are recorded again.
     fn backwards(&self, mut visit: impl FnMut(usize, &StepRecord<G>)) -> Result<(), GradientError> {
         match self.tape {
@@ -281,7 +264,6 @@ impl<G: Geometry> Rollout<G> {
 
     /// The adjoint with respect to a choice; what is held has gradient zero.
     pub fn backward_wrt(&self, cotangents: &Cotangents, wrt: Wrt) -> Result<Gradient, GradientError> {
-        self.check_choices()?;
         let (size, steps) = (self.size(), self.steps());
         let all = (steps + 1) * size;
         check("cotangents of the poses", &cotangents.poses, &[all, size])?;
@@ -331,7 +313,6 @@ impl<G: Geometry> Rollout<G> {
 
     /// The tangent: from a direction to the tangents of the last state, poses (as tangents) and velocities.
     pub fn forward(&self, direction: &Direction) -> Result<(Vec<f64>, Vec<f64>), GradientError> {
-        self.check_choices()?;
         let size = self.size();
         check("direction of the poses", &direction.poses, &[size])?;
         check("direction of the velocities", &direction.twists, &[size])?;
