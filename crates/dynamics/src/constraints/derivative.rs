@@ -140,7 +140,7 @@ fn value_at<S: Space>(place: &Place<S>, function: JointFunction, y: &[f64]) -> J
 
 /// The gradient of y . J v at a place.
 #[inline]
-fn power_at<S: Space>(place: &Place<S>, function: JointFunction, y: &[f64], v: &[Twist<S>; 2]) -> JointGradient<S> {
+pub(super) fn power_at<S: Space>(place: &Place<S>, function: JointFunction, y: &[f64], v: &[Twist<S>; 2]) -> JointGradient<S> {
     let joint = place.joint;
     let mut out = JointGradient::zero();
     match function {
