@@ -13,6 +13,9 @@ mod hold;
 mod impact;
 mod joint_rows;
 mod law;
+mod linkage;
+mod linkage_finish;
+mod linkage_move;
 mod loads;
 mod motion;
 mod named;
@@ -29,6 +32,8 @@ mod stage;
 mod step;
 mod substep;
 mod system;
+#[cfg(test)]
+mod tests;
 
 pub(crate) use energy::elastic;
 pub use energy::{EnergyGradient, energies, energy_gradient};

@@ -4,6 +4,7 @@ use super::contact_point::ContactPoint;
 use super::contact_rows;
 use super::hold::{hold_joints, hold_rows, push, row_count};
 use super::impact;
+use super::linkage;
 use super::loads::{column, loads};
 use super::motion::{ImplicitRate, displaced, moved, respond, response};
 use super::program::{Block, Program};
@@ -48,6 +49,12 @@ pub(crate) fn linearise<G: Geometry>(
             Some(program.fresh(1))
         }
     };
+
+    if let (Some(time), true) = (time, linkage::applies(stage, substep) && !program.general)
+        && linkage::linearise(program, stage, substep, running, time)
+    {
+        return advance_clock(program, substep, running, time, switches);
+    }
 
     // 3. Loads and the impulse they give.
     let share = kick_share(integrator);
@@ -167,6 +174,13 @@ pub(crate) fn linearise<G: Geometry>(
     let time = time.unwrap_or_else(|| program.fresh(1));
     stage.turn_to(&substep.next);
     let end = super::finish::linearise(program, stage, substep, (&poses, &half), time, &ends, switches);
+    running.poses = poses;
+    running.twists = end;
+    advance_clock(program, substep, running, time, switches);
+}
+
+/// What is left of the step after a substep, and the pace of the next.
+fn advance_clock<G: Geometry>(program: &mut Program<G>, substep: &Substep<G>, running: &mut Running, time: Block, switches: &mut Switches) {
     switches.projected += usize::from(substep.projected);
 
     let remaining = program.fresh(1);
@@ -190,8 +204,6 @@ pub(crate) fn linearise<G: Geometry>(
         }),
     };
     running.remaining = remaining;
-    running.poses = poses;
-    running.twists = end;
 }
 
 /// out += slot times a twist.
