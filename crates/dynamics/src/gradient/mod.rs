@@ -15,6 +15,9 @@ mod hold;
 mod impact;
 mod joint_rows;
 mod law;
+mod linkage;
+mod linkage_finish;
+mod linkage_move;
 mod loads;
 mod mean_hold;
 mod mean_motion;
@@ -36,6 +39,8 @@ mod stage;
 mod step;
 mod substep;
 mod system;
+#[cfg(test)]
+mod tests;
 mod weak;
 
 pub(crate) use energy::elastic;

@@ -6,6 +6,7 @@ use super::finish::{self, Arrived};
 use super::forward_rate::ForwardRate;
 use super::hold::{hold_joints, hold_rows, push, row_count};
 use super::impact;
+use super::linkage;
 use super::loads::{column, loads};
 use super::mean_step;
 use super::motion::{ImplicitRate, displaced, moved, respond, response};
@@ -60,8 +61,14 @@ pub(crate) fn linearise<G: Geometry>(
 
     if integrator == Integrator::EnergyMomentum {
         let (poses, end, time) = mean_step::linearise(program, stage, substep, running, time, switches);
-        switches.projected += usize::from(substep.projected);
-        return conclude(program, substep, running, poses, end, time);
+        running.poses = poses;
+        running.twists = end;
+        return advance_clock(program, substep, running, time, switches);
+    }
+    if let (Some(time), true) = (time, linkage::applies(stage, substep) && !program.general)
+        && linkage::linearise(program, stage, substep, running, time)
+    {
+        return advance_clock(program, substep, running, time, switches);
     }
 
     // 3. Loads and the impulse they give.
@@ -215,7 +222,7 @@ pub(crate) fn linearise<G: Geometry>(
         values.to_mut()[local].ang += slowed.value();
     }
     stage.turn_to(&substep.next);
-    let end = finish::linearise(
+    running.twists = finish::linearise(
         program,
         stage,
         substep,
@@ -224,20 +231,13 @@ pub(crate) fn linearise<G: Geometry>(
         &ends,
         switches,
     );
-    switches.projected += usize::from(substep.projected);
-
-    conclude(program, substep, running, poses, end, time);
+    running.poses = poses;
+    advance_clock(program, substep, running, time, switches);
 }
 
-/// The running slots at the end of a substep.
-fn conclude<G: Geometry>(
-    program: &mut Program<G>,
-    substep: &Substep<G>,
-    running: &mut Running,
-    poses: Vec<Option<Block>>,
-    end: Vec<Option<Block>>,
-    time: Block,
-) {
+/// What is left of the step after a substep, and the pace of the next.
+fn advance_clock<G: Geometry>(program: &mut Program<G>, substep: &Substep<G>, running: &mut Running, time: Block, switches: &mut Switches) {
+    switches.projected += usize::from(substep.projected);
     let remaining = program.fresh(1);
     program.copy(remaining, running.remaining);
     program.scaled(remaining, time, -1.0);
@@ -259,8 +259,6 @@ fn conclude<G: Geometry>(
         }),
     };
     running.remaining = remaining;
-    running.poses = poses;
-    running.twists = end;
 }
 
 /// out += slot times a twist.
