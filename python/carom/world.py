@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Iterator, MutableMapping
 from dataclasses import dataclass
 from typing import Any, Iterable
@@ -120,6 +121,17 @@ class Parameters(MutableMapping):
         return f"Parameters({', '.join(f'{name}: {self[name].shape}' for name in self)})"
 
 
+def _path(path: Any) -> str:
+    """A path as text."""
+    try:
+        name = os.fspath(path)
+    except TypeError as cause:
+        raise SceneError(f"path: needs a path, found {path!r}") from cause
+    if not isinstance(name, str) or "\0" in name:
+        raise SceneError(f"path: needs a path, found {path!r}")
+    return name
+
+
 class World:
     """A model with its state: load a scene, take steps, read arrays, take gradients.
 
@@ -128,12 +140,13 @@ class World:
     assign whole arrays.
     """
 
-    __slots__ = ("__weakref__", "_dimension", "_native", "_names", "_sizes")
+    __slots__ = ("__weakref__", "_dimension", "_native", "_names", "_notes", "_sizes")
 
     _native: Worlds
     _dimension: int
     _sizes: tuple[int, int, int, int]
     _names: list[list[str]]
+    _notes: tuple[str, ...]
 
     def __init__(self, *_: Any, **__: Any) -> None:
         raise SceneError("World: use World.load(path), World.from_toml(text) or World.scene(name)")
@@ -145,18 +158,13 @@ class World:
         world._dimension, *_ = sizes = native.sizes()
         world._sizes = sizes[1:]
         world._names = native.names()
+        world._notes = ()
         return world
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> World:
         """Loads a scene file; mesh files are found beside it."""
-        try:
-            name = os.fspath(path)
-        except TypeError as cause:
-            raise SceneError(f"path: needs a path, found {path!r}") from cause
-        if not isinstance(name, str) or "\0" in name:
-            raise SceneError(f"path: needs a path, found {path!r}")
-        return cls._of(Worlds.load(name))
+        return cls._of(Worlds.load(_path(path)))
 
     @classmethod
     def from_toml(cls, text: str) -> World:
@@ -174,13 +182,55 @@ class World:
 
     @classmethod
     def from_urdf(cls, path: str | os.PathLike[str], **options: Any) -> World:
-        """Not available yet: raises :class:`carom.SceneError`."""
-        raise SceneError(f"path: {path!r}: the import of URDF is not available yet; describe the scene in TOML (docs/scene-format.md)")
+        """Loads a URDF model; meshes are found beside it and in ``packages``.
+
+        ``strict`` (False) raises :class:`carom.SceneError` for what is not supported instead of warning; ``base`` ("auto", "fixed", "free") says
+        how the root stands in the world; ``controls`` (True) drives joints with an effort limit; ``contacts`` (True) and ``self_contact``
+        (False) say what touches; ``limits`` (True) whether joints have any; ``pose`` maps joints to start coordinates [rad or m]; ``packages`` lists folders of ``package://`` names.
+        ``world.notes`` lists what was left out.
+        """
+        return cls._import(path, True, options, ("strict", "base", "controls", "contacts", "limits", "self_contact", "pose", "packages"))
 
     @classmethod
     def from_mjcf(cls, path: str | os.PathLike[str], **options: Any) -> World:
-        """Not available yet: raises :class:`carom.SceneError`."""
-        raise SceneError(f"path: {path!r}: the import of MJCF is not available yet; describe the scene in TOML (docs/scene-format.md)")
+        """Loads an MJCF model; meshes and included files are found beside it.
+
+        ``strict`` (False) raises :class:`carom.SceneError` for what is not supported instead of warning; ``base`` "fixed" holds free joints;
+        ``controls`` (True) keeps actuators; ``contacts`` and ``limits`` (True) say whether anything touches and joints have limits; ``keyframe`` is the name or number of the
+        keyframe to start from; ``pose`` maps joints to start coordinates [rad or m]. ``world.notes`` lists what was left out.
+        """
+        return cls._import(path, False, options, ("strict", "base", "controls", "contacts", "limits", "keyframe", "pose"))
+
+    @classmethod
+    def _import(cls, path: Any, urdf: bool, options: dict[str, Any], known: tuple[str, ...]) -> World:
+        name = _path(path)
+        for key in options:
+            if key not in known:
+                raise SceneError(f"{key}: unknown option; allowed: {', '.join(known)}")
+        base, keyframe = options.get("base", "auto"), options.get("keyframe")
+        if base not in ("auto", "fixed", "free"):
+            raise SceneError(f'base: needs "auto", "fixed" or "free", found {base!r}')
+        if keyframe is not None and not isinstance(keyframe, (str, int)):
+            raise SceneError(f"keyframe: needs a name or a number, found {keyframe!r}")
+        flags = [flag(key, options.get(key, default), error=SceneError) for key, default in (("controls", True), ("contacts", True), ("limits", True), ("self_contact", False))]
+        pose = options.get("pose") or {}
+        try:
+            start = [(str(joint), float(value)) for joint, value in pose.items()]
+            packages = [_path(folder) for folder in options.get("packages") or ()]
+        except (AttributeError, TypeError, ValueError) as cause:
+            raise SceneError(f"pose: needs joint names and numbers; packages: needs folders; found {cause}") from cause
+        strict = flag("strict", options.get("strict", False), error=SceneError)
+        native, notes = Worlds.from_model(name, urdf, strict, base, flags, None if keyframe is None else str(keyframe), start, packages)
+        world = cls._of(native)
+        world._notes = tuple(notes)
+        if notes:
+            warnings.warn(f"{len(notes)} not supported:\n" + "\n".join(notes), stacklevel=3)
+        return world
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What an imported model has and the engine has not, by name with file and line; empty for a scene."""
+        return self._notes
 
     @property
     def name(self) -> str:

@@ -30,7 +30,7 @@ pub enum Command {
     Grad(GradArgs),
     /// Find parameters with which a scene repeats a recorded or measured motion
     Fit(FitArgs),
-    /// Convert a .caromlog to .csv, .npz or .parquet, or a scene to plain TOML with everything written out
+    /// Convert a .caromlog to .csv, .npz or .parquet, or a scene, URDF or MJCF model to plain TOML with everything written out
     Convert(ConvertArgs),
 }
 
@@ -66,7 +66,7 @@ pub enum Law {
 
 #[derive(Args, Debug, Default)]
 pub struct RunArgs {
-    /// A scene file, the name of an embedded scene, or - for standard input [default: pool_break]
+    /// A scene file, a URDF or MJCF model, the name of an embedded scene, or - for standard input [default: pool_break]
     #[arg(value_name = "SCENE")]
     pub scene: Option<String>,
     /// Run until this simulated time [s] [default: the scene's duration]
@@ -90,6 +90,8 @@ pub struct RunArgs {
     /// Go on with a stopped run, to the same bits as if it had never stopped; extends the file unless --out is given
     #[arg(long, value_name = "FILE.caromlog", conflicts_with_all = ["scene", "impact", "step"])]
     pub resume: Option<PathBuf>,
+    #[command(flatten)]
+    pub import: ImportArgs,
     /// Print the summary as JSON
     #[arg(long)]
     pub json: bool,
@@ -100,8 +102,10 @@ pub struct RunArgs {
 
 #[derive(Args, Debug)]
 pub struct CheckArgs {
-    /// A scene file, the name of an embedded scene, or - for standard input
+    /// A scene file, a URDF or MJCF model, the name of an embedded scene, or - for standard input
     pub scene: String,
+    #[command(flatten)]
+    pub import: ImportArgs,
     /// Print the verdict as JSON
     #[arg(long)]
     pub json: bool,
@@ -131,7 +135,7 @@ v[cue] (velocity at the start), controls[motor]; without a row or component all 
 #[derive(Args, Debug)]
 #[command(after_help = PARAMETER_HELP)]
 pub struct GradArgs {
-    /// A scene file, the name of an embedded scene, or - for standard input
+    /// A scene file, a URDF or MJCF model, the name of an embedded scene, or - for standard input
     pub scene: String,
     /// The number to differentiate, at the end of the run: "(ball.x - 1)^2", "energy", "mean(ball.vy)"
     #[arg(long, value_name = "EXPR", allow_hyphen_values = true)]
@@ -208,7 +212,7 @@ pub enum Method {
 #[derive(Args, Debug)]
 #[command(after_help = PARAMETER_HELP)]
 pub struct FitArgs {
-    /// A scene file, the name of an embedded scene, or - for standard input
+    /// A scene file, a URDF or MJCF model, the name of an embedded scene, or - for standard input
     pub scene: String,
     /// The motion to repeat: .csv, .npz, .parquet or .caromlog; tables may leave out bodies, frames and columns
     #[arg(long, value_name = "FILE")]
@@ -249,12 +253,37 @@ pub struct FitArgs {
 
 #[derive(Args, Debug)]
 pub struct ConvertArgs {
-    /// A .caromlog, a scene file or the name of an embedded scene
+    /// A .caromlog, a scene file, a URDF or MJCF model, or the name of an embedded scene
     #[arg(value_name = "IN")]
     pub input: String,
     /// The file to write; its ending names the format
     #[arg(value_name = "OUT")]
     pub output: PathBuf,
+    #[command(flatten)]
+    pub import: ImportArgs,
+}
+
+/// How a URDF or MJCF model is read.
+#[derive(Args, Debug, Default)]
+pub struct ImportArgs {
+    /// Of a URDF or MJCF model: refuse what is not supported instead of listing it
+    #[arg(long)]
+    pub strict: bool,
+    /// Of a URDF or MJCF model: how its root stands in the world [default: as the model says]
+    #[arg(long, value_name = "BASE", value_enum)]
+    pub base: Option<BaseChoice>,
+    /// Of an MJCF model: start from this keyframe, by name or number
+    #[arg(long, value_name = "KEY")]
+    pub keyframe: Option<String>,
+}
+
+/// How the root of a model stands in the world.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum BaseChoice {
+    /// held
+    Fixed,
+    /// free to move
+    Free,
 }
 
 fn seconds(text: &str) -> Result<f64, String> {

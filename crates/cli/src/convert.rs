@@ -1,9 +1,9 @@
 //! `carom convert`: logs to tables, scenes to plain TOML.
 
-use crate::args::ConvertArgs;
+use crate::args::{ConvertArgs, ImportArgs};
 use crate::failure::{Failure, Fault};
 use crate::print;
-use crate::source::find;
+use crate::source::find_with;
 use carom::record::{AtomicFile, Ending, Format, Log, export};
 use carom::scene::to_toml;
 use std::io::Write;
@@ -13,7 +13,7 @@ use std::path::Path;
 pub fn convert(args: &ConvertArgs) -> Result<(), Failure> {
     let toml = args.output.extension().is_some_and(|e| e.eq_ignore_ascii_case("toml"));
     if toml {
-        return scene(&args.input, &args.output);
+        return scene(&args.input, &args.output, &args.import);
     }
     let input = Path::new(&args.input);
     if Format::of(&args.output).is_err() {
@@ -32,9 +32,9 @@ pub fn convert(args: &ConvertArgs) -> Result<(), Failure> {
 }
 
 /// Writes a scene, or the scene of a log, as TOML with every repeat and default written out, exact to the bit.
-fn scene(input: &str, output: &Path) -> Result<(), Failure> {
+fn scene(input: &str, output: &Path, import: &ImportArgs) -> Result<(), Failure> {
     let log = Path::new(input).extension().is_some_and(|e| e == "caromlog");
-    let text = if log { Log::open(Path::new(input))?.header().scene.clone() } else { to_toml(&find(input)?.scene) };
+    let text = if log { Log::open(Path::new(input))?.header().scene.clone() } else { to_toml(&find_with(input, import)?.scene) };
     let mut file = AtomicFile::create(output)?;
     if let Err(error) = file.write_all(text.as_bytes()) {
         return Err(Failure::Failed(vec![Fault::new(format!("{}: cannot write: {error}", output.display()))]));

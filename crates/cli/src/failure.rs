@@ -107,6 +107,11 @@ impl Failure {
     pub fn bad_input(fault: Fault) -> Self {
         Failure::BadInput(vec![fault])
     }
+    /// All faults of a model made of several files, each underlined in its own.
+    pub fn model_text(errors: &SceneErrors) -> Self {
+        let of = |error: &SceneError| Fault::of_scene(error, &std::fs::read_to_string(&error.file).unwrap_or_default());
+        Failure::BadInput(errors.iter().map(of).collect())
+    }
     /// All faults of a scene text.
     pub fn scene(errors: &SceneErrors, text: &str) -> Self {
         Failure::BadInput(errors.iter().map(|e| Fault::of_scene(e, text)).collect())

@@ -6,7 +6,7 @@ use crate::interrupt::Interrupt;
 use crate::outputs::Outputs;
 use crate::print;
 use crate::simulate::{Stop, simulate};
-use crate::source::find;
+use crate::source::find_with;
 use crate::summary::Summary;
 use carom::Scene;
 use carom::dynamics::options::{ImpactLaw, Order};
@@ -50,7 +50,7 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
             (header.name.clone(), scene, Some(log))
         }
         None => {
-            let source = find(args.scene.as_deref().unwrap_or(DEFAULT_SCENE))?;
+            let source = find_with(args.scene.as_deref().unwrap_or(DEFAULT_SCENE), &args.import)?;
             let mut scene = source.scene;
             match &mut scene {
                 Scene::Planar(scene) => change(&mut scene.model, args),

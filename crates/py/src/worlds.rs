@@ -6,6 +6,7 @@ use crate::engine::{Engine, Fault, Jacobians, open};
 use crate::error::{ModelError, Raise, SceneError, SolveError, StepError};
 use crate::rollouts::{Rollouts, at_switches, flags};
 use carom_dynamics::gradient::Tape;
+use carom_import::{Base, Format, Options, load_as};
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
 use pyo3::types::{PyBytes, PyDict, PyList};
@@ -106,6 +107,31 @@ impl Worlds {
     fn from_toml(text: &str) -> PyResult<Self> {
         let scene = carom_scene::from_toml(text, "scene").map_err(Raise::raise)?;
         open(scene).map(Worlds::one).map_err(Raise::raise)
+    }
+    /// From a URDF or MJCF model, with what was left out of it.
+    #[staticmethod]
+    fn from_model(
+        py: Python<'_>,
+        path: PathBuf,
+        urdf: bool,
+        strict: bool,
+        base: &str,
+        flags: [bool; 4],
+        keyframe: Option<String>,
+        pose: Vec<(String, f64)>,
+        packages: Vec<PathBuf>,
+    ) -> PyResult<(Self, Vec<String>)> {
+        let [controls, contacts, limits, self_contact] = flags;
+        let base = match base {
+            "fixed" => Base::Fixed,
+            "free" => Base::Free,
+            _ => Base::Auto,
+        };
+        let options = Options { strict, base, controls, contacts, limits, self_contact, keyframe, pose, packages };
+        let format = if urdf { Format::Urdf } else { Format::Mjcf };
+        let import = py.detach(|| load_as(path, format, &options)).map_err(|errors| SceneError::new_err(errors.to_string()))?;
+        let notes = import.notes.iter().map(ToString::to_string).collect();
+        Ok((open(import.scene).map(Worlds::one).map_err(Raise::raise)?, notes))
     }
     /// An embedded scene.
     #[staticmethod]

@@ -51,6 +51,12 @@ pub struct Details {
     pub nearest: Option<String>,
 }
 
+impl From<Details> for SceneError {
+    fn from(details: Details) -> Self {
+        SceneError(Box::new(details))
+    }
+}
+
 impl fmt::Display for SceneError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}:{}: {}", self.file, self.line, self.column, self.part)?;
@@ -81,6 +87,10 @@ impl std::error::Error for SceneError {}
 pub struct SceneErrors(Vec<SceneError>);
 
 impl SceneErrors {
+    /// The faults in this order; `None` when there are none.
+    pub fn new(errors: Vec<SceneError>) -> Option<Self> {
+        (!errors.is_empty()).then_some(SceneErrors(errors))
+    }
     /// The first fault.
     pub fn first(&self) -> &SceneError {
         &self.0[0]

@@ -151,6 +151,20 @@ pub fn from_toml_all(text: &str, name: &str) -> Result<Scene, SceneErrors> {
     build(text, name, None)
 }
 
+/// The scene of a tree that was made from another format; its spans are bytes of `text`, and `file` stands for it in messages.
+///
+/// # Errors
+/// Every fault in the order of the spans. Numbers are taken as they are: whoever makes the tree has checked that they are in range.
+pub fn from_tree(tree: &tree::SceneTree, text: &str, file: &str) -> Result<Scene, SceneErrors> {
+    let mut sink = Sink::new(file, text);
+    let scene = check::check(tree, &mut sink, None, "scene");
+    match (scene, sink.into_errors()) {
+        (_, Some(errors)) => Err(errors),
+        (Some(scene), None) => Ok(scene),
+        (None, None) => Err(Sink::fallback(file)),
+    }
+}
+
 fn build(text: &str, file: &str, folder: Option<&Path>) -> Result<Scene, SceneErrors> {
     let mut sink = Sink::new(file, text);
     let stem = Path::new(file).file_stem().map_or_else(|| "scene".to_string(), |s| s.to_string_lossy().into_owned());
