@@ -15,10 +15,11 @@ from . import kernels
 from ._carom import Error, ModelError, SceneError, SolveError, StepError, __version__
 from ._carom import scenes as _scenes
 from .batch import Batch
+from .replay import Replay
 from .rollout import Gradient, Rollout
 from .world import Contact, Ledger, Parameters, World
 
-__all__ = ["Batch", "Contact", "Error", "Gradient", "Ledger", "ModelError", "Parameters", "Rollout", "SceneError", "SolveError",
+__all__ = ["Batch", "Contact", "Error", "Gradient", "Ledger", "ModelError", "Parameters", "Replay", "Rollout", "SceneError", "SolveError",
            "StepError", "World", "__version__", "jax", "kernels", "scenes", "torch"]
 
 _FRAMEWORKS = ("torch", "jax")

@@ -10,7 +10,8 @@ from typing import Any, Iterable
 import numpy as np
 
 from ._carom import ModelError, SceneError, StepError, Worlds
-from ._check import Result, count, flag, flat, numbers
+from ._check import Result, count, flag, flat, number, numbers
+from .replay import Replay
 from .rollout import Rollout
 
 __all__ = ["Contact", "Ledger", "Parameters", "World"]
@@ -293,6 +294,14 @@ class World:
             return self._native.jacobian(names)
         except ModelError as error:
             raise ModelError(f"wrt: {error}") from None
+
+    def show(self, seconds: float | None = None) -> Replay:
+        """What would follow without controls, as a page: shown in place by a notebook, or saved with ``.save("run.html")``.
+
+        ``seconds`` of simulated time from the present state; those of a plain run of the scene by default. The world does not move.
+        """
+        span = self._native.about()[1] if seconds is None else number("seconds", seconds, error=StepError, least=0.0)
+        return Replay(self._native.replay(count("seconds", round(span / self.step_size), error=StepError)))
 
     def __repr__(self) -> str:
         bodies, nu, _, _ = self._sizes
