@@ -15,12 +15,13 @@ from . import kernels
 from ._carom import Error, ModelError, SceneError, SolveError, StepError, __version__
 from ._carom import scenes as _scenes
 from .batch import Batch
+from .replay import Replay
 from .rollout import Gradient, Rollout
 from .sweeps import Sweep, sweep
 from .world import Contact, Ledger, Parameters, Shape, World
 
-__all__ = ["Batch", "Contact", "Error", "Gradient", "Ledger", "ModelError", "Parameters", "Rollout", "SceneError", "Shape", "SolveError",
-           "StepError", "Sweep", "World", "__version__", "gym", "jax", "kernels", "picture", "scenes", "sweep", "torch"]
+__all__ = ["Batch", "Contact", "Error", "Gradient", "Ledger", "ModelError", "Parameters", "Replay", "Rollout", "SceneError", "Shape",
+           "SolveError", "StepError", "Sweep", "World", "__version__", "gym", "jax", "kernels", "picture", "scenes", "sweep", "torch"]
 
 _FRAMEWORKS = ("gym", "jax", "picture", "torch")
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from ._carom import Error, ModelError, Rollouts, SolveError
 from ._check import flat, number, numbers, table, word
+from .replay import Replay
 
 __all__ = ["Gradient", "Jacobian", "Rollout"]
 
@@ -272,6 +273,11 @@ class Rollout:
         twin.step(self.time[1:], self.contacts, where="post", color="tab:gray", alpha=0.5, label="contacts")
         twin.set_ylabel("contacts")
         return ax
+
+    def show(self) -> Replay:
+        """The run as a page: shown in place by a notebook, or saved with ``.save("run.html")``. Contacts are not part of a rollout."""
+        self._alone("show")
+        return Replay(self._native.replay())
 
     def __repr__(self) -> str:
         lead = "" if self._batch is None else f"worlds={self._batch}, "

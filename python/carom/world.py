@@ -11,7 +11,8 @@ from typing import Any, Iterable
 import numpy as np
 
 from ._carom import ModelError, SceneError, StepError, Worlds
-from ._check import Result, count, flag, flat, numbers, table
+from ._check import Result, count, flag, flat, number, numbers, table
+from .replay import Replay
 from .rollout import Jacobian, Rollout, at_switches
 
 __all__ = ["Contact", "Ledger", "Parameters", "Shape", "World"]
@@ -393,6 +394,14 @@ class World:
         facts = {"dimension": self._dimension, "bodies": bodies, "joints": len(self._names[1]), "controls": nu,
                  "time": f"{self.time:.6g} s", "step": f"{self.step_size:.6g} s", "hash": self.hash()}
         return table(f"World {self.name}", facts)
+
+    def show(self, seconds: float | None = None) -> Replay:
+        """What would follow without controls, as a page: shown in place by a notebook, or saved with ``.save("run.html")``.
+
+        ``seconds`` of simulated time from the present state; those of a plain run of the scene by default. The world does not move.
+        """
+        span = self._native.about()[1] if seconds is None else number("seconds", seconds, error=StepError, least=0.0)
+        return Replay(self._native.replay(count("seconds", round(span / self.step_size), error=StepError)))
 
     def __repr__(self) -> str:
         bodies, nu, _, _ = self._sizes

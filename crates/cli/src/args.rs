@@ -18,6 +18,8 @@ pub struct Cli {
 pub enum Command {
     /// Run a scene, save the result and print a summary
     Run(RunArgs),
+    /// Show a scene in the browser: run it, look into it, push it, edit it
+    View(ViewArgs),
     /// Validate a scene: every fault with its line, key and what is allowed
     Check(CheckArgs),
     /// List the embedded scenes, or print the text of one
@@ -30,7 +32,7 @@ pub enum Command {
     Grad(GradArgs),
     /// Find parameters with which a scene repeats a recorded or measured motion
     Fit(FitArgs),
-    /// Convert a .caromlog to .csv, .npz or .parquet, or a scene, URDF or MJCF model to plain TOML with everything written out
+    /// Convert a .caromlog to .html, .csv, .npz or .parquet, or a scene, URDF or MJCF model to plain TOML with everything written out
     Convert(ConvertArgs),
 }
 
@@ -44,7 +46,7 @@ impl Command {
             Command::Prove(args) => args.json,
             Command::Grad(args) => args.json,
             Command::Fit(args) => args.json,
-            Command::Schema | Command::Convert(_) => false,
+            Command::Schema | Command::Convert(_) | Command::View(_) => false,
         }
     }
 }
@@ -75,7 +77,7 @@ pub struct RunArgs {
     /// Run until so many steps have been taken since the start
     #[arg(long, value_name = "N")]
     pub steps: Option<u64>,
-    /// Save to these files, by ending: .caromlog (exact, resumable), .csv, .npz, .parquet [default: NAME.caromlog]
+    /// Save to these files, by ending: .html (a page that replays it), .caromlog (exact, resumable), .csv, .npz, .parquet [default: NAME.caromlog]
     #[arg(long, short, value_name = "FILE", num_args = 1..)]
     pub out: Vec<PathBuf>,
     /// Save nothing
@@ -98,6 +100,19 @@ pub struct RunArgs {
     /// No progress bar and no summary
     #[arg(long, short)]
     pub quiet: bool,
+}
+
+#[derive(Args, Debug)]
+pub struct ViewArgs {
+    /// A scene file, the name of an embedded scene, or - for standard input [default: pool_break]
+    #[arg(value_name = "SCENE")]
+    pub scene: Option<String>,
+    /// Print the address and leave the browser alone
+    #[arg(long)]
+    pub no_open: bool,
+    /// Listen at this port of the loopback address [default: any that is free]
+    #[arg(long, value_name = "PORT", default_value_t = 0, hide_default_value = true)]
+    pub port: u16,
 }
 
 #[derive(Args, Debug)]

@@ -2,6 +2,7 @@
 
 use crate::args::{ConvertArgs, ImportArgs};
 use crate::failure::{Failure, Fault};
+use crate::page;
 use crate::print;
 use crate::source::find_with;
 use carom::record::{AtomicFile, Ending, Format, Log, export};
@@ -16,9 +17,10 @@ pub fn convert(args: &ConvertArgs) -> Result<(), Failure> {
         return scene(&args.input, &args.output, &args.import);
     }
     let input = Path::new(&args.input);
-    if Format::of(&args.output).is_err() {
+    let page = page::is_page(&args.output);
+    if !page && Format::of(&args.output).is_err() {
         let message = format!("{}: unknown ending", args.output.display());
-        let help = format!("allowed: {} for a log, .toml for a scene", Format::ENDINGS.join(", "));
+        let help = format!("allowed: {}, .html for a log, .toml for a scene", Format::ENDINGS.join(", "));
         return Err(Failure::bad_input(Fault::new(message).help(help)));
     }
     let log = Log::open(input)?;
@@ -27,7 +29,8 @@ pub fn convert(args: &ConvertArgs) -> Result<(), Failure> {
         // A note that nobody hears changes nothing.
         let _ = writeln!(std::io::stderr(), "{note}");
     }
-    let written: Vec<String> = export(&log, &args.output)?.iter().map(|p| p.display().to_string()).collect();
+    let written = if page { vec![page::of_log(&log, &args.output)?] } else { export(&log, &args.output)? };
+    let written: Vec<String> = written.iter().map(|p| p.display().to_string()).collect();
     Ok(print::line(&format!("{} frames to {}", log.len(), written.join(", ")))?)
 }
 

@@ -2,7 +2,6 @@
 
 use crate::args::GradArgs;
 use crate::failure::{Failure, Fault};
-use crate::loss::{Loss, LossError};
 use crate::print::{self, digits, plural};
 use crate::run::steps_until;
 use crate::source::find;
@@ -12,6 +11,7 @@ use carom::dynamics::gradient::{Gradient, GradientError, Switches, Tape, Weak, W
 use carom::dynamics::options::TimeOfImpact;
 use carom::geometry::Geometry;
 use carom::scene::{SceneOf, SceneSpace};
+use carom_loss::{Loss, LossError};
 use serde_json::{Value, json};
 
 /// Sizes of the central differences, relative to the value they move; the one that agrees best with its neighbour counts.

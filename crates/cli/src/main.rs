@@ -1,4 +1,4 @@
-//! The command line of the carom dynamics engine: `carom run`, `check`, `scenes`, `schema`, `prove`, `grad`, `fit`, `convert`.
+//! The command line of the carom dynamics engine: `carom run`, `view`, `check`, `scenes`, `schema`, `prove`, `grad`, `fit`, `convert`.
 //!
 //! Thin: it parses arguments, asks the engine, prints. Exit codes: 0, 1 (failed), 2 (bad input).
 
@@ -9,8 +9,8 @@ mod failure;
 mod fit;
 mod grad;
 mod interrupt;
-mod loss;
 mod outputs;
+mod page;
 mod print;
 mod prove;
 mod run;
@@ -19,6 +19,7 @@ mod simulate;
 mod source;
 mod summary;
 mod variable;
+mod view;
 
 use clap::Parser;
 use failure::Failure;
@@ -29,6 +30,7 @@ fn main() -> ExitCode {
     let json = command.wants_json();
     let done = match command {
         args::Command::Run(args) => run::run(&args),
+        args::Command::View(args) => view::view(&args),
         args::Command::Check(args) => check::check(&args),
         args::Command::Scenes(args) => scenes::scenes(&args),
         args::Command::Schema => scenes::schema(),

@@ -1,7 +1,9 @@
 //! The files of a run: opened before the first step, so that a path that cannot be written costs no computing.
 
 use crate::failure::{Failure, Fault};
-use carom::record::{Export, Format, Log, partial_path};
+use crate::page;
+use carom::record::{AtomicFile, Export, Format, Log, partial_path};
+use carom_web::Recorder;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -13,6 +15,7 @@ pub struct Outputs {
     /// Nobody asked for the log itself: it goes when the exports are done.
     temporary: bool,
     exports: Vec<Export>,
+    pages: Vec<AtomicFile>,
 }
 
 impl Outputs {
@@ -22,21 +25,28 @@ impl Outputs {
         let mut others: Vec<&PathBuf> = Vec::new();
         for path in paths {
             match Format::of(path) {
-                Err(_) => return Err(unknown_ending(path)),
-                Ok(_) if others.contains(&path) || log == Some(path) => {
+                Err(_) if page::is_page(path) && !others.contains(&path) => others.push(path),
+                Err(_) if !page::is_page(path) => return Err(unknown_ending(path)),
+                _ if others.contains(&path) || log == Some(path) => {
                     return Err(Failure::bad_input(Fault::new(format!("{}: named twice", path.display()))));
                 }
                 Ok(Format::Log) if log.is_none() => log = Some(path),
-                Ok(_) => others.push(path),
+                _ => others.push(path),
             }
         }
         let temporary = log.is_none();
         let log = log.cloned().unwrap_or_else(|| added(&paths[0], ".caromlog"));
+        let (pages, others): (Vec<&PathBuf>, Vec<&PathBuf>) = others.into_iter().partition(|path| page::is_page(path));
         let exports = others.into_iter().map(|path| Export::create(path)).collect::<Result<_, _>>()?;
-        Ok(Outputs { log, temporary, exports })
+        let pages = pages.into_iter().map(|path| AtomicFile::create(path)).collect::<Result<_, _>>()?;
+        Ok(Outputs { log, temporary, exports, pages })
     }
-    /// Makes the other files from the finished log; returns all that was asked for and written.
-    pub fn finish(self) -> Result<Vec<PathBuf>, Failure> {
+    /// Whether the run must be watched for a page.
+    pub fn wants_page(&self) -> bool {
+        !self.pages.is_empty()
+    }
+    /// Makes the other files from the finished log and what was watched; returns all that was asked for and written.
+    pub fn finish(self, watched: Option<&Recorder>) -> Result<Vec<PathBuf>, Failure> {
         let mut written = Vec::new();
         if !self.temporary {
             written.push(self.log.clone());
@@ -52,6 +62,9 @@ impl Outputs {
                     }
                 }
             }
+        }
+        for (file, recorder) in self.pages.into_iter().zip(watched.into_iter().cycle()) {
+            written.push(page::write(file, &recorder.html())?);
         }
         if self.temporary {
             // A log left behind is untidy, not wrong.
@@ -74,7 +87,6 @@ fn added(path: &Path, ending: &str) -> PathBuf {
 
 fn unknown_ending(path: &Path) -> Failure {
     let ending = path.extension().map_or_else(|| "no ending".to_string(), |e| format!("ending \".{}\"", e.to_string_lossy()));
-    let known = if ending == "ending \".html\"" { " (.html is not available yet)" } else { "" };
-    let help = format!("the ending names the format; allowed: {}", Format::ENDINGS.join(", "));
-    Failure::bad_input(Fault::new(format!("{}: {ending} names no format{known}", path.display())).help(help))
+    let help = format!("the ending names the format; allowed: {}, .html", Format::ENDINGS.join(", "));
+    Failure::bad_input(Fault::new(format!("{}: {ending} names no format", path.display())).help(help))
 }

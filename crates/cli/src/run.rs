@@ -4,6 +4,7 @@ use crate::args::{Law, RunArgs};
 use crate::failure::{Failure, Fault};
 use crate::interrupt::Interrupt;
 use crate::outputs::Outputs;
+use crate::page;
 use crate::print;
 use crate::simulate::{Stop, simulate};
 use crate::source::find_with;
@@ -13,7 +14,8 @@ use carom::dynamics::options::{ImpactLaw, Order};
 use carom::dynamics::{Model, World};
 use carom::geometry::Geometry;
 use carom::record::{Ending, Header, Log, LogWriter, RecordError};
-use carom::scene::{SceneOf, SceneSpace, from_toml_all, to_toml};
+use carom::scene::{SceneOf, from_toml_all, to_toml};
+use carom_web::{About, Drawn};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use std::io::IsTerminal;
 use std::path::PathBuf;
@@ -143,9 +145,10 @@ impl Job<'_> {
     }
 }
 
-fn go<G: SceneSpace>(job: &Job<'_>, scene: SceneOf<G>) -> Result<(), Failure> {
-    let duration = scene.duration;
+fn go<G: Drawn>(job: &Job<'_>, scene: SceneOf<G>) -> Result<(), Failure> {
+    let (duration, description) = (scene.duration, scene.description);
     let mut world = World::new(scene.model, scene.state).map_err(|error| Failure::model(&job.name, &error))?;
+    let start = (job.args.out.iter().any(|path| page::is_page(path)) && job.resumed.is_some()).then(|| world.copy());
     let from = match &job.resumed {
         Some(log) => log.restore(&mut world)?,
         None => 0,
@@ -155,10 +158,20 @@ fn go<G: SceneSpace>(job: &Job<'_>, scene: SceneOf<G>) -> Result<(), Failure> {
     let mut outputs = if paths.is_empty() { None } else { Some(Outputs::open(&paths)?) };
     let mut writer = outputs.as_ref().map(|outputs| job.writer(outputs, &world, target)).transpose()?;
 
+    let about = About { name: &job.name, description: &description, duration };
+    let watched = outputs.as_ref().is_some_and(Outputs::wants_page);
+    let recorder = watched.then(|| page::recorder(start.as_ref().unwrap_or(&world), &about, from, target));
+    let mut recorder = recorder.transpose()?;
+
     let interrupt = Interrupt::listen();
     let bar = job.bar(from, target);
     let start = Instant::now();
-    let ran = simulate(&mut world, writer.as_mut(), from, target, &interrupt, &bar);
+    let watch = |world: &World<G>| {
+        if let Some(recorder) = &mut recorder {
+            recorder.record(world);
+        }
+    };
+    let ran = simulate(&mut world, writer.as_mut(), watch, from, target, &interrupt, &bar);
     let wall = start.elapsed();
     bar.finish_and_clear();
     let (tally, stop) = ran.map_err(|error| {
@@ -174,7 +187,7 @@ fn go<G: SceneSpace>(job: &Job<'_>, scene: SceneOf<G>) -> Result<(), Failure> {
             Stop::Failed(error) => Ending::Failed(error.to_string()),
         };
         writer.finish(&world, ending)?;
-        summary.wrote(outputs.finish()?.iter().map(|p| p.display().to_string()).collect());
+        summary.wrote(outputs.finish(recorder.as_ref())?.iter().map(|p| p.display().to_string()).collect());
     }
     if job.args.json {
         print::json(&summary)?;

@@ -8,6 +8,7 @@ use carom_dynamics::{BodyKind, Ledger, ModelError, Snapshot, SnapshotError, Stat
 use carom_geometry::Geometry;
 use carom_math::{Pose, Twist, Vector};
 use carom_scene::{Scene, SceneOf};
+use carom_web::{About, Drawn, Recorder};
 use rayon::prelude::*;
 use std::sync::Arc;
 
@@ -86,6 +87,8 @@ pub trait Engine: Send + Sync {
     fn ledger(&self) -> Ledger;
     /// Steps from here without moving.
     fn rollout(&self, steps: usize, controls: &[f64], tape: Tape) -> Result<Box<dyn Run>, StepError>;
+    /// So many steps from here without moving, as a page that replays them.
+    fn replay(&self, steps: usize) -> Result<String, StepError>;
     /// One-step Jacobians.
     fn jacobian(&self, wrt: &[String], weak: Weak) -> Result<Jacobians, Fault>;
     /// Shapes of all bodies, in order.
@@ -108,6 +111,8 @@ pub trait Run: Send + Sync {
     fn reports(&self) -> &[StepReport];
     /// Energy of all states [J].
     fn energy(&self) -> &[f64];
+    /// A page that replays it.
+    fn replay(&self) -> String;
     /// The adjoint.
     fn backward(&self, cotangents: &Cotangents, weak: Weak) -> Result<Gradient, GradientError>;
     /// Names of the parameters.
@@ -139,6 +144,7 @@ struct Held<G: Geometry> {
 struct Ran<G: Geometry> {
     rollout: Rollout<G>,
     names: Names<G>,
+    name: String,
 }
 
 impl<G: Geometry> Held<G> {
@@ -165,7 +171,7 @@ fn write_twists<G: Geometry>(state: &State<G>, out: &mut Vec<f64>) {
     }
 }
 
-impl<G: Outlined> Engine for Held<G> {
+impl<G: Outlined + Drawn> Engine for Held<G> {
     fn dimension(&self) -> usize {
         G::DIM
     }
@@ -278,7 +284,17 @@ impl<G: Outlined> Engine for Held<G> {
         self.world.ledger()
     }
     fn rollout(&self, steps: usize, controls: &[f64], tape: Tape) -> Result<Box<dyn Run>, StepError> {
-        Ok(Box::new(Ran { rollout: self.world.rollout(steps, controls, tape)?, names: self.names.clone() }))
+        Ok(Box::new(Ran { rollout: self.world.rollout(steps, controls, tape)?, names: self.names.clone(), name: self.name.clone() }))
+    }
+    fn replay(&self, steps: usize) -> Result<String, StepError> {
+        let mut world = self.world.copy();
+        let about = About { name: &self.name, description: "", duration: self.duration };
+        let mut recorder = Recorder::new(&world, &about, steps as u64);
+        for _ in 0..steps {
+            world.step()?;
+            recorder.record(&world);
+        }
+        Ok(recorder.html())
     }
 
     fn jacobian(&self, wrt: &[String], weak: Weak) -> Result<Jacobians, Fault> {
@@ -339,7 +355,7 @@ impl<G: Outlined> Engine for Held<G> {
     }
 }
 
-impl<G: Geometry> Run for Ran<G> {
+impl<G: Drawn> Run for Ran<G> {
     fn write_q(&self, out: &mut Vec<f64>) {
         self.rollout.states.iter().for_each(|state| write_poses(state, out));
     }
@@ -354,6 +370,10 @@ impl<G: Geometry> Run for Ran<G> {
     }
     fn energy(&self) -> &[f64] {
         &self.rollout.energy
+    }
+    fn replay(&self) -> String {
+        let about = About { name: &self.name, ..About::default() };
+        Recorder::of_states(self.rollout.end(), &about, &self.rollout.states, &self.rollout.energy).html()
     }
     fn backward(&self, cotangents: &Cotangents, weak: Weak) -> Result<Gradient, GradientError> {
         self.rollout.backward_by(cotangents, Wrt::Everything, weak)

@@ -103,6 +103,10 @@ impl Rollouts {
         let values = self.join(self.steps + 1, |run, out| out.extend(run.times()));
         Ok(fixed(py, values, &[self.runs.len(), self.steps + 1])?.into_any())
     }
+    /// The first of them as a page that replays it.
+    fn replay(&self, py: Python<'_>) -> String {
+        py.detach(|| self.runs[0].replay())
+    }
     /// Energy of all states [J].
     fn energy<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let values = self.join(self.steps + 1, |run, out| out.extend_from_slice(run.energy()));

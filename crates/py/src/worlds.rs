@@ -379,6 +379,12 @@ impl Worlds {
         Ok(Rollouts::new(first(py, results, Raise::raise)?, sizes, self.pool.clone()))
     }
 
+    /// So many steps of the first world, which does not move, as a page that replays them.
+    fn replay(&self, py: Python<'_>, steps: usize) -> PyResult<String> {
+        let world = self.lock(py)[0].copy();
+        py.detach(|| world.replay(steps)).map_err(Raise::raise)
+    }
+
     /// One-step Jacobians of the first world: (rows, columns) each; what they are at switches, in words, and the flags of the step.
     #[pyo3(signature = (wrt, weak=None, kappa=None))]
     fn jacobian<'py>(&self, py: Python<'py>, wrt: Vec<String>, weak: Option<&str>, kappa: Option<f64>) -> PyResult<Labelled<'py>> {

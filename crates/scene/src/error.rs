@@ -305,7 +305,7 @@ const ALIASES: [(&str, &str); 38] = [
 ];
 
 /// The candidate nearest to a word: a known alias, a completion, or a few typing errors away.
-pub(crate) fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let lower = word.to_lowercase();
     let alias = ALIASES.iter().filter(|(from, _)| *from == lower).map(|(_, to)| *to);
     let alias: Vec<&str> = alias.collect();

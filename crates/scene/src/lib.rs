@@ -165,6 +165,14 @@ pub fn from_tree(tree: &tree::SceneTree, text: &str, file: &str) -> Result<Scene
     }
 }
 
+/// Reads a scene from text, whose mesh files are found in a folder, and returns all its faults.
+///
+/// # Errors
+/// Every fault of the text in order.
+pub fn from_toml_beside(text: &str, name: &str, folder: &Path) -> Result<Scene, SceneErrors> {
+    build(text, name, Some(folder))
+}
+
 fn build(text: &str, file: &str, folder: Option<&Path>) -> Result<Scene, SceneErrors> {
     let mut sink = Sink::new(file, text);
     let stem = Path::new(file).file_stem().map_or_else(|| "scene".to_string(), |s| s.to_string_lossy().into_owned());

@@ -116,6 +116,11 @@ impl<G: Geometry> Midpoint<G> {
         self.driving.clear();
         self.driving.resize(island.bodies.len(), Wrench::zero());
         self.dashpots = 0.0;
+        for (body, local) in island.bodies.iter().enumerate() {
+            if let (true, Some(push)) = (local.dynamic, ctx.pushes.get(local.index)) {
+                self.drive(body, 1.0, *push, half);
+            }
+        }
         for joint in &island.joints {
             let spec = &model.joints[joint.index];
             let [a, b] = joint.bodies;
