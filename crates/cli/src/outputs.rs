@@ -1,7 +1,12 @@
 //! The files of a run: opened before the first step, so that a path that cannot be written costs no computing.
 
+use crate::args::PictureArgs;
 use crate::failure::{Failure, Fault};
+use crate::interrupt::Interrupt;
+use crate::pictures::Picture;
+use carom::dynamics::Model;
 use carom::record::{Export, Format, Log, partial_path};
+use carom_render::{Draw, Kind};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -13,19 +18,22 @@ pub struct Outputs {
     /// Nobody asked for the log itself: it goes when the exports are done.
     temporary: bool,
     exports: Vec<Export>,
+    pictures: Vec<Picture>,
 }
 
 impl Outputs {
     /// Opens the exports; `paths` is not empty. The log itself is opened by the run.
-    pub fn open(paths: &[PathBuf]) -> Result<Self, Failure> {
+    pub fn open(paths: &[PathBuf], picture: &PictureArgs) -> Result<Self, Failure> {
         let mut log = None;
         let mut others: Vec<&PathBuf> = Vec::new();
-        for path in paths {
+        let mut drawn: Vec<&PathBuf> = Vec::new();
+        for (k, path) in paths.iter().enumerate() {
+            if paths[..k].contains(path) {
+                return Err(Failure::bad_input(Fault::new(format!("{}: named twice", path.display()))));
+            }
             match Format::of(path) {
+                Err(_) if Picture::is_named(path) => drawn.push(path),
                 Err(_) => return Err(unknown_ending(path)),
-                Ok(_) if others.contains(&path) || log == Some(path) => {
-                    return Err(Failure::bad_input(Fault::new(format!("{}: named twice", path.display()))));
-                }
                 Ok(Format::Log) if log.is_none() => log = Some(path),
                 Ok(_) => others.push(path),
             }
@@ -33,15 +41,19 @@ impl Outputs {
         let temporary = log.is_none();
         let log = log.cloned().unwrap_or_else(|| added(&paths[0], ".caromlog"));
         let exports = others.into_iter().map(|path| Export::create(path)).collect::<Result<_, _>>()?;
-        Ok(Outputs { log, temporary, exports })
+        let mut pictures = Vec::new();
+        for path in drawn {
+            pictures.extend(Picture::create(path, picture)?);
+        }
+        Ok(Outputs { log, temporary, exports, pictures })
     }
-    /// Makes the other files from the finished log; returns all that was asked for and written.
-    pub fn finish(self) -> Result<Vec<PathBuf>, Failure> {
+    /// Makes the other files from the finished log of a model; returns all that was asked for and written.
+    pub fn finish<G: Draw>(self, model: &Model<G>, interrupt: &Interrupt, quiet: bool) -> Result<Vec<PathBuf>, Failure> {
         let mut written = Vec::new();
         if !self.temporary {
             written.push(self.log.clone());
         }
-        if !self.exports.is_empty() {
+        if !(self.exports.is_empty() && self.pictures.is_empty()) {
             let log = Log::open(&self.log)?;
             for export in self.exports {
                 match export.write(&log) {
@@ -51,6 +63,10 @@ impl Outputs {
                         return Err(Failure::Failed(vec![Fault::new(error.to_string()).help(help)]));
                     }
                 }
+            }
+            for picture in self.pictures {
+                let safe = || format!("the run itself is safe in {0}: `carom convert {0} FILE`", self.log.display());
+                written.push(picture.write(&log, model, interrupt, quiet).map_err(|failure| failure.with_help(safe))?);
             }
         }
         if self.temporary {
@@ -72,9 +88,14 @@ fn added(path: &Path, ending: &str) -> PathBuf {
     PathBuf::from(name)
 }
 
+/// Endings of all files a run can be saved to.
+pub fn endings() -> Vec<&'static str> {
+    Format::ENDINGS.iter().chain(Kind::ENDINGS).copied().collect()
+}
+
 fn unknown_ending(path: &Path) -> Failure {
     let ending = path.extension().map_or_else(|| "no ending".to_string(), |e| format!("ending \".{}\"", e.to_string_lossy()));
     let known = if ending == "ending \".html\"" { " (.html is not available yet)" } else { "" };
-    let help = format!("the ending names the format; allowed: {}", Format::ENDINGS.join(", "));
+    let help = format!("the ending names the format; allowed: {}", endings().join(", "));
     Failure::bad_input(Fault::new(format!("{}: {ending} names no format{known}", path.display())).help(help))
 }

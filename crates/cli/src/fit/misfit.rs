@@ -3,6 +3,7 @@
 use super::data::{Measured, Sample};
 use super::search::LeastSquares;
 use crate::grad::tape;
+use crate::interrupt::Interrupt;
 use crate::variable::{Start, Variable};
 use carom::dynamics::State;
 use carom::dynamics::gradient::{Cotangents, Direction, Tape};
@@ -18,6 +19,8 @@ pub struct Misfit<'a, G: Geometry> {
     pub variables: &'a [Variable],
     /// What was measured.
     pub measured: &'a Measured<G>,
+    /// Once the user asks to stop there are no more runs.
+    pub interrupt: &'a Interrupt,
 }
 
 impl<G: Geometry> Misfit<'_, G> {
@@ -82,6 +85,9 @@ fn turn_from<G: Geometry>(state: &State<G>, body: usize, rotation: G::Rot) -> G:
 
 impl<G: Geometry> LeastSquares for Misfit<'_, G> {
     fn residuals(&mut self, x: &[f64]) -> Option<Vec<f64>> {
+        if self.interrupt.came() {
+            return None;
+        }
         let start = self.start.with(self.variables, x).ok()?;
         let steps = self.measured.steps();
         let rollout = start.world.rollout(steps, &start.control_run(steps), Tape::Off).ok()?;
@@ -92,6 +98,9 @@ impl<G: Geometry> LeastSquares for Misfit<'_, G> {
 
     /// Takes step by step, carrying one tangent of the state per variable.
     fn jacobian(&mut self, x: &[f64]) -> Option<(Vec<f64>, Vec<Vec<f64>>)> {
+        if self.interrupt.came() {
+            return None;
+        }
         let start = self.start.with(self.variables, x).ok()?;
         let controls = start.control_run(1);
         let mut tangents: Vec<Direction> = self.variables.iter().map(|v| start.direction(v, 1)).collect();
@@ -124,6 +133,9 @@ impl<G: Geometry> LeastSquares for Misfit<'_, G> {
     }
 
     fn gradient(&mut self, x: &[f64]) -> Option<(f64, Vec<f64>)> {
+        if self.interrupt.came() {
+            return None;
+        }
         let start = self.start.with(self.variables, x).ok()?;
         let steps = self.measured.steps();
         let rollout = start.world.rollout(steps, &start.control_run(steps), tape(steps)).ok()?;
