@@ -38,6 +38,7 @@ mod solid;
 pub mod tree;
 mod write;
 
+pub use check::PALETTE;
 pub use error::{SceneError, SceneErrors, Span};
 pub use scenes::{Embedded, scene, scenes};
 pub use schema::schema;

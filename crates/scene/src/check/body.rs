@@ -21,7 +21,7 @@ const CENTRE_ROUNDS: usize = 4;
 /// Names of groups, one bit each.
 const MAX_GROUPS: usize = 64;
 /// Colours of bodies that name none, in turn: even in lightness, told apart by most eyes.
-const PALETTE: [u32; 12] =
+pub const PALETTE: [u32; 12] =
     [0x4e79a7, 0xf28e2b, 0x59a14f, 0xe15759, 0x76b7b2, 0xedc948, 0xb07aa1, 0xff9da7, 0x9c755f, 0x86bcb6, 0xd37295, 0xa0cbe8];
 
 /// The names of all groups, sorted; their place is their bit.
