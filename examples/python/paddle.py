@@ -71,7 +71,7 @@ PADDLE, BALL = 3, 4
 PUSH = 40.0
 SKIP, ACTIONS = 3, 90
 """Steps per action, actions of a game: 4 s, two or three returns."""
-GAMES, ROUNDS, UNSEEN = 16, 45, 200
+GAMES, ROUNDS, UNSEEN = 12, 45, 100
 WANTED = 0.95
 """Part of unseen balls that are to stay in the game."""
 SCALE = np.array([1.0, 3.0, 1.0, 2.0, 1.5, 2.0, 1.0])
@@ -158,8 +158,8 @@ def main() -> int:
         loss, slope = gradient(moves, weights)
         if k == 1 or k % 20 == 0:
             print(f"round {k}: loss {loss:.5f}")
-        first, second = 0.9 * first + 0.1 * slope, 0.99 * second + 0.01 * slope**2
-        weights = weights - 0.15 * (first / (1.0 - 0.9**k)) / (np.sqrt(second / (1.0 - 0.99**k)) + 1e-12)
+        first, second = 0.9 * first + 0.1 * slope, 0.999 * second + 0.001 * slope**2
+        weights = weights - 0.15 * (first / (1.0 - 0.9**k)) / (np.sqrt(second / (1.0 - 0.999**k)) + 1e-12)
     seconds = time.perf_counter() - begun
     after = kept(world, weights)
     print(f"balls kept in the game: {before:.3f} before, {after:.3f} after {ROUNDS} rounds of {GAMES} games in {seconds:.1f} s; asked for {WANTED}")

@@ -183,10 +183,8 @@ impl<G: Geometry> Sparse<G> {
         self.sort_rows(arrangement, felt, answers);
         // Rows that answer to nothing but velocities make a matrix near J M^-1 J', whose pivots need no search.
         let velocities_alone = entries.is_empty() && times.is_empty();
-        if velocities_alone || !arrangement.searched {
-            if arrangement.topologies[timed] == NONE {
-                arrangement.topologies[timed] = self.topology(&arrangement.nodes, timed)?;
-            }
+        if (velocities_alone || !arrangement.searched) && arrangement.topologies[timed] == NONE {
+            arrangement.topologies[timed] = self.topology(&arrangement.nodes, timed)?;
         }
         if velocities_alone {
             let number = arrangement.topologies[timed];
