@@ -85,6 +85,8 @@ anchor = [0.3, 0]
 "#;
     agree(&text.replace("FRICTION", ""), 0, 30, HELD, &[]);
     agree(&text.replace("FRICTION", "friction = 0.02"), 0, 20, HELD, &[]);
+    // So fast that substeps are halved.
+    agree(&text.replace("FRICTION", "").replace("position = [0.45, 0]", "position = [0.45, 0]\nspin = 35"), 0, 4, HELD, &[]);
 }
 
 #[test]
@@ -188,6 +190,7 @@ fn motors_and_limits() {
         "motor = { position = 0.5, stiffness = 30.0, damping = 1.0, max = 50.0 }",
         "motor = { position = 0.5, stiffness = 30.0, damping = 1.0, max = 0.3 }",
         "motor = { control = true, max = 10.0 }",
+        "motor = { control = true, max = 0.3 }",
         "limits = [-0.05, 1.0]",
     ] {
         println!("{joint}");
@@ -448,4 +451,64 @@ between = ["b", "a"]
 anchor = [0.4, 0.35]
 "#;
     agree(text, 30, 20, HELD, &[]);
+}
+
+#[test]
+fn tied_bodies_meet_a_plate_that_moves() {
+    // The event, the rod and the spring depend on both bodies, and all of it on the motion of the plate.
+    let plane = r#"
+dimension = 2
+[materials.m]
+friction = 0.1
+restitution = 0.5
+[[body]]
+name = "plate"
+kind = "kinematic"
+shape = { box = [3, 0.1] }
+position = [0, 0]
+velocity = [0.2, 0.5]
+spin = 0.3
+material = "m"
+[[body]]
+name = "a"
+shape = { ball = 0.1 }
+position = [-0.2, 0.2]
+velocity = [1.3, -1]
+spin = 2
+material = "m"
+[[body]]
+name = "b"
+shape = { box = [0.3, 0.1] }
+position = [0.3, 0.5]
+spin = 1
+material = "m"
+[[joint]]
+kind = "distance"
+between = ["a", "b"]
+anchors = [[-0.15, 0.25], [0.2, 0.5]]
+[[joint]]
+kind = "spring"
+between = ["a", "b"]
+anchors = [[-0.2, 0.15], [0.4, 0.5]]
+stiffness = 40
+damping = 0.5
+rest = 0.5
+"#;
+    agree(plane, 0, 20, HELD, &[]);
+    let space = plane
+        .replace("dimension = 2", "dimension = 3")
+        .replace("box = [3, 0.1]", "box = [3, 3, 0.1]")
+        .replace(
+            "position = [0, 0]\nvelocity = [0.2, 0.5]\nspin = 0.3",
+            "position = [0, 0, 0]\nvelocity = [0.2, 0.1, 0.5]\nspin = [0.2, 0.3, 1]",
+        )
+        .replace(
+            "position = [-0.2, 0.2]\nvelocity = [1.3, -1]\nspin = 2",
+            "position = [-0.2, 0, 0.2]\nvelocity = [1.3, 0.1, -1]\nspin = [2, 1, -3]",
+        )
+        .replace("box = [0.3, 0.1]", "box = [0.3, 0.2, 0.1]")
+        .replace("position = [0.3, 0.5]\nspin = 1", "position = [0.3, 0, 0.5]\nspin = [1, 2, -1]")
+        .replace("[[-0.15, 0.25], [0.2, 0.5]]", "[[-0.15, 0.05, 0.2], [0.2, 0, 0.5]]")
+        .replace("[[-0.2, 0.15], [0.4, 0.5]]", "[[-0.2, 0.02, 0.15], [0.4, 0.05, 0.5]]");
+    agree(&space, 0, 20, HELD, &[]);
 }

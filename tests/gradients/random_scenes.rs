@@ -132,13 +132,11 @@ fn random_scenes_with_pyramids_and_the_torque_taken_forward() {
 }
 
 /// Belts, motors, limits, joint friction and unequal masses: whatever happens, a gradient is finite.
-fn hostile<G: Stage>(count: u64) {
+fn hostile<G: Stage>(count: u64, choose: Choose) {
     let mut ran = 0;
     for number in 0..count {
         let (mut scene, story, _) = hostile_scene::<G>(number, &[]);
-        let options = &mut scene.model.options;
-        options.integrator = Integrator::EnergyMomentum;
-        options.time_of_impact = TimeOfImpact::Event;
+        choose(&mut scene.model.options);
         let size = scene.model.bodies.len() * G::DOF;
         let Ok(rollout) = scene.world().rollout(STEPS, &[], Tape::Full) else { continue };
         let gradient = rollout.backward(&Cotangents { poses: vec![1.0; size], twists: vec![1.0; size] });
@@ -151,7 +149,17 @@ fn hostile<G: Stage>(count: u64) {
 }
 
 #[test]
-fn hostile_scenes_with_energy_momentum_have_finite_gradients() {
-    hostile::<Planar>(if full() { 200 } else { 12 });
-    hostile::<Spatial>(if full() { 200 } else { 8 });
+fn hostile_scenes_have_finite_gradients() {
+    let midpoint: Choose = |options| {
+        options.integrator = Integrator::EnergyMomentum;
+        options.time_of_impact = TimeOfImpact::Event;
+    };
+    let forward: Choose = |options| {
+        options.integrator = Integrator::Verlet;
+        options.gyroscopic = Gyroscopic::Forward;
+        options.friction_cone = FrictionCone::Polyhedral(4);
+    };
+    hostile::<Planar>(if full() { 200 } else { 12 }, midpoint);
+    hostile::<Spatial>(if full() { 200 } else { 8 }, midpoint);
+    hostile::<Spatial>(if full() { 200 } else { 8 }, forward);
 }

@@ -1,20 +1,14 @@
-//! A body over a move under the midpoint rule: the Cayley move, the constant twist of its path, the balance of momentum, theory (19.1)-(19.2)
-//! and (19.7)-(19.8).
+//! A body over a move under the midpoint rule: the Cayley move, the constant twist of its path, the velocity at its end, theory
+//! (19.1)-(19.2) and (19.9).
 
-use super::motion::{MassBlocks, changed, turned};
 use super::program::{Block, Program};
-use super::slots::{cross, put, twist, wrench};
-use crate::island::LocalBody;
+use super::slots::{cross, put, twist};
 use carom_geometry::Geometry;
-use carom_math::{Pose, Twist, Vector, Wrench};
-use nalgebra::Matrix6;
+use carom_math::{Twist, Vector, Wrench};
 
 /// Turns below this angle [rad] take the series of what divides by its square: its rest is below rounding there, and the cancellation of the
 /// closed form below 1e-12 beyond it.
 const SMALL_TURN: f64 = 0.02;
-
-/// A square matrix over the freedoms of a body; in the plane the first three rows and columns of it.
-pub(crate) type Square = [[f64; 6]; 6];
 
 /// The derivative of 2 atan(x/2)/x over x: how the angle of a Cayley turn falls behind its vector.
 fn cayley_slope(x: f64) -> f64 {
@@ -179,183 +173,6 @@ pub(crate) fn column<G: Geometry>(program: &mut Program<G>, out: Block, slot: Bl
 /// Writes a twist, linear part first.
 pub(crate) fn write<G: Geometry>(value: &Twist<G>, out: &mut [f64]) {
     put::<G>(value.lin, value.ang, out);
-}
-
-/// The balance of one body around its solution, theory (19.7)-(19.8).
-#[derive(Clone, Debug)]
-pub(crate) struct Balance<G: Geometry> {
-    body: LocalBody<G>,
-    before: Twist<G>,
-    mean: Twist<G>,
-    torque: G::Ang,
-    /// Linear and angular damping [1/s].
-    drags: [f64; 2],
-    length: f64,
-    /// (A - L Gamma)^-1, how mean twists answer to what is left of the balance.
-    inverse: Square,
-    /// Whether there is such an inverse.
-    pub regular: bool,
-}
-
-impl<G: Geometry> Balance<G> {
-    /// Of a body with the half impulse on it and the stiffness of what pushes it: how the half impulse changes with its own mean twist.
-    pub fn new(
-        body: &LocalBody<G>,
-        (before, mean): (&Twist<G>, &Twist<G>),
-        torque: G::Ang,
-        drags: [f64; 2],
-        length: f64,
-        stiffness: &Square,
-    ) -> Self {
-        let (before, mean) = (*before, *mean);
-        let mut out = Balance { body: body.clone(), before, mean, torque, drags, length, inverse: [[0.0; 6]; 6], regular: true };
-        let mut matrix = Matrix6::<f64>::identity();
-        for j in 0..G::DOF {
-            let mut unit = [0.0; 6];
-            unit[j] = 1.0;
-            let mut push = [0.0; 6];
-            (0..G::DOF).for_each(|i| push[i] = stiffness[i][j]);
-            let (held, pushed) = (out.resistance(twist::<G>(&unit)), out.spread(&wrench::<G>(&push)));
-            let mut entries = [0.0; 6];
-            write(&held.plus(-1.0, pushed), &mut entries);
-            (0..G::DOF).for_each(|i| matrix[(i, j)] = entries[i]);
-        }
-        match matrix.try_inverse() {
-            Some(inverse) => (0..6).for_each(|i| (0..6).for_each(|j| out.inverse[i][j] = inverse[(i, j)])),
-            None => out.regular = false,
-        }
-        out
-    }
-
-    fn moves(&self, axis: usize) -> bool {
-        self.body.inv_mass[axis] > 0.0
-    }
-
-    /// A: how the balance answers to the mean twist.
-    fn resistance(&self, change: Twist<G>) -> Twist<G> {
-        let [drag, spin_drag] = self.drags.map(|rate| 0.5 * self.length * rate);
-        let mut lin = change.lin;
-        for axis in (0..G::DIM).filter(|&axis| self.moves(axis)) {
-            lin[axis] *= 1.0 + drag;
-        }
-        if !self.body.turns() {
-            return Twist { lin, ang: change.ang };
-        }
-        let inertia = |rate: G::Ang| G::inertia_apply(self.body.inertia, rate);
-        let bent = cross::<G>(change.ang, inertia(self.mean.ang) + self.torque) + cross::<G>(self.mean.ang, inertia(change.ang));
-        Twist { lin, ang: inertia(change.ang) * (1.0 + spin_drag) + bent * (0.5 * self.length) }
-    }
-
-    /// L: how it answers to a half impulse.
-    fn spread(&self, push: &Wrench<G>) -> Twist<G> {
-        let lin = push.lin.scale(self.body.inv_mass);
-        if !self.body.turns() {
-            return Twist { lin, ang: G::Ang::zero() };
-        }
-        Twist { lin, ang: push.ang - cross::<G>(self.mean.ang, push.ang) * (0.5 * self.length) }
-    }
-
-    /// The mean twist that makes up for what is left of the balance.
-    fn settled(&self, rest: Twist<G>) -> Twist<G> {
-        let mut x = [0.0; 6];
-        write(&rest, &mut x);
-        let mut out = [0.0; 6];
-        for i in 0..G::DOF {
-            out[i] = (0..G::DOF).map(|j| self.inverse[i][j] * x[j]).sum();
-        }
-        twist::<G>(&out)
-    }
-
-    /// The mean twist of a half impulse.
-    pub fn answer(&self, push: &Wrench<G>) -> Twist<G> {
-        self.settled(self.spread(push))
-    }
-
-    /// What a change of the inertia leaves of the balance.
-    fn unbalanced(&self, inertia: impl Fn(G::Ang) -> G::Ang) -> Twist<G> {
-        let spin_drag = 0.5 * self.length * self.drags[1];
-        let at_mean = inertia(self.mean.ang);
-        let ang = at_mean * (1.0 + spin_drag) + cross::<G>(self.mean.ang, at_mean) * (0.5 * self.length) - inertia(self.before.ang);
-        Twist { lin: G::Lin::zero(), ang: -ang }
-    }
-
-    /// Speeds that push and drag change, with zero along what is locked.
-    fn unlocked(&self, mut lin: G::Lin) -> G::Lin {
-        for axis in (0..G::DIM).filter(|&axis| !self.moves(axis)) {
-            lin[axis] = 0.0;
-        }
-        lin
-    }
-
-    /// What a longer move leaves of the balance, half impulses held.
-    fn longer(&self) -> Twist<G> {
-        let [drag, spin_drag] = self.drags.map(|rate| 0.5 * rate);
-        let lin = self.unlocked(self.mean.lin) * -drag;
-        if !self.body.turns() {
-            return Twist { lin, ang: G::Ang::zero() };
-        }
-        let momentum = G::inertia_apply(self.body.inertia, self.mean.ang);
-        Twist { lin, ang: momentum * -spin_drag - cross::<G>(self.mean.ang, momentum + self.torque) * 0.5 }
-    }
-
-    /// How the mean twist changes with the length, where the half impulse changes by `push`.
-    pub fn by_length(&self, push: &Wrench<G>) -> Twist<G> {
-        self.settled(self.spread(push).plus(1.0, self.longer()))
-    }
-
-    /// out += the mean twist, from slots of the half impulse, of the velocity before, of the pose, of mass, inertia and drag, and of the length.
-    pub fn linearise(
-        &self,
-        program: &mut Program<G>,
-        out: Block,
-        push: Block,
-        before: Option<Block>,
-        pose: (Block, &Pose<G>),
-        mass: MassBlocks,
-        drags: [Block; 2],
-        time: Option<Block>,
-    ) {
-        let turns = self.body.turns();
-        let inertia = |rate: G::Ang| G::inertia_apply(self.body.inertia, rate);
-        program.linear(out, push, |x, y| write(&self.answer(&wrench::<G>(x)), y));
-        if let Some(before) = before {
-            program.linear(out, before, |x, y| {
-                let change = twist::<G>(x);
-                let ang = if turns { inertia(change.ang) } else { change.ang };
-                write(&self.settled(Twist { lin: change.lin, ang }), y);
-            });
-        }
-        if turns {
-            if G::ANG > 1 {
-                program.linear(out, pose.0.part(G::DIM, G::ANG), |x, y| {
-                    let xi = G::Ang::from_slice(x);
-                    write(&self.settled(self.unbalanced(|rate| turned::<G>(self.body.inertia, xi, rate))), y);
-                });
-            }
-            program.linear(out, mass.inertia, |x, y| {
-                write(&self.settled(self.unbalanced(|rate| changed::<G>(pose.1.rotation, x, rate))), y);
-            });
-        }
-        let [drag, spin_drag] = self.drags.map(|rate| 0.5 * self.length * rate);
-        let free = self.unlocked(self.mean.lin);
-        let gained = free * (1.0 + drag) - self.unlocked(self.before.lin);
-        debug_assert!(self.body.mass > 0.0 && spin_drag >= 0.0, "a body that moves has a mass, and drag takes");
-        program.linear(out, mass.mass, |x, y| {
-            write(&self.settled(Twist { lin: gained * (-x[0] / self.body.mass), ang: G::Ang::zero() }), y);
-        });
-        program.linear(out, drags[0], |x, y| {
-            write(&self.settled(Twist { lin: free * (-0.5 * self.length * x[0]), ang: G::Ang::zero() }), y);
-        });
-        if turns {
-            program.linear(out, drags[1], |x, y| {
-                let ang = inertia(self.mean.ang) * (-0.5 * self.length * x[0]);
-                write(&self.settled(Twist { lin: G::Lin::zero(), ang }), y);
-            });
-        }
-        if let Some(time) = time {
-            column::<G>(program, out, time, &self.settled(self.longer()));
-        }
-    }
 }
 
 #[cfg(test)]
