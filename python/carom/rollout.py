@@ -60,7 +60,7 @@ class Gradient(Mapping):
     switch, ``status`` step by step what it is worth: ``"exact"``, or the flags that were raised.
     """
 
-    def __init__(self, native: Rollouts, raw: Mapping[str, np.ndarray], batch: int | None) -> None:
+    def __init__(self, native: Rollouts, raw: Mapping[str, Any], batch: int | None) -> None:
         self._native, self._batch, self._parameters = native, batch, raw["parameters"]
         self._found: dict[str, np.ndarray] = {}
         one = (lambda x: x) if batch is not None else (lambda x: x[0])
