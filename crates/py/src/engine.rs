@@ -23,6 +23,9 @@ pub enum Fault {
 /// A contact in plain numbers: bodies, point, normal, gap, impulse.
 pub type RawContact = ([usize; 2], Vec<f64>, Vec<f64>, f64, Vec<f64>);
 
+/// A Jacobian by one name: its number of columns, and its numbers by rows.
+pub type Columns = (usize, Vec<f64>);
+
 /// A world.
 pub trait Engine: Send + Sync {
     /// 2 or 3.
@@ -66,7 +69,7 @@ pub trait Engine: Send + Sync {
     /// Steps from here without moving.
     fn rollout(&self, steps: usize, controls: &[f64], tape: Tape) -> Result<Box<dyn Run>, StepError>;
     /// One-step Jacobians by rows, with their numbers of columns.
-    fn jacobian(&self, wrt: &[String], weak: Weak) -> Result<(Vec<(usize, Vec<f64>)>, Switches), Fault>;
+    fn jacobian(&self, wrt: &[String], weak: Weak) -> Result<(Vec<Columns>, Switches), Fault>;
 }
 
 /// A rollout.
@@ -237,7 +240,7 @@ impl<G: Geometry> Engine for Held<G> {
         Ok(Box::new(Ran { rollout: self.world.rollout(steps, controls, tape)?, names: self.names.clone() }))
     }
 
-    fn jacobian(&self, wrt: &[String], weak: Weak) -> Result<(Vec<(usize, Vec<f64>)>, Switches), Fault> {
+    fn jacobian(&self, wrt: &[String], weak: Weak) -> Result<(Vec<Columns>, Switches), Fault> {
         let model = self.world.model();
         let layout = Parameters::of(model);
         let states = ["q", "v", "controls"];

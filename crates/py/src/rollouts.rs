@@ -50,8 +50,11 @@ pub fn at_switches(weak: Option<&str>, kappa: Option<f64>) -> PyResult<Weak> {
     }
 }
 
+/// Flags that are raised, with counts.
+pub type Flags = Vec<(&'static str, usize)>;
+
 /// Flags by name, those that are raised.
-pub fn flags(switches: &Switches) -> Vec<(&'static str, usize)> {
+pub fn flags(switches: &Switches) -> Flags {
     let all = [
         ("weak", switches.weak),
         ("friction", switches.friction),

@@ -4,7 +4,7 @@
 use crate::arrays::{Flat, array, fixed, flat, optional};
 use crate::engine::{Engine, Fault, open};
 use crate::error::{ModelError, Raise, SceneError, SolveError, StepError};
-use crate::rollouts::{Rollouts, at_switches, flags};
+use crate::rollouts::{Flags, Rollouts, at_switches, flags};
 use carom_dynamics::gradient::Tape;
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
@@ -305,7 +305,7 @@ impl Worlds {
         wrt: Vec<String>,
         weak: Option<&str>,
         kappa: Option<f64>,
-    ) -> PyResult<(Bound<'py, PyDict>, String, Vec<(&'static str, usize)>)> {
+    ) -> PyResult<(Bound<'py, PyDict>, String, Flags)> {
         let weak = at_switches(weak, kappa)?;
         let world = self.lock(py)[0].copy();
         let raise = |fault| match fault {
