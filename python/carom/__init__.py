@@ -9,19 +9,24 @@
 from __future__ import annotations
 
 import importlib
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import kernels
 from ._carom import Error, ModelError, SceneError, SolveError, StepError, __version__
 from ._carom import scenes as _scenes
 from .batch import Batch
+from .replay import Replay
 from .rollout import Gradient, Rollout
-from .world import Contact, Ledger, Parameters, World
+from .world import Contact, Ledger, Parameters, Shape, World
 
-__all__ = ["Batch", "Contact", "Error", "Gradient", "Ledger", "ModelError", "Parameters", "Rollout", "SceneError", "SolveError",
-           "StepError", "World", "__version__", "jax", "kernels", "scenes", "torch"]
+__all__ = ["Batch", "Contact", "Error", "Gradient", "Ledger", "ModelError", "Parameters", "Replay", "Rollout", "SceneError", "Shape",
+           "SolveError", "StepError", "Sweep", "World", "__version__", "gym", "jax", "kernels", "picture", "scenes", "sweep", "torch"]
 
-_FRAMEWORKS = ("torch", "jax")
+if TYPE_CHECKING:
+    from .sweeps import Sweep, sweep
+
+_MODULES = ("gym", "jax", "picture", "torch")
+_SWEEPS = ("Sweep", "sweep")
 
 
 def scenes() -> list[str]:
@@ -30,9 +35,11 @@ def scenes() -> list[str]:
 
 
 def __getattr__(name: str) -> Any:
-    """``carom.torch`` and ``carom.jax`` on first use."""
-    if name in _FRAMEWORKS:
+    """``carom.gym``, ``carom.jax``, ``carom.picture``, ``carom.torch`` and the sweeps on first use: ``import carom`` stays light."""
+    if name in _MODULES:
         return importlib.import_module(f".{name}", __name__)
+    if name in _SWEEPS:
+        return getattr(importlib.import_module(".sweeps", __name__), name)
     raise AttributeError(f"module 'carom' has no attribute {name!r}")
 
 

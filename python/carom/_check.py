@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from typing import Any, Sequence, Type, overload
+from typing import Any, Mapping, Sequence, Type, overload
 
 import numpy as np
 
@@ -96,9 +96,25 @@ def show(value: Any) -> str:
     return repr(value)
 
 
+def escape(text: str) -> str:
+    """Text as HTML shows it."""
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace('"', "&quot;")
+
+
+def table(title: str, facts: Mapping[str, Any]) -> str:
+    """A small table for notebooks."""
+    rows = "".join(f'<tr><th style="text-align:left">{escape(name)}</th><td style="text-align:left">'
+                   f"{escape(value if isinstance(value, str) else show(value))}</td></tr>" for name, value in facts.items())
+    return f"<table><caption>{escape(title)}</caption><tbody>{rows}</tbody></table>"
+
+
 class Result:
     """A result with named fields; its repr shows them."""
 
     def __repr__(self) -> str:
         fields = [name for name in getattr(self, "__dataclass_fields__", {}) if not name.startswith("_")]
         return f"{type(self).__name__}({', '.join(f'{name}={show(getattr(self, name))}' for name in fields)})"
+
+    def _repr_html_(self) -> str:
+        fields = [name for name in getattr(self, "__dataclass_fields__", {}) if not name.startswith("_")]
+        return table(type(self).__name__, {name: getattr(self, name) for name in fields})

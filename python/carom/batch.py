@@ -8,7 +8,7 @@ import numpy as np
 
 from ._carom import ModelError, SolveError, StepError
 from ._check import count as whole
-from ._check import flag, flat, numbers
+from ._check import flag, flat, numbers, table
 from .rollout import Gradient, Rollout
 from .world import Parameters, World
 
@@ -88,9 +88,34 @@ class Batch:
         rows = 0 if nu == 0 else n if given.ndim == 3 else 1
         self._native.step(n, rows, flat(given), given.ndim == 1)
 
-    def reset(self) -> None:
-        """Every world back to its start."""
-        self._native.reset()
+    def reset(self, which: Any = None, *, q: Any = None, v: Any = None) -> None:
+        """Every world back to its start, or those that ``which`` names: numbers, or one True or False per world.
+
+        ``q`` (n, 3 or 7), or one per world that goes back, takes the place of the start's poses, ``v`` that of its velocities.
+        """
+        if which is None and q is None and v is None:
+            self._native.reset()
+            return
+        places = self._places(which)
+        bodies, _, coords, dof = self._sizes
+
+        def rows(name: str, value: Any, width: int) -> np.ndarray | None:
+            every = (len(places), bodies, width)
+            return None if value is None else flat(np.broadcast_to(numbers(name, value, every, every[1:], error=ModelError), every))
+
+        self._native.restart(places, rows("q", q, coords), rows("v", v, dof))
+
+    def _places(self, which: Any) -> list[int]:
+        if which is None:
+            return list(range(self._count))
+        found = np.asarray(which)
+        if found.dtype == bool and found.shape == (self._count,):
+            return np.flatnonzero(found).tolist()
+        if found.ndim == 1 and (found.dtype.kind in "iu" or found.size == 0):
+            places = found.astype(np.int64).tolist()
+            if all(0 <= place < self._count for place in places) and len(set(places)) == len(places):
+                return places
+        raise ModelError(f"which: needs different whole numbers below {self._count}, or one True or False per world")
 
     def hash(self) -> list[str]:
         """16 hex digits of the state's bits of every world."""
@@ -117,3 +142,5 @@ class Batch:
     def __repr__(self) -> str:
         return f"Batch(count={self._count}, bodies={self._sizes[0]}, controls={self._sizes[1]})"
 
+    def _repr_html_(self) -> str:
+        return table("Batch", {"worlds": self._count, "bodies": self._sizes[0], "joints": len(self._names[1]), "controls": self._sizes[1]})

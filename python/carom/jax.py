@@ -1,14 +1,15 @@
-"""Rollouts under ``jax.grad``. JAX is imported on first use; turn on ``jax_enable_x64`` for double precision."""
+"""Rollouts under ``jax.grad``, ``jax.jit`` and ``jax.vmap``. JAX is imported on first use; turn on ``jax_enable_x64`` for double precision."""
 
 from __future__ import annotations
 
+import math
 from typing import Any, Mapping
 
 import numpy as np
 
-from ._bridge import check_params, check_world, pull, roll
-from ._check import count
+from ._bridge import STATE, Rolled, check_params, check_shapes, check_world, roll, shapes
 from ._carom import StepError
+from ._check import count
 from .rollout import at_switches
 from .world import World
 
@@ -22,8 +23,8 @@ def rollout(
     """``(q, v)`` of a rollout as arrays (T+1, n, ...) that carry gradients to q0, v0, controls and params.
 
     The world is not moved; None keeps its present state, no controls, its own parameters. Works under ``jit`` (by a callback); the
-    backward pass takes the steps once more to record them. ``weak`` and ``kappa`` choose what gradients are at contacts that stand at a
-    switch, as in :meth:`Rollout.backward`.
+    backward pass takes the steps once more to record them. Under ``vmap`` the rollouts of all worlds run as one batch on all cores.
+    ``weak`` and ``kappa`` choose what gradients are at contacts that stand at a switch, as in :meth:`Rollout.backward`.
     """
     import jax
     import jax.numpy as jnp
@@ -31,41 +32,45 @@ def rollout(
     check_world(world)
     steps = count("steps", steps, error=StepError)
     named = check_params(params)
-    names = tuple(named)
+    wanted = shapes(world, steps, tuple(named))
     side = at_switches(weak, kappa)
     held = world.copy()  # what the trace sees does not change when the caller's world moves on
-    given = {key: jnp.asarray(x) for key, x in (("q0", q0), ("v0", v0), ("controls", controls)) if x is not None}
-    given.update({f"params.{name}": jnp.asarray(x) for name, x in named.items()})
-    keys = tuple(given)
-    bodies, _, coords, dof = world._sizes
+    values = {**dict(zip(STATE, (q0, v0, controls))), **{f"params.{name}": x for name, x in named.items()}}
+    given = {name: jnp.asarray(x) for name, x in values.items() if x is not None}
+    check_shapes(given, wanted)
+    names = tuple(given)
     kind = jnp.result_type(float)
-    shapes = (jax.ShapeDtypeStruct((steps + 1, bodies, coords), kind), jax.ShapeDtypeStruct((steps + 1, bodies, dof), kind))
+    bodies, _, coords, dof = world._sizes
+    states = tuple(jax.ShapeDtypeStruct((steps + 1, bodies, width), kind) for width in (coords, dof))
 
-    def run(values: tuple, tape: bool) -> Any:
-        at = {key: np.asarray(value, dtype=np.float64) for key, value in zip(keys, values)}
-        parameters = {name: at[f"params.{name}"] for name in names}
-        return roll(held, steps, at.get("q0"), at.get("v0"), at.get("controls"), parameters, tape), at
+    def run(values: tuple, tape: bool) -> Rolled:
+        at = {name: np.asarray(value, dtype=np.float64) for name, value in zip(names, values)}
+        # vmap gives every array its leading axes, of length 1 where it does not vary.
+        lead = np.broadcast_shapes(*(x.shape[:x.ndim - len(wanted[name])] for name, x in at.items()))
+        return roll(held, steps, at, lead, tape, side)
 
     def ahead(*values: Any) -> Any:
-        rolled, _ = run(values, False)
-        return rolled.q.astype(kind), rolled.v.astype(kind)
+        return tuple(x.astype(kind) for x in run(values, False).states())
 
     def behind(dq: Any, dv: Any, *values: Any) -> Any:
-        rolled, at = run(values, True)
-        found = pull(rolled, at.get("q0"), np.asarray(dq, dtype=np.float64), np.asarray(dv, dtype=np.float64), names, side)
-        by_key = dict(zip(("q0", "v0", "controls", *(f"params.{name}" for name in names)), found))
-        return tuple(np.asarray(by_key[key]).astype(value.dtype).reshape(value.shape) for key, value in zip(keys, values))
+        rolled = run(values, True)
+        dq, dv = (np.asarray(x, dtype=np.float64) for x in (dq, dv))
+        lead = np.broadcast_shapes(rolled.lead, *(x.shape[:x.ndim - 3] for x in (dq, dv)))
+        dq, dv = (np.broadcast_to(x, lead + x.shape[x.ndim - 3:]) for x in (dq, dv))
+        index = np.broadcast_to(np.arange(math.prod(rolled.lead)).reshape(rolled.lead), lead)
+        found = rolled.pull(index, dq, dv, names)
+        return tuple(found[name].astype(value.dtype) for name, value in zip(names, values))
 
     @jax.custom_vjp
     def rolled(*values: Any) -> Any:
-        return jax.pure_callback(ahead, shapes, *values, vmap_method="sequential")
+        return jax.pure_callback(ahead, states, *values, vmap_method="expand_dims")
 
     def forward(*values: Any) -> Any:
         return rolled(*values), values
 
     def backward(values: tuple, cotangents: tuple) -> Any:
         structure = tuple(jax.ShapeDtypeStruct(value.shape, value.dtype) for value in values)
-        return jax.pure_callback(behind, structure, *cotangents, *values, vmap_method="sequential")
+        return jax.pure_callback(behind, structure, *cotangents, *values, vmap_method="expand_dims")
 
     rolled.defvjp(forward, backward)
     return rolled(*given.values())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -10,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from ._carom import Error, ModelError, Rollouts, SolveError
-from ._check import flat, number, numbers, word
+from ._check import flat, number, numbers, table, word
+from .replay import Replay
 
 __all__ = ["Gradient", "Jacobian", "Rollout"]
 
@@ -113,6 +115,9 @@ class Gradient(Mapping):
     def __len__(self) -> int:
         return len(self._native.keys())
 
+    def _repr_html_(self) -> str:
+        return table("Gradient", {"q0": self.q0, "v0": self.v0, "controls": self.controls, **dict(self)})
+
     def __repr__(self) -> str:
         return f"Gradient({self.weak}: q0{self.q0.shape}, v0{self.v0.shape}, controls{self.controls.shape}, {', '.join(self)})"
 
@@ -178,6 +183,20 @@ class Rollout:
         """Number of steps T."""
         return self._steps
 
+    def __getitem__(self, index: int) -> Rollout:
+        """The rollout of one world of a batch; nothing is copied."""
+        if self._batch is None:
+            raise SolveError("index: is for the rollout of a batch, not of one world")
+        try:
+            place = range(self._batch)[operator.index(index)]
+        except (IndexError, TypeError):
+            raise IndexError(f"index: found {index!r}, needs a whole number below {self._batch}") from None
+        return Rollout(self._native.take([place]), self._steps, self._sizes, None, self._bodies)
+
+    def __iter__(self) -> Iterator[Rollout]:
+        """The rollouts of a batch, one by one."""
+        return iter([self[i] for i in range(self._batch)] if self._batch is not None else [self])
+
     def _cotangent(self, name: str, value: Any, poses: bool) -> np.ndarray | None:
         if value is None:
             return None
@@ -209,13 +228,8 @@ class Rollout:
         if self._batch is not None:
             raise SolveError(f"{name}: is for the rollout of one world, not of a batch")
 
-    def to_pandas(self) -> Any:
-        """A table with one row per state: time, energy, then x, y, ... of every body (needs pandas)."""
-        self._alone("to_pandas")
-        try:
-            import pandas
-        except ImportError as cause:
-            raise Error("to_pandas: needs pandas (pip install pandas)") from cause
+    def _columns(self) -> dict[str, np.ndarray]:
+        """Energy, then pose and velocity of every body, by name."""
         planar = self._sizes[2] == 3
         poses = ("x", "y", "angle") if planar else ("x", "y", "z", "qw", "qx", "qy", "qz")
         rates = ("vx", "vy", "spin") if planar else ("vx", "vy", "vz", "wx", "wy", "wz")
@@ -223,7 +237,25 @@ class Rollout:
         for i, body in enumerate(self._bodies):
             columns.update({f"{body}.{key}": self.q[:, i, k] for k, key in enumerate(poses)})
             columns.update({f"{body}.{key}": self.v[:, i, k] for k, key in enumerate(rates)})
-        return pandas.DataFrame(columns, index=pandas.Index(self.time, name="time"))
+        return columns
+
+    def to_pandas(self) -> Any:
+        """A table with one row per state: time as the index, energy, then x, y, ... of every body (needs pandas)."""
+        self._alone("to_pandas")
+        try:
+            import pandas
+        except ImportError as cause:
+            raise Error("to_pandas: needs pandas (pip install pandas)") from cause
+        return pandas.DataFrame(self._columns(), index=pandas.Index(self.time, name="time"))
+
+    def to_arrow(self) -> Any:
+        """A pyarrow.Table with one row per state: time, energy, then x, y, ... of every body (needs pyarrow)."""
+        self._alone("to_arrow")
+        try:
+            import pyarrow
+        except ImportError as cause:
+            raise Error("to_arrow: needs pyarrow (pip install pyarrow)") from cause
+        return pyarrow.table({"time": self.time, **{name: np.ascontiguousarray(x) for name, x in self._columns().items()}})
 
     def plot(self, ax: Any = None) -> Any:
         """Draws the energy and the number of contacts over time; returns the axes (needs matplotlib)."""
@@ -242,6 +274,21 @@ class Rollout:
         twin.set_ylabel("contacts")
         return ax
 
+    def show(self) -> Replay:
+        """The run as a page: shown in place by a notebook, or saved with ``.save("run.html")``. Contacts are not part of a rollout."""
+        self._alone("show")
+        return Replay(self._native.replay())
+
     def __repr__(self) -> str:
         lead = "" if self._batch is None else f"worlds={self._batch}, "
         return f"Rollout({lead}steps={self._steps}, bodies={self._sizes[0]}, q{self.q.shape}, v{self.v.shape})"
+
+    def _repr_html_(self) -> str:
+        worlds = {} if self._batch is None else {"worlds": self._batch}
+        said = [word for one in (self.status if self._batch is not None else [self.status]) for word in one]
+        odd = sum(word != "ok" for word in said)
+        facts = {**worlds, "steps": self._steps, "bodies": self._sizes[0], "time": f"{np.max(self.time, initial=0.0):.6g} s",
+                 "contacts": f"{int(self.contacts.max(initial=0))} at most", "status": "ok" if odd == 0 else f"{odd} steps are not ok"}
+        if self._batch is None:
+            facts["energy"] = f"{self.energy[0]:.6g} to {self.energy[-1]:.6g} J"
+        return table("Rollout", facts)

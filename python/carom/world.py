@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Iterator, MutableMapping
 from dataclasses import dataclass
 from typing import Any, Iterable
@@ -10,10 +11,11 @@ from typing import Any, Iterable
 import numpy as np
 
 from ._carom import ModelError, SceneError, StepError, Worlds
-from ._check import Result, count, flag, flat, numbers
+from ._check import Result, count, flag, flat, number, numbers, table
+from .replay import Replay
 from .rollout import Jacobian, Rollout, at_switches
 
-__all__ = ["Contact", "Ledger", "Parameters", "World"]
+__all__ = ["Contact", "Ledger", "Parameters", "Shape", "World"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -48,6 +50,23 @@ class Ledger(Result):
     drift: float
     momentum: np.ndarray
     angular_momentum: Any
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Shape(Result):
+    """A shape of a body, to draw it: all that lies within ``radius`` [m] of the hull of its ``points`` (k, dim) [m], in the body's frame.
+
+    ``kind`` is the word of the scene file. A ``"half_space"`` has two points, one of its face and that plus the outward normal; a
+    ``"cylinder"`` the ends of its axis, a ``"cone"`` the centre of its base and its apex, both with the ``radius`` of the disc; a
+    ``"heightfield"`` of the plane is a polyline; meshes have ``faces`` (m, 3), numbers of points. ``color`` is ``"#rrggbb"``.
+    """
+
+    body: str
+    kind: str
+    points: np.ndarray
+    radius: float
+    faces: np.ndarray
+    color: str
 
 
 def drive(name: str, value: Any, shapes: tuple, error: type = StepError) -> np.ndarray | None:
@@ -96,8 +115,22 @@ class Parameters(MutableMapping):
     def __len__(self) -> int:
         return len(self._native.keys())
 
+    def _repr_html_(self) -> str:
+        return table("Parameters", dict(self))
+
     def __repr__(self) -> str:
         return f"Parameters({', '.join(f'{name}: {self[name].shape}' for name in self)})"
+
+
+def _path(path: Any) -> str:
+    """A path as text."""
+    try:
+        name = os.fspath(path)
+    except TypeError as cause:
+        raise SceneError(f"path: needs a path, found {path!r}") from cause
+    if not isinstance(name, str) or "\0" in name:
+        raise SceneError(f"path: needs a path, found {path!r}")
+    return name
 
 
 class World:
@@ -108,12 +141,13 @@ class World:
     assign whole arrays.
     """
 
-    __slots__ = ("__weakref__", "_dimension", "_native", "_names", "_sizes")
+    __slots__ = ("__weakref__", "_dimension", "_native", "_names", "_notes", "_sizes")
 
     _native: Worlds
     _dimension: int
     _sizes: tuple[int, int, int, int]
     _names: list[list[str]]
+    _notes: tuple[str, ...]
 
     def __init__(self, *_: Any, **__: Any) -> None:
         raise SceneError("World: use World.load(path), World.from_toml(text) or World.scene(name)")
@@ -125,18 +159,13 @@ class World:
         world._dimension, *_ = sizes = native.sizes()
         world._sizes = sizes[1:]
         world._names = native.names()
+        world._notes = ()
         return world
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> World:
         """Loads a scene file; mesh files are found beside it."""
-        try:
-            name = os.fspath(path)
-        except TypeError as cause:
-            raise SceneError(f"path: needs a path, found {path!r}") from cause
-        if not isinstance(name, str) or "\0" in name:
-            raise SceneError(f"path: needs a path, found {path!r}")
-        return cls._of(Worlds.load(name))
+        return cls._of(Worlds.load(_path(path)))
 
     @classmethod
     def from_toml(cls, text: str) -> World:
@@ -154,13 +183,55 @@ class World:
 
     @classmethod
     def from_urdf(cls, path: str | os.PathLike[str], **options: Any) -> World:
-        """Not available yet: raises :class:`carom.SceneError`."""
-        raise SceneError(f"path: {path!r}: the import of URDF is not available yet; describe the scene in TOML (docs/scene-format.md)")
+        """Loads a URDF model; meshes are found beside it and in ``packages``.
+
+        ``strict`` (False) raises :class:`carom.SceneError` for what is not supported instead of warning; ``base`` ("auto", "fixed", "free") says
+        how the root stands in the world; ``controls`` (True) drives joints with an effort limit; ``contacts`` (True) and ``self_contact``
+        (False) say what touches; ``limits`` (True) whether joints have any; ``pose`` maps joints to start coordinates [rad or m]; ``packages`` lists folders of ``package://`` names.
+        ``world.notes`` lists what was left out.
+        """
+        return cls._import(path, True, options, ("strict", "base", "controls", "contacts", "limits", "self_contact", "pose", "packages"))
 
     @classmethod
     def from_mjcf(cls, path: str | os.PathLike[str], **options: Any) -> World:
-        """Not available yet: raises :class:`carom.SceneError`."""
-        raise SceneError(f"path: {path!r}: the import of MJCF is not available yet; describe the scene in TOML (docs/scene-format.md)")
+        """Loads an MJCF model; meshes and included files are found beside it.
+
+        ``strict`` (False) raises :class:`carom.SceneError` for what is not supported instead of warning; ``base`` "fixed" holds free joints;
+        ``controls`` (True) keeps actuators; ``contacts`` and ``limits`` (True) say whether anything touches and joints have limits; ``keyframe`` is the name or number of the
+        keyframe to start from; ``pose`` maps joints to start coordinates [rad or m]. ``world.notes`` lists what was left out.
+        """
+        return cls._import(path, False, options, ("strict", "base", "controls", "contacts", "limits", "keyframe", "pose"))
+
+    @classmethod
+    def _import(cls, path: Any, urdf: bool, options: dict[str, Any], known: tuple[str, ...]) -> World:
+        name = _path(path)
+        for key in options:
+            if key not in known:
+                raise SceneError(f"{key}: unknown option; allowed: {', '.join(known)}")
+        base, keyframe = options.get("base", "auto"), options.get("keyframe")
+        if base not in ("auto", "fixed", "free"):
+            raise SceneError(f'base: needs "auto", "fixed" or "free", found {base!r}')
+        if keyframe is not None and not isinstance(keyframe, (str, int)):
+            raise SceneError(f"keyframe: needs a name or a number, found {keyframe!r}")
+        flags = [flag(key, options.get(key, default), error=SceneError) for key, default in (("controls", True), ("contacts", True), ("limits", True), ("self_contact", False))]
+        pose = options.get("pose") or {}
+        try:
+            start = [(str(joint), float(value)) for joint, value in pose.items()]
+            packages = [_path(folder) for folder in options.get("packages") or ()]
+        except (AttributeError, TypeError, ValueError) as cause:
+            raise SceneError(f"pose: needs joint names and numbers; packages: needs folders; found {cause}") from cause
+        strict = flag("strict", options.get("strict", False), error=SceneError)
+        native, notes = Worlds.from_model(name, urdf, strict, base, flags, None if keyframe is None else str(keyframe), start, packages)
+        world = cls._of(native)
+        world._notes = tuple(notes)
+        if notes:
+            warnings.warn(f"{len(notes)} not supported:\n" + "\n".join(notes), stacklevel=3)
+        return world
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What an imported model has and the engine has not, by name with file and line; empty for a scene."""
+        return self._notes
 
     @property
     def name(self) -> str:
@@ -243,12 +314,17 @@ class World:
 
     def copy(self) -> World:
         """The same world once more: model, state, memory of contacts and books."""
-        return World._of(self._native.copy())
+        other = object.__new__(World)
+        other._native, other._dimension, other._sizes, other._names = self._native.copy(), self._dimension, self._sizes, self._names
+        return other
 
     __copy__ = copy
 
     def __deepcopy__(self, memo: Any) -> World:
         return self.copy()
+
+    def __reduce__(self) -> tuple:
+        return _unpacked, self._native.pack()
 
     def hash(self) -> str:
         """16 hex digits of the state's bits."""
@@ -259,6 +335,20 @@ class World:
         names = self._names[0]
         rows = self._native.contacts()
         return [Contact((names[a], names[b]), point, normal, gap, impulse) for a, b, point, normal, gap, impulse in rows]
+
+    def shapes(self) -> list[Shape]:
+        """Shapes of all bodies, in order, each in the frame of its body: what is needed to draw the world."""
+        names = self._names[0]
+        rows = self._native.shapes()
+        corners = [np.array(faces, dtype=np.int64).reshape(-1, 3) for _, _, _, _, faces, _ in rows]
+        return [Shape(names[body], kind, points, radius, faces, f"#{color:06x}")
+                for (body, kind, points, radius, _, color), faces in zip(rows, corners)]
+
+    def picture(self, width: int = 480, height: int = 320, view: Any = None) -> np.ndarray:
+        """A picture (height, width, 3) of bytes; ``view`` is the centre and the width of what is seen [m], None shows all bodies."""
+        from .picture import Picture
+
+        return Picture(self, width, height).draw(self.q, view)
 
     def ledger(self) -> Ledger:
         """Where the energy is and went since reset."""
@@ -299,7 +389,25 @@ class World:
             raise ModelError(f"wrt: {error}") from None
         return Jacobian(arrays, label, dict(flags))
 
+    def _repr_html_(self) -> str:
+        bodies, nu, _, _ = self._sizes
+        facts = {"dimension": self._dimension, "bodies": bodies, "joints": len(self._names[1]), "controls": nu,
+                 "time": f"{self.time:.6g} s", "step": f"{self.step_size:.6g} s", "hash": self.hash()}
+        return table(f"World {self.name}", facts)
+
+    def show(self, seconds: float | None = None) -> Replay:
+        """What would follow without controls, as a page: shown in place by a notebook, or saved with ``.save("run.html")``.
+
+        ``seconds`` of simulated time from the present state; those of a plain run of the scene by default. The world does not move.
+        """
+        span = self._native.about()[1] if seconds is None else number("seconds", seconds, error=StepError, least=0.0)
+        return Replay(self._native.replay(count("seconds", round(span / self.step_size), error=StepError)))
+
     def __repr__(self) -> str:
         bodies, nu, _, _ = self._sizes
         return (f"World({self.name!r}, dimension={self._dimension}, bodies={bodies}, joints={len(self._names[1])}, controls={nu}, "
                 f"time={self.time:.6g})")
+
+
+def _unpacked(text: str, edits: list, snapshot: bytes) -> World:
+    return World._of(Worlds.unpack(text, edits, snapshot))

@@ -22,12 +22,15 @@ def blocks():
 
 @pytest.mark.parametrize("block", list(blocks()))
 def test_block(block):
-    exec(compile(block, "document", "exec"), {"carom": carom})
+    try:
+        exec(compile(block, "document", "exec"), {"carom": carom})
+    except ImportError as missing:
+        pytest.skip(str(missing))
 
 
 def test_every_public_name_is_documented():
     for name in carom.__all__:
-        if name not in ("torch", "jax", "__version__"):
+        if name not in ("gym", "torch", "jax", "__version__"):
             assert getattr(carom, name).__doc__, name
     for name in carom.kernels.__all__:
         assert getattr(carom.kernels, name).__doc__, name

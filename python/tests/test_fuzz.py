@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import pickle
 
 import numpy as np
 from conftest import ARM, THROW
 
 import carom
 from carom import kernels as k
+from carom.world import _unpacked
 
 CALLS = 100_000 if os.environ.get("CAROM_FULL") else 3_000
 
@@ -82,7 +84,29 @@ def calls(rng, worlds):
         lambda: carom.Batch(o(world), o(2), threads=o(None)).rollout(o(steps)).backward(o(numbers(rng, (2, n, world.v.shape[1])))),
         lambda: carom.World.from_toml(o(THROW[: rng.integers(len(THROW))])),
         lambda: carom.World.scene(o("ball_drop")),
+        lambda: (world.shapes(), world.picture(o(8), o(6), view=o((0.0, 0.0, 3.0))), world._repr_html_()),
+        lambda: pickle.loads(pickle.dumps(world)).step(o(steps)),
+        lambda: _unpacked(world._native.pack()[0], [], torn(rng, world._native.pack()[2])),
+        lambda: some(carom.Batch(world, 3), o),
+        lambda: carom.sweep(o(world), o([{"gravity": o(1.0)}, {"mass": o(2.0)}]), o(lambda run: run.energy[-1]), o("local"), steps=o(steps)),
     ]
+
+
+def torn(rng, held):
+    """Bytes with a few of them changed, or some of them missing."""
+    changed = bytearray(held)
+    for _ in range(rng.integers(1, 4)):
+        changed[rng.integers(len(changed))] = rng.integers(256)
+    return bytes(changed[: len(changed) - int(rng.integers(0, 2)) * 8])
+
+
+def some(batch, o):
+    """A batch in which some worlds begin anew, and one of its rollouts."""
+    batch.reset(o([0, 2]), q=o(None), v=o(batch.v[:2]))
+    try:
+        return batch.rollout(2)[o(1)].backward()
+    except IndexError:
+        return None
 
 
 def test_random_calls():

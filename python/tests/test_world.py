@@ -267,7 +267,7 @@ def test_threads_share_a_world(throw):
 def test_import_is_light():
     code = (
         "import sys, time; import numpy; t = time.process_time(); import carom; print(time.process_time() - t);"
-        "print([m for m in ('torch', 'jax', 'matplotlib', 'pandas', 'scipy', 'ray') if m in sys.modules])"
+        "print([m for m in ('torch', 'jax', 'matplotlib', 'pandas', 'pyarrow', 'scipy', 'ray', 'gymnasium', 'tqdm') if m in sys.modules])"
     )
     best = 1.0
     for _ in range(5):
@@ -277,9 +277,9 @@ def test_import_is_light():
     assert best < 0.15
 
 
-def test_pandas_and_plot(throw):
+def test_tables_and_plot(throw):
     run = throw.rollout(5)
-    for name, call in (("pandas", run.to_pandas), ("matplotlib", run.plot)):
+    for name, call in (("pandas", run.to_pandas), ("pyarrow", run.to_arrow), ("matplotlib", run.plot)):
         try:
             __import__(name)
         except ImportError:

@@ -1,6 +1,8 @@
 //! Derivatives of the step against central differences, closed forms and the transpose identity.
 
+mod choices;
 mod closed_forms;
+mod energy_momentum;
 mod locked;
 mod names;
 mod rack;

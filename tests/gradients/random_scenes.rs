@@ -2,15 +2,19 @@
 
 use carom_dynamics::BodyKind;
 use carom_dynamics::gradient::{Cotangents, Direction, Switches, Tape};
+use carom_dynamics::options::{FrictionCone, Gyroscopic, Integrator, Options, TimeOfImpact};
 use carom_math::{Planar, Spatial};
 use carom_tests::differences::altered;
-use carom_tests::{Random, Stage, figure, full, random_scene};
+use carom_tests::{Random, Stage, figure, full, hostile_scene, random_scene};
 
 /// Steps of a rollout.
 const STEPS: usize = 100;
 
 /// Relative error allowed where no switch is crossed.
 const AGREE: f64 = 1e-5;
+
+/// Sets choices of a scene.
+type Choose = fn(&mut Options);
 
 /// What became of the scenes.
 #[derive(Default, Debug)]
@@ -23,8 +27,9 @@ struct Tally {
 }
 
 /// Directional derivative of a random loss of the last state along a random direction of state and parameters.
-fn one<G: Stage>(number: u64, tally: &mut Tally) {
-    let (scene, story) = random_scene::<G>(number, &[]);
+fn one<G: Stage>(number: u64, choose: Choose, tally: &mut Tally) {
+    let (mut scene, story) = random_scene::<G>(number, &[]);
+    choose(&mut scene.model.options);
     let world = scene.world();
     let Ok(rollout) = world.rollout(STEPS, &[], Tape::Full) else {
         tally.not_run += 1;
@@ -89,23 +94,64 @@ fn one<G: Stage>(number: u64, tally: &mut Tally) {
     }
 }
 
-fn many<G: Stage>(count: u64) {
+fn many<G: Stage>(count: u64, what: &str, choose: Choose) {
     let mut tally = Tally::default();
     for number in 0..count {
-        one::<G>(number, &mut tally);
+        one::<G>(number, choose, &mut tally);
     }
-    println!("{} {tally:?}", G::NAME);
-    figure(&format!("gradients of random scenes, {}: worst", G::NAME), tally.worst);
-    figure(&format!("gradients of random scenes, {}: differences cross a switch", G::NAME), tally.crossed as f64);
+    println!("{} {what} {tally:?}", G::NAME);
+    figure(&format!("gradients of random scenes{what}, {}: worst", G::NAME), tally.worst);
+    figure(&format!("gradients of random scenes{what}, {}: differences cross a switch", G::NAME), tally.crossed as f64);
     assert!(tally.compared * 2 > count as usize, "{tally:?}");
 }
 
 #[test]
 fn gradients_of_random_scenes_in_the_plane() {
-    many::<Planar>(if full() { 250 } else { 25 });
+    many::<Planar>(if full() { 250 } else { 25 }, "", |_| ());
 }
 
 #[test]
 fn gradients_of_random_scenes_in_space() {
-    many::<Spatial>(if full() { 250 } else { 12 });
+    many::<Spatial>(if full() { 250 } else { 12 }, "", |_| ());
+}
+
+#[test]
+fn random_scenes_with_energy_momentum() {
+    let choose: Choose = |options| options.integrator = Integrator::EnergyMomentum;
+    many::<Planar>(if full() { 100 } else { 10 }, " with energy-momentum", choose);
+    many::<Spatial>(if full() { 100 } else { 6 }, " with energy-momentum", choose);
+}
+
+#[test]
+fn random_scenes_with_pyramids_and_the_torque_taken_forward() {
+    let choose: Choose = |options| {
+        options.friction_cone = FrictionCone::Polyhedral(6);
+        options.gyroscopic = Gyroscopic::Forward;
+    };
+    many::<Spatial>(if full() { 100 } else { 6 }, " with pyramids", choose);
+}
+
+/// Belts, motors, limits, joint friction and unequal masses: whatever happens, a gradient is finite.
+fn hostile<G: Stage>(count: u64) {
+    let mut ran = 0;
+    for number in 0..count {
+        let (mut scene, story, _) = hostile_scene::<G>(number, &[]);
+        let options = &mut scene.model.options;
+        options.integrator = Integrator::EnergyMomentum;
+        options.time_of_impact = TimeOfImpact::Event;
+        let size = scene.model.bodies.len() * G::DOF;
+        let Ok(rollout) = scene.world().rollout(STEPS, &[], Tape::Full) else { continue };
+        let gradient = rollout.backward(&Cotangents { poses: vec![1.0; size], twists: vec![1.0; size] });
+        let gradient = gradient.unwrap_or_else(|e| panic!("{} {number}: {e}", G::NAME));
+        let mut all = gradient.poses.iter().chain(&gradient.twists).chain(&gradient.parameters);
+        assert!(all.all(|x| x.is_finite()), "{} {number}: a gradient is not finite\n{}", G::NAME, story.join("\n"));
+        ran += 1;
+    }
+    assert!(ran * 2 > count, "{ran} of {count} ran");
+}
+
+#[test]
+fn hostile_scenes_with_energy_momentum_have_finite_gradients() {
+    hostile::<Planar>(if full() { 200 } else { 12 });
+    hostile::<Spatial>(if full() { 200 } else { 8 });
 }

@@ -81,8 +81,9 @@ fn check<G: Geometry>(scene: SceneOf<G>, steps: usize) {
 
 #[test]
 fn checkpoints_change_no_bit() {
-    for text in [PLANE, SPACE] {
-        match carom_scene::from_toml(text, "tapes").unwrap_or_else(|e| panic!("{e}")) {
+    let choices = ["", "integrator = \"energy-momentum\"\n", "gyroscopic = \"forward\"\nfriction_cone = 6\n"];
+    for text in choices.into_iter().flat_map(|choice| [PLANE, SPACE].map(|text| format!("{choice}{text}"))) {
+        match carom_scene::from_toml(&text, "tapes").unwrap_or_else(|e| panic!("{e}")) {
             Scene::Planar(scene) => check(scene, 60),
             Scene::Spatial(scene) => check(scene, 60),
         }

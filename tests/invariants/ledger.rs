@@ -181,3 +181,29 @@ fn every_line_has_its_sign<G: Stage>() {
     assert!(holds(&format!("{} falling boxes: drift over exchanged", G::NAME), ledger.drift.abs() / ledger.exchanged, 1e-3));
 }
 in_both_spaces!(every_line_has_its_sign);
+
+/// A ball that starts a centimetre deep in the ground hangs on a stretched spring: what the projection changes in the spring is booked.
+fn a_projection_moves_a_spring<G: Stage>() {
+    let (stiffness, depth) = (200.0, 0.01);
+    let mut scene = Scene::<G>::weightless(0.001);
+    scene.ground(0.0, 0.0);
+    let ball = scene.body(G::ball(0.2), 1.0, pose(0.0, 0.2 - depth, 0.0), 0.0, 0.0);
+    scene.joint(JointKind::Spring, [Some(ball), None], |spec| {
+        spec.anchors = Some([G::at(0.0, 0.2 - depth), G::at(0.0, -0.8 - depth)]);
+        spec.rest = Some(0.5);
+        spec.stiffness = stiffness;
+    });
+    let mut world = scene.world();
+    run(&mut world, 0.01);
+    let ledger = world.ledger();
+    // The spring is pulled from a stretch of 0.5 m by the depth of the ball, which moves up to the slop.
+    let stretched = 0.5 * stiffness * ((0.5 + depth) * (0.5 + depth) - 0.25);
+    let mut good = holds(
+        &format!("{} projection: energy of the spring, relative error", G::NAME),
+        (ledger.flow.projection / stretched - 1.0).abs(),
+        1e-4,
+    );
+    good &= holds(&format!("{} projection: drift over exchanged", G::NAME), ledger.drift.abs() / ledger.exchanged, 1e-9);
+    assert!(good);
+}
+in_both_spaces!(a_projection_moves_a_spring);

@@ -26,6 +26,7 @@ mod loops;
 mod redundant;
 mod splitting;
 mod walk;
+mod wheels;
 
 use carom_dynamics::World;
 use carom_math::Vector;

@@ -54,11 +54,12 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! `World::<Spatial>` is the same in space. The parts stand on their own as [`math`], [`geometry`], [`solve`], [`dynamics`], [`scene`] and
-//! [`record`]; equations cited as (n.m) stand in `docs/theory.md`.
+//! `World::<Spatial>` is the same in space. The parts stand on their own as [`math`], [`geometry`], [`solve`], [`dynamics`], [`scene`],
+//! [`import`] (URDF and MJCF) and [`record`]; equations cited as (n.m) stand in `docs/theory.md`.
 
 pub use carom_dynamics as dynamics;
 pub use carom_geometry as geometry;
+pub use carom_import as import;
 pub use carom_math as math;
 pub use carom_record as record;
 pub use carom_scene as scene;

@@ -4,11 +4,16 @@ use carom::dynamics::gradient::Weak;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
+/// What the shell hears.
+const EXIT_CODES: &str = "Exit codes: 0 done (a run stopped by Ctrl-C is saved and done too), 1 failed, 2 bad input, 130 stopped by Ctrl-C \
+before the answer was complete. With --json every command prints one JSON object to standard output and nothing else. Colours follow \
+NO_COLOR and CLICOLOR_FORCE.";
+
 /// Rigid-body dynamics with hard contact, dry friction and impacts that provably end.
 ///
 /// Without a command the embedded pool break runs and leaves pool_break.caromlog here.
 #[derive(Debug, Parser)]
-#[command(name = "carom", version, max_term_width = 110, after_help = "Exit codes: 0 done, 1 failed, 2 bad input.")]
+#[command(name = "carom", version, max_term_width = 110, after_help = EXIT_CODES)]
 pub struct Cli {
     #[command(subcommand)]
     pub command: Option<Command>,
@@ -18,20 +23,28 @@ pub struct Cli {
 pub enum Command {
     /// Run a scene, save the result and print a summary
     Run(RunArgs),
+    /// Show a scene in the browser: run it, look into it, push it, edit it
+    View(ViewArgs),
     /// Validate a scene: every fault with its line, key and what is allowed
     Check(CheckArgs),
     /// List the embedded scenes, or print the text of one
     Scenes(ScenesArgs),
     /// Print the JSON schema of scene files, for editors
-    Schema,
+    Schema(SchemaArgs),
+    /// Time the steps of scenes and measure how well they keep their promises
+    Bench(BenchArgs),
     /// Run the engine's promises and print what was expected and measured
     Prove(ProveArgs),
     /// Take the exact gradient of a loss and print it beside central differences
     Grad(GradArgs),
     /// Find parameters with which a scene repeats a recorded or measured motion
     Fit(FitArgs),
-    /// Convert a .caromlog to .csv, .npz or .parquet, or a scene to plain TOML with everything written out
+    /// Convert a .caromlog to a page, a table or a picture, or a scene, URDF or MJCF model to plain TOML with everything written out
     Convert(ConvertArgs),
+    /// Print a script that completes commands, options and scenes in a shell
+    Completions(CompletionsArgs),
+    /// Print the manual page, or that of one command
+    Man(ManArgs),
 }
 
 impl Command {
@@ -44,7 +57,12 @@ impl Command {
             Command::Prove(args) => args.json,
             Command::Grad(args) => args.json,
             Command::Fit(args) => args.json,
-            Command::Schema | Command::Convert(_) => false,
+            Command::Schema(args) => args.json,
+            Command::Bench(args) => args.json,
+            Command::Convert(args) => args.json,
+            Command::Completions(args) => args.json,
+            Command::Man(args) => args.json,
+            Command::View(args) => args.json,
         }
     }
 }
@@ -66,7 +84,7 @@ pub enum Law {
 
 #[derive(Args, Debug, Default)]
 pub struct RunArgs {
-    /// A scene file, the name of an embedded scene, or - for standard input [default: pool_break]
+    /// A scene file, a URDF or MJCF model, the name of an embedded scene, or - for standard input [default: pool_break]
     #[arg(value_name = "SCENE")]
     pub scene: Option<String>,
     /// Run until this simulated time [s] [default: the scene's duration]
@@ -75,7 +93,8 @@ pub struct RunArgs {
     /// Run until so many steps have been taken since the start
     #[arg(long, value_name = "N")]
     pub steps: Option<u64>,
-    /// Save to these files, by ending: .caromlog (exact, resumable), .csv, .npz, .parquet [default: NAME.caromlog]
+    /// Save to these files, by ending: .html (a page that replays it), .caromlog (exact, resumable), .csv, .npz, .parquet, .mcap, .gif,
+    /// .png, .svg [default: NAME.caromlog]
     #[arg(long, short, value_name = "FILE", num_args = 1..)]
     pub out: Vec<PathBuf>,
     /// Save nothing
@@ -90,18 +109,133 @@ pub struct RunArgs {
     /// Go on with a stopped run, to the same bits as if it had never stopped; extends the file unless --out is given
     #[arg(long, value_name = "FILE.caromlog", conflicts_with_all = ["scene", "impact", "step"])]
     pub resume: Option<PathBuf>,
+    #[command(flatten)]
+    pub import: ImportArgs,
     /// Print the summary as JSON
     #[arg(long)]
     pub json: bool,
     /// No progress bar and no summary
     #[arg(long, short)]
     pub quiet: bool,
+    #[command(flatten)]
+    pub picture: PictureArgs,
+}
+
+/// The paper of a picture.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Paper {
+    /// dark lines on warm white
+    #[default]
+    Light,
+    /// light lines on slate
+    Dark,
+}
+
+/// How the camera of a picture stands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum CameraChoice {
+    /// goes along with what walks away together, otherwise stands still
+    #[default]
+    Auto,
+    /// stands still and sees the whole way
+    Still,
+    /// goes along with what moves
+    Follow,
+}
+
+#[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Pictures (.gif, .png, .svg)")]
+pub struct PictureArgs {
+    /// Size of a picture [pixels]; the height follows from the scene unless given
+    #[arg(long, value_name = "WIDTH[xHEIGHT]", value_parser = size)]
+    pub size: Option<[Option<usize>; 2]>,
+    /// Panels of a strip from the start to the end, instead of a still of the end (.png, .svg)
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=100))]
+    pub frames: Option<u64>,
+    /// Frames per second of a film [default: 25]
+    #[arg(long, value_name = "RATE", value_parser = frame_rate)]
+    pub fps: Option<f64>,
+    /// Seconds of the run shown in a second of the film [default: 1]
+    #[arg(long, value_name = "X", value_parser = positive_number)]
+    pub speed: Option<f64>,
+    /// Bodies leave a line behind
+    #[arg(long)]
+    pub trails: bool,
+    /// The paper [default: light]
+    #[arg(long, value_name = "PAPER", value_enum)]
+    pub theme: Option<Paper>,
+    /// How the camera stands [default: auto]
+    #[arg(long, value_name = "HOW", value_enum)]
+    pub camera: Option<CameraChoice>,
+    /// No time in the corner
+    #[arg(long)]
+    pub no_clock: bool,
+}
+
+#[derive(Args, Debug)]
+pub struct SchemaArgs {
+    /// The schema is JSON already; accepted so that every command takes it
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Args, Debug)]
+pub struct BenchArgs {
+    /// Scene files or names of embedded scenes [default: all embedded]
+    #[arg(value_name = "NAME")]
+    pub scenes: Vec<String>,
+    /// Time spent on each scene [s]
+    #[arg(long, value_name = "S", default_value_t = 0.4, value_parser = positive_seconds)]
+    pub seconds: f64,
+    /// Print the table as JSON
+    #[arg(long)]
+    pub json: bool,
+    /// No progress bar
+    #[arg(long, short)]
+    pub quiet: bool,
+}
+
+#[derive(Args, Debug)]
+pub struct CompletionsArgs {
+    /// The shell
+    #[arg(value_enum)]
+    pub shell: clap_complete::Shell,
+    /// Print as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Args, Debug)]
+pub struct ManArgs {
+    /// The command whose page to print
+    pub command: Option<String>,
+    /// Print as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Args, Debug)]
+pub struct ViewArgs {
+    /// A scene file, the name of an embedded scene, or - for standard input [default: pool_break]
+    #[arg(value_name = "SCENE")]
+    pub scene: Option<String>,
+    /// Print the address and leave the browser alone
+    #[arg(long)]
+    pub no_open: bool,
+    /// Listen at this port of the loopback address [default: any that is free]
+    #[arg(long, value_name = "PORT", default_value_t = 0, hide_default_value = true)]
+    pub port: u16,
+    /// Print the address as JSON
+    #[arg(long)]
+    pub json: bool,
 }
 
 #[derive(Args, Debug)]
 pub struct CheckArgs {
-    /// A scene file, the name of an embedded scene, or - for standard input
+    /// A scene file, a URDF or MJCF model, the name of an embedded scene, or - for standard input
     pub scene: String,
+    #[command(flatten)]
+    pub import: ImportArgs,
     /// Print the verdict as JSON
     #[arg(long)]
     pub json: bool,
@@ -123,6 +257,9 @@ pub struct ProveArgs {
     /// Print the table as JSON
     #[arg(long)]
     pub json: bool,
+    /// No progress bar
+    #[arg(long, short)]
+    pub quiet: bool,
 }
 
 const PARAMETER_HELP: &str = "Parameters are written mass, mass[ball], gravity.y, joint_anchor[hinge], shape_box[crate].x, q[ball].x (pose at the start), \
@@ -131,7 +268,7 @@ v[cue] (velocity at the start), controls[motor]; without a row or component all 
 #[derive(Args, Debug)]
 #[command(after_help = PARAMETER_HELP)]
 pub struct GradArgs {
-    /// A scene file, the name of an embedded scene, or - for standard input
+    /// A scene file, a URDF or MJCF model, the name of an embedded scene, or - for standard input
     pub scene: String,
     /// The number to differentiate, at the end of the run: "(ball.x - 1)^2", "energy", "mean(ball.vy)"
     #[arg(long, value_name = "EXPR", allow_hyphen_values = true)]
@@ -153,6 +290,9 @@ pub struct GradArgs {
     /// Print as JSON
     #[arg(long)]
     pub json: bool,
+    /// No progress bar
+    #[arg(long, short)]
+    pub quiet: bool,
 }
 
 /// A side of a switch by name.
@@ -208,7 +348,7 @@ pub enum Method {
 #[derive(Args, Debug)]
 #[command(after_help = PARAMETER_HELP)]
 pub struct FitArgs {
-    /// A scene file, the name of an embedded scene, or - for standard input
+    /// A scene file, a URDF or MJCF model, the name of an embedded scene, or - for standard input
     pub scene: String,
     /// The motion to repeat: .csv, .npz, .parquet or .caromlog; tables may leave out bodies, frames and columns
     #[arg(long, value_name = "FILE")]
@@ -249,12 +389,42 @@ pub struct FitArgs {
 
 #[derive(Args, Debug)]
 pub struct ConvertArgs {
-    /// A .caromlog, a scene file or the name of an embedded scene
+    /// A .caromlog, a scene file, a URDF or MJCF model, or the name of an embedded scene
     #[arg(value_name = "IN")]
     pub input: String,
     /// The file to write; its ending names the format
     #[arg(value_name = "OUT")]
     pub output: PathBuf,
+    /// Print what was written as JSON
+    #[arg(long)]
+    pub json: bool,
+    #[command(flatten)]
+    pub import: ImportArgs,
+    #[command(flatten)]
+    pub picture: PictureArgs,
+}
+
+/// How a URDF or MJCF model is read.
+#[derive(Args, Debug, Default)]
+pub struct ImportArgs {
+    /// Of a URDF or MJCF model: refuse what is not supported instead of listing it
+    #[arg(long)]
+    pub strict: bool,
+    /// Of a URDF or MJCF model: how its root stands in the world [default: as the model says]
+    #[arg(long, value_name = "BASE", value_enum)]
+    pub base: Option<BaseChoice>,
+    /// Of an MJCF model: start from this keyframe, by name or number
+    #[arg(long, value_name = "KEY")]
+    pub keyframe: Option<String>,
+}
+
+/// How the root of a model stands in the world.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum BaseChoice {
+    /// held
+    Fixed,
+    /// free to move
+    Free,
 }
 
 fn seconds(text: &str) -> Result<f64, String> {
@@ -265,9 +435,32 @@ fn seconds(text: &str) -> Result<f64, String> {
 }
 
 fn product(text: &str) -> Result<f64, String> {
+    positive_number(text).map_err(|_| "needs a product of impulse and speed > 0 [J]".to_string())
+}
+
+/// Most frames per second: readers slow down films with shorter delays.
+const MOST_FPS: f64 = 50.0;
+
+fn frame_rate(text: &str) -> Result<f64, String> {
+    positive_number(text).ok().filter(|x| *x <= MOST_FPS).ok_or_else(|| format!("needs a number > 0, at most {MOST_FPS}"))
+}
+
+fn positive_number(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(x) if x.is_finite() && x > 0.0 => Ok(x),
-        _ => Err("needs a product of impulse and speed > 0 [J]".to_string()),
+        _ => Err("needs a number > 0".to_string()),
+    }
+}
+
+/// Fewest and most pixels along a side.
+const SIDES: std::ops::RangeInclusive<usize> = 16..=8192;
+
+fn size(text: &str) -> Result<[Option<usize>; 2], String> {
+    let wrong = || format!("needs WIDTH or WIDTHxHEIGHT, each from {} to {}", SIDES.start(), SIDES.end());
+    let side = |text: &str| text.parse::<usize>().ok().filter(|n| SIDES.contains(n)).ok_or_else(wrong);
+    match text.split_once(['x', 'X']) {
+        None => Ok([Some(side(text)?), None]),
+        Some((width, height)) => Ok([Some(side(width)?), Some(side(height)?)]),
     }
 }
 
@@ -283,6 +476,16 @@ mod tests {
     #[test]
     fn the_arguments_are_consistent() {
         Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn sizes_have_one_or_two_sides() {
+        assert_eq!(size("640"), Ok([Some(640), None]));
+        assert_eq!(size("640x480"), Ok([Some(640), Some(480)]));
+        for text in ["", "x", "640x", "1", "640x9999999", "-5x6"] {
+            assert!(size(text).is_err(), "{text}");
+        }
+        assert!(frame_rate("51").is_err() && frame_rate("0").is_err());
     }
 
     #[test]

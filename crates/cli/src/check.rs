@@ -3,7 +3,7 @@
 use crate::args::CheckArgs;
 use crate::failure::Failure;
 use crate::print::{self, measure, plural};
-use crate::source::find;
+use crate::source::find_with;
 use carom::Scene;
 use carom::dynamics::{BodyKind, World};
 use carom::scene::{SceneOf, SceneSpace};
@@ -14,7 +14,7 @@ const NOTABLE_OVERLAP: f64 = 1e-9;
 
 /// Reads a scene, builds its world, says what it holds.
 pub fn check(args: &CheckArgs) -> Result<(), Failure> {
-    let source = find(&args.scene)?;
+    let source = find_with(&args.scene, &args.import)?;
     let (words, facts) = match source.scene {
         Scene::Planar(scene) => describe(&source.place, scene)?,
         Scene::Spatial(scene) => describe(&source.place, scene)?,

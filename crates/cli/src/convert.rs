@@ -2,10 +2,16 @@
 
 use crate::args::ConvertArgs;
 use crate::failure::{Failure, Fault};
+use crate::interrupt::Interrupt;
+use crate::outputs::endings;
+use crate::page;
+use crate::pictures::Picture;
 use crate::print;
-use crate::source::find;
+use crate::source::find_with;
+use carom::Scene;
 use carom::record::{AtomicFile, Ending, Format, Log, export};
-use carom::scene::to_toml;
+use carom::scene::{from_toml_all, to_toml};
+use serde_json::json;
 use std::io::Write;
 use std::path::Path;
 
@@ -13,12 +19,16 @@ use std::path::Path;
 pub fn convert(args: &ConvertArgs) -> Result<(), Failure> {
     let toml = args.output.extension().is_some_and(|e| e.eq_ignore_ascii_case("toml"));
     if toml {
-        return scene(&args.input, &args.output);
+        return scene(args);
     }
     let input = Path::new(&args.input);
-    if Format::of(&args.output).is_err() {
+    if Picture::is_named(&args.output) {
+        return picture(args);
+    }
+    let page = page::is_page(&args.output);
+    if !page && Format::of(&args.output).is_err() {
         let message = format!("{}: unknown ending", args.output.display());
-        let help = format!("allowed: {} for a log, .toml for a scene", Format::ENDINGS.join(", "));
+        let help = format!("allowed: {} for a log, .toml for a scene", endings().join(", "));
         return Err(Failure::bad_input(Fault::new(message).help(help)));
     }
     let log = Log::open(input)?;
@@ -27,18 +37,48 @@ pub fn convert(args: &ConvertArgs) -> Result<(), Failure> {
         // A note that nobody hears changes nothing.
         let _ = writeln!(std::io::stderr(), "{note}");
     }
-    let written: Vec<String> = export(&log, &args.output)?.iter().map(|p| p.display().to_string()).collect();
-    Ok(print::line(&format!("{} frames to {}", log.len(), written.join(", ")))?)
+    let written = if page { vec![page::of_log(&log, &args.output)?] } else { export(&log, &args.output)? };
+    let written: Vec<String> = written.iter().map(|p| p.display().to_string()).collect();
+    told(args, log.len(), &written)
+}
+
+/// Says what was written.
+fn told(args: &ConvertArgs, frames: u64, files: &[String]) -> Result<(), Failure> {
+    if args.json {
+        return Ok(print::json(&json!({ "ok": true, "input": args.input, "frames": frames, "files": files }))?);
+    }
+    Ok(print::line(&format!("{frames} frames to {}", files.join(", ")))?)
+}
+
+/// Draws a log.
+fn picture(args: &ConvertArgs) -> Result<(), Failure> {
+    let log = Log::open(Path::new(&args.input))?;
+    let header = log.header();
+    if header.scene.is_empty() {
+        return Err(Failure::bad_input(Fault::new(format!("{}: holds no scene, so it cannot be drawn", args.input))));
+    }
+    let scene = from_toml_all(&header.scene, &header.name).map_err(|errors| Failure::scene(&errors, &header.scene))?;
+    let Some(picture) = Picture::create(&args.output, &args.picture)? else { return Ok(()) };
+    let interrupt = Interrupt::listen();
+    let path = match &scene {
+        Scene::Planar(scene) => picture.write(&log, &scene.model, &interrupt, false)?,
+        Scene::Spatial(scene) => picture.write(&log, &scene.model, &interrupt, false)?,
+    };
+    told(args, log.len(), &[path.display().to_string()])
 }
 
 /// Writes a scene, or the scene of a log, as TOML with every repeat and default written out, exact to the bit.
-fn scene(input: &str, output: &Path) -> Result<(), Failure> {
+fn scene(args: &ConvertArgs) -> Result<(), Failure> {
+    let (input, output) = (args.input.as_str(), args.output.as_path());
     let log = Path::new(input).extension().is_some_and(|e| e == "caromlog");
-    let text = if log { Log::open(Path::new(input))?.header().scene.clone() } else { to_toml(&find(input)?.scene) };
+    let text = if log { Log::open(Path::new(input))?.header().scene.clone() } else { to_toml(&find_with(input, &args.import)?.scene) };
     let mut file = AtomicFile::create(output)?;
     if let Err(error) = file.write_all(text.as_bytes()) {
         return Err(Failure::Failed(vec![Fault::new(format!("{}: cannot write: {error}", output.display()))]));
     }
     file.commit()?;
+    if args.json {
+        return Ok(print::json(&json!({ "ok": true, "input": input, "files": [output.display().to_string()] }))?);
+    }
     Ok(print::line(&format!("{input} to {}", output.display()))?)
 }

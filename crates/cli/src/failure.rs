@@ -12,6 +12,8 @@ use std::io::{self, ErrorKind, Write};
 const FAILED: u8 = 1;
 /// Exit code of an input that makes no sense.
 const BAD_INPUT: u8 = 2;
+/// Exit code of a command that Ctrl-C stopped before its answer was complete, as shells know it.
+const INTERRUPTED: u8 = 130;
 /// Allowed words that are listed before the list is cut short.
 const MAX_LISTED: usize = 40;
 
@@ -26,6 +28,8 @@ pub enum Failure {
     Unheard,
     /// The command said all there is to say; it failed.
     Told,
+    /// The user stopped it; what it had, it has said.
+    Interrupted,
 }
 
 /// One thing that is wrong, with its place where there is one.
@@ -107,6 +111,11 @@ impl Failure {
     pub fn bad_input(fault: Fault) -> Self {
         Failure::BadInput(vec![fault])
     }
+    /// All faults of a model made of several files, each underlined in its own.
+    pub fn model_text(errors: &SceneErrors) -> Self {
+        let of = |error: &SceneError| Fault::of_scene(error, &std::fs::read_to_string(&error.file).unwrap_or_default());
+        Failure::BadInput(errors.iter().map(of).collect())
+    }
     /// All faults of a scene text.
     pub fn scene(errors: &SceneErrors, text: &str) -> Self {
         Failure::BadInput(errors.iter().map(|e| Fault::of_scene(e, text)).collect())
@@ -119,12 +128,22 @@ impl Failure {
     pub fn step(error: &StepError) -> Self {
         Failure::Failed(vec![Fault::new(error.to_string()).help("what was computed before it is saved; try a shorter --step")])
     }
+    /// Says what to do about it, where nothing was said yet.
+    pub fn with_help(mut self, help: impl Fn() -> String) -> Self {
+        if let Failure::BadInput(faults) | Failure::Failed(faults) = &mut self {
+            faults.iter_mut().for_each(|fault| {
+                fault.help.get_or_insert_with(&help);
+            });
+        }
+        self
+    }
     /// The exit code.
     pub fn code(&self) -> u8 {
         match self {
             Failure::BadInput(_) => BAD_INPUT,
             Failure::Failed(_) | Failure::Told => FAILED,
             Failure::Unheard => 0,
+            Failure::Interrupted => INTERRUPTED,
         }
     }
     /// Prints to standard error, for people.
@@ -145,7 +164,7 @@ impl Failure {
                     faults.iter().map(|f| f.json.clone().unwrap_or_else(|| json!({ "message": f.message, "help": f.help }))).collect();
                 Some(json!({ "ok": false, "errors": errors }))
             }
-            Failure::Unheard | Failure::Told => None,
+            Failure::Unheard | Failure::Told | Failure::Interrupted => None,
         }
     }
 }

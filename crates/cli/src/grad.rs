@@ -2,8 +2,9 @@
 
 use crate::args::GradArgs;
 use crate::failure::{Failure, Fault};
-use crate::loss::{Loss, LossError};
+use crate::interrupt::Interrupt;
 use crate::print::{self, digits, plural};
+use crate::progress;
 use crate::run::steps_until;
 use crate::source::find;
 use crate::variable::{Start, Variable, split};
@@ -12,6 +13,7 @@ use carom::dynamics::gradient::{Gradient, GradientError, Switches, Tape, Weak, W
 use carom::dynamics::options::TimeOfImpact;
 use carom::geometry::Geometry;
 use carom::scene::{SceneOf, SceneSpace};
+use carom_loss::{Loss, LossError};
 use serde_json::{Value, json};
 
 /// Sizes of the central differences, relative to the value they move; the one that agrees best with its neighbour counts.
@@ -96,19 +98,27 @@ fn go<G: SceneSpace>(args: &GradArgs, place: &str, scene: SceneOf<G>) -> Result<
     let weak = args.at_switches.weak();
     let mut gradient = rollout.backward_by(&slope.states, Wrt::Everything, weak).map_err(|error| gradient_fault(&error))?;
     gradient.parameters.iter_mut().zip(&slope.parameters).for_each(|(g, s)| *g += s);
+    let interrupt = Interrupt::listen();
+    let bar = progress::bar(args.quiet || args.no_differences, "differences", variables.len() as u64, "parameters");
     let differences: Vec<Option<Differences>> = variables
         .iter()
-        .map(|variable| if args.no_differences { None } else { differences(&start, &loss, variable, steps, value) })
+        .map(|variable| {
+            bar.inc(1);
+            if args.no_differences || interrupt.came() { None } else { differences(&start, &loss, variable, steps, value, &interrupt) }
+        })
         .collect();
+    bar.finish_and_clear();
+    // The gradients stand; only differences may be missing.
+    let stopped = interrupt.came();
     let switches = Told::new(&gradient, step, start.world.state().time, model.options.time_of_impact == TimeOfImpact::Halving);
     if args.json {
         let rows: Vec<Value> = variables.iter().zip(&differences).map(|(v, d)| row_json(&start, v, &gradient, d)).collect();
         print::json(&json!({
-            "ok": true, "scene": place, "loss": args.loss, "value": value, "steps": steps, "time": steps as f64 * step,
+            "ok": !stopped, "complete": !stopped, "scene": place, "loss": args.loss, "value": value, "steps": steps, "time": steps as f64 * step,
             "exact": gradient.is_exact() && !switches.frozen, "frozen_step": switches.frozen, "switches": switches.json(), "gradients": rows,
             "weak": weak.name(), "kappa": weak.kappa(),
         }))?;
-        return Ok(());
+        return if stopped { Err(Failure::Interrupted) } else { Ok(()) };
     }
     print::line(&format!(
         "{} = {} after {} s ({})",
@@ -118,7 +128,7 @@ fn go<G: SceneSpace>(args: &GradArgs, place: &str, scene: SceneOf<G>) -> Result<
         plural(steps, "step")
     ))?;
     print::line("")?;
-    let mut rows = vec![["parameter", "value", "gradient", "central difference", "relative error", ""].map(str::to_string).to_vec()];
+    let mut rows = vec![["parameter", "value", "gradient", "central difference", "relative error", ""].map(print::head).to_vec()];
     rows.extend(variables.iter().zip(&differences).map(|(v, d)| row(&start, v, &gradient, d)));
     print::line(&print::columns(&rows))?;
     print::line("")?;
@@ -126,7 +136,7 @@ fn go<G: SceneSpace>(args: &GradArgs, place: &str, scene: SceneOf<G>) -> Result<
         print::line(&format!("{weak}{}", label_words(&gradient)))?;
     }
     print::line(&switches.words())?;
-    Ok(())
+    if stopped { Err(Failure::Interrupted) } else { Ok(()) }
 }
 
 /// What the label of a gradient means here.
@@ -148,12 +158,22 @@ fn elsewhere<G: Geometry>(start: &Start<G>, loss: &Loss, variable: &Variable, va
     Some(loss.value(other.world.model(), &rollout.states)).filter(|x| x.is_finite())
 }
 
-fn differences<G: Geometry>(start: &Start<G>, loss: &Loss, variable: &Variable, steps: usize, here: f64) -> Option<Differences> {
+fn differences<G: Geometry>(
+    start: &Start<G>,
+    loss: &Loss,
+    variable: &Variable,
+    steps: usize,
+    here: f64,
+    interrupt: &Interrupt,
+) -> Option<Differences> {
     let x = variable.value;
     let scale = x.abs().max(LEAST);
     let tried: Vec<Differences> = SIZES
         .iter()
         .filter_map(|part| {
+            if interrupt.came() {
+                return None;
+            }
             let size = part * scale;
             // The distances that the numbers really lie apart.
             let (above, below) = (x + size, x - size);

@@ -1,7 +1,14 @@
 //! The files of a run: opened before the first step, so that a path that cannot be written costs no computing.
 
+use crate::args::PictureArgs;
 use crate::failure::{Failure, Fault};
-use carom::record::{Export, Format, Log, partial_path};
+use crate::interrupt::Interrupt;
+use crate::page;
+use crate::pictures::Picture;
+use carom::dynamics::Model;
+use carom::record::{AtomicFile, Export, Format, Log, partial_path};
+use carom_render::{Draw, Kind};
+use carom_web::Recorder;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -13,35 +20,56 @@ pub struct Outputs {
     /// Nobody asked for the log itself: it goes when the exports are done.
     temporary: bool,
     exports: Vec<Export>,
+    pages: Vec<AtomicFile>,
+    pictures: Vec<Picture>,
 }
 
 impl Outputs {
     /// Opens the exports; `paths` is not empty. The log itself is opened by the run.
-    pub fn open(paths: &[PathBuf]) -> Result<Self, Failure> {
+    pub fn open(paths: &[PathBuf], picture: &PictureArgs) -> Result<Self, Failure> {
         let mut log = None;
         let mut others: Vec<&PathBuf> = Vec::new();
-        for path in paths {
+        let mut drawn: Vec<&PathBuf> = Vec::new();
+        let mut pages: Vec<&PathBuf> = Vec::new();
+        for (k, path) in paths.iter().enumerate() {
+            if paths[..k].contains(path) {
+                return Err(Failure::bad_input(Fault::new(format!("{}: named twice", path.display()))));
+            }
             match Format::of(path) {
+                Err(_) if page::is_page(path) => pages.push(path),
+                Err(_) if Picture::is_named(path) => drawn.push(path),
                 Err(_) => return Err(unknown_ending(path)),
-                Ok(_) if others.contains(&path) || log == Some(path) => {
-                    return Err(Failure::bad_input(Fault::new(format!("{}: named twice", path.display()))));
-                }
                 Ok(Format::Log) if log.is_none() => log = Some(path),
-                Ok(_) => others.push(path),
+                _ => others.push(path),
             }
         }
         let temporary = log.is_none();
         let log = log.cloned().unwrap_or_else(|| added(&paths[0], ".caromlog"));
         let exports = others.into_iter().map(|path| Export::create(path)).collect::<Result<_, _>>()?;
-        Ok(Outputs { log, temporary, exports })
+        let pages = pages.into_iter().map(|path| AtomicFile::create(path)).collect::<Result<_, _>>()?;
+        let mut pictures = Vec::new();
+        for path in drawn {
+            pictures.extend(Picture::create(path, picture)?);
+        }
+        Ok(Outputs { log, temporary, exports, pages, pictures })
     }
-    /// Makes the other files from the finished log; returns all that was asked for and written.
-    pub fn finish(self) -> Result<Vec<PathBuf>, Failure> {
+    /// Whether the run must be watched for a page.
+    pub fn wants_page(&self) -> bool {
+        !self.pages.is_empty()
+    }
+    /// Makes the other files from the finished log of a model and what was watched; returns all that was asked for and written.
+    pub fn finish<G: Draw>(
+        self,
+        model: &Model<G>,
+        watched: Option<&Recorder>,
+        interrupt: &Interrupt,
+        quiet: bool,
+    ) -> Result<Vec<PathBuf>, Failure> {
         let mut written = Vec::new();
         if !self.temporary {
             written.push(self.log.clone());
         }
-        if !self.exports.is_empty() {
+        if !(self.exports.is_empty() && self.pictures.is_empty()) {
             let log = Log::open(&self.log)?;
             for export in self.exports {
                 match export.write(&log) {
@@ -52,6 +80,13 @@ impl Outputs {
                     }
                 }
             }
+            for picture in self.pictures {
+                let safe = || format!("the run itself is safe in {0}: `carom convert {0} FILE`", self.log.display());
+                written.push(picture.write(&log, model, interrupt, quiet).map_err(|failure| failure.with_help(safe))?);
+            }
+        }
+        for (file, recorder) in self.pages.into_iter().zip(watched.into_iter().cycle()) {
+            written.push(page::write(file, &recorder.html())?);
         }
         if self.temporary {
             // A log left behind is untidy, not wrong.
@@ -72,9 +107,13 @@ fn added(path: &Path, ending: &str) -> PathBuf {
     PathBuf::from(name)
 }
 
+/// Endings of all files a run can be saved to.
+pub fn endings() -> Vec<&'static str> {
+    [".html"].iter().chain(Format::ENDINGS).chain(Kind::ENDINGS).copied().collect()
+}
+
 fn unknown_ending(path: &Path) -> Failure {
     let ending = path.extension().map_or_else(|| "no ending".to_string(), |e| format!("ending \".{}\"", e.to_string_lossy()));
-    let known = if ending == "ending \".html\"" { " (.html is not available yet)" } else { "" };
-    let help = format!("the ending names the format; allowed: {}", Format::ENDINGS.join(", "));
-    Failure::bad_input(Fault::new(format!("{}: {ending} names no format{known}", path.display())).help(help))
+    let help = format!("the ending names the format; allowed: {}", endings().join(", "));
+    Failure::bad_input(Fault::new(format!("{}: {ending} names no format", path.display())).help(help))
 }

@@ -1,33 +1,79 @@
 //! Standard output without panics, and numbers for people.
 
+use anstyle::{AnsiColor, Effects, Style};
 use serde::Serialize;
 use std::io::{self, Write};
 
-/// Writes a text and a line end to standard output.
+/// Writes a text and a line end to standard output; colours only where they are wanted.
 pub fn line(text: &str) -> io::Result<()> {
-    let mut out = io::stdout().lock();
+    let mut out = anstream::stdout().lock();
     out.write_all(text.as_bytes())?;
     out.write_all(b"\n")?;
     out.flush()
 }
 
-/// Writes a value as JSON to standard output.
+/// Writes a value as JSON to standard output, never with colours.
 pub fn json(value: &impl Serialize) -> io::Result<()> {
-    line(&serde_json::to_string_pretty(value)?)
+    let mut out = io::stdout().lock();
+    out.write_all(serde_json::to_string_pretty(value)?.as_bytes())?;
+    out.write_all(b"\n")?;
+    out.flush()
+}
+
+/// A remark on standard error; one that nobody hears changes nothing.
+pub fn note(text: &str) {
+    let _ = writeln!(io::stderr(), "note: {text}");
+}
+
+/// A look of letters.
+const HEAD: Style = Style::new().bold();
+const GOOD: Style = AnsiColor::Green.on_default();
+const BAD: Style = AnsiColor::Red.on_default().effects(Effects::BOLD);
+const FAINT: Style = Style::new().dimmed();
+
+/// Heads of columns and titles.
+pub fn head(text: &str) -> String {
+    format!("{HEAD}{text}{HEAD:#}")
+}
+/// What is as it should be.
+pub fn good(text: &str) -> String {
+    format!("{GOOD}{text}{GOOD:#}")
+}
+/// What is not.
+pub fn bad(text: &str) -> String {
+    format!("{BAD}{text}{BAD:#}")
+}
+/// What matters less.
+pub fn faint(text: &str) -> String {
+    format!("{FAINT}{text}{FAINT:#}")
+}
+
+/// Characters of a text that take room: all but the codes of its look.
+fn visible(text: &str) -> usize {
+    let mut count = 0;
+    let mut code = false;
+    for letter in text.chars() {
+        match letter {
+            '\u{1b}' => code = true,
+            'm' if code => code = false,
+            _ if code => {}
+            _ => count += 1,
+        }
+    }
+    count
 }
 
 /// Columns side by side, two blanks apart, as wide as their widest cell; the last is not padded.
 pub fn columns(rows: &[Vec<String>]) -> String {
     const GAP: &str = "  ";
     let count = rows.iter().map(Vec::len).max().unwrap_or(0);
-    let width: Vec<usize> =
-        (0..count).map(|c| rows.iter().filter_map(|r| r.get(c)).map(|cell| cell.chars().count()).max().unwrap_or(0)).collect();
+    let width: Vec<usize> = (0..count).map(|c| rows.iter().filter_map(|r| r.get(c)).map(|cell| visible(cell)).max().unwrap_or(0)).collect();
     let mut out = String::new();
     for row in rows {
         let mut text = String::new();
         for (cell, width) in row.iter().zip(&width) {
             text.push_str(cell);
-            text.extend(std::iter::repeat_n(' ', width - cell.chars().count()));
+            text.extend(std::iter::repeat_n(' ', width - visible(cell)));
             text.push_str(GAP);
         }
         out.push_str(text.trim_end());
@@ -129,6 +175,13 @@ mod tests {
     fn significant_digits() {
         assert_eq!((digits(0.1 + 0.2, 9), digits(-1234.5678, 6), digits(2.5e-9, 6)), ("0.3".into(), "-1234.57".into(), "2.5e-9".into()));
         assert_eq!((digits(0.0, 3), digits(1e7, 3), digits(999_999.9, 3)), ("0".into(), "1e7".into(), "1000000".into()));
+    }
+
+    #[test]
+    fn columns_line_up_whatever_their_look() {
+        let rows = [vec![head("a"), "x".to_string()], vec!["long".to_string(), good("y")]];
+        let text = columns(&rows);
+        assert_eq!(anstream::adapter::strip_str(&text).to_string(), "a     x\nlong  y");
     }
 
     #[test]

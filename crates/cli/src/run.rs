@@ -4,18 +4,19 @@ use crate::args::{Law, RunArgs};
 use crate::failure::{Failure, Fault};
 use crate::interrupt::Interrupt;
 use crate::outputs::Outputs;
-use crate::print;
+use crate::page;
 use crate::simulate::{Stop, simulate};
-use crate::source::find;
+use crate::source::find_with;
 use crate::summary::Summary;
+use crate::{print, progress};
 use carom::Scene;
 use carom::dynamics::options::{ImpactLaw, Order};
 use carom::dynamics::{Model, World};
 use carom::geometry::Geometry;
 use carom::record::{Ending, Header, Log, LogWriter, RecordError};
-use carom::scene::{SceneOf, SceneSpace, from_toml_all, to_toml};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
-use std::io::IsTerminal;
+use carom::scene::{SceneOf, from_toml_all, to_toml};
+use carom_render::Draw;
+use carom_web::{About, Drawn};
 use std::path::PathBuf;
 use std::time::Instant;
 
@@ -23,8 +24,6 @@ use std::time::Instant;
 const DEFAULT_SCENE: &str = "pool_break";
 /// A time this close to a whole number of steps, as a fraction of a step, is that number.
 const WHOLE: f64 = 1e-6;
-/// Times the progress bar is drawn per second.
-const DRAWS: u8 = 10;
 
 /// A run about to start.
 struct Job<'a> {
@@ -50,7 +49,7 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
             (header.name.clone(), scene, Some(log))
         }
         None => {
-            let source = find(args.scene.as_deref().unwrap_or(DEFAULT_SCENE))?;
+            let source = find_with(args.scene.as_deref().unwrap_or(DEFAULT_SCENE), &args.import)?;
             let mut scene = source.scene;
             match &mut scene {
                 Scene::Planar(scene) => change(&mut scene.model, args),
@@ -127,38 +126,35 @@ impl Job<'_> {
         writer.record(world)?;
         Ok(writer)
     }
-    fn bar(&self, from: u64, to: u64) -> ProgressBar {
-        if self.args.quiet || !std::io::stderr().is_terminal() {
-            return ProgressBar::hidden();
-        }
-        let bar = ProgressBar::with_draw_target(Some(to), ProgressDrawTarget::stderr_with_hz(DRAWS)).with_position(from);
-        // A template that does not parse would only cost its looks.
-        let style = ProgressStyle::with_template("{prefix} {wide_bar} {pos}/{len} steps, {rate}, {eta} left")
-            .unwrap_or_else(|_| ProgressStyle::default_bar())
-            // A line that cannot be written is not drawn.
-            .with_key("rate", |state: &ProgressState, out: &mut dyn std::fmt::Write| {
-                let _ = write!(out, "{}/s", print::rough(state.per_sec()));
-            });
-        bar.with_style(style).with_prefix(self.name.clone())
-    }
 }
 
-fn go<G: SceneSpace>(job: &Job<'_>, scene: SceneOf<G>) -> Result<(), Failure> {
-    let duration = scene.duration;
+fn go<G: Drawn + Draw>(job: &Job<'_>, scene: SceneOf<G>) -> Result<(), Failure> {
+    let (duration, description) = (scene.duration, scene.description);
     let mut world = World::new(scene.model, scene.state).map_err(|error| Failure::model(&job.name, &error))?;
+    let start = (job.args.out.iter().any(|path| page::is_page(path)) && job.resumed.is_some()).then(|| world.copy());
     let from = match &job.resumed {
         Some(log) => log.restore(&mut world)?,
         None => 0,
     };
     let target = job.target(duration, world.model().step);
     let paths = job.paths();
-    let mut outputs = if paths.is_empty() { None } else { Some(Outputs::open(&paths)?) };
+    let mut outputs = if paths.is_empty() { None } else { Some(Outputs::open(&paths, &job.args.picture)?) };
     let mut writer = outputs.as_ref().map(|outputs| job.writer(outputs, &world, target)).transpose()?;
 
+    let about = About { name: &job.name, description: &description, duration };
+    let watched = outputs.as_ref().is_some_and(Outputs::wants_page);
+    let recorder = watched.then(|| page::recorder(start.as_ref().unwrap_or(&world), &about, from, target));
+    let mut recorder = recorder.transpose()?;
+
     let interrupt = Interrupt::listen();
-    let bar = job.bar(from, target);
+    let bar = progress::bar(job.args.quiet, &job.name, target, "steps").with_position(from);
     let start = Instant::now();
-    let ran = simulate(&mut world, writer.as_mut(), from, target, &interrupt, &bar);
+    let watch = |world: &World<G>| {
+        if let Some(recorder) = &mut recorder {
+            recorder.record(world);
+        }
+    };
+    let ran = simulate(&mut world, writer.as_mut(), watch, from, target, &interrupt, &bar);
     let wall = start.elapsed();
     bar.finish_and_clear();
     let (tally, stop) = ran.map_err(|error| {
@@ -166,6 +162,7 @@ fn go<G: SceneSpace>(job: &Job<'_>, scene: SceneOf<G>) -> Result<(), Failure> {
         Failure::Failed(vec![Fault::new(error.to_string()).help(format!("what was written before is in {part}; it can be resumed"))])
     })?;
 
+    let mut undrawn = false;
     let mut summary = Summary::new(&job.name, &world, &tally, &stop, from + tally.steps, wall);
     if let Some((outputs, writer)) = outputs.take().zip(writer) {
         let ending = match &stop {
@@ -174,7 +171,16 @@ fn go<G: SceneSpace>(job: &Job<'_>, scene: SceneOf<G>) -> Result<(), Failure> {
             Stop::Failed(error) => Ending::Failed(error.to_string()),
         };
         writer.finish(&world, ending)?;
-        summary.wrote(outputs.finish()?.iter().map(|p| p.display().to_string()).collect());
+        let log = outputs.log.clone();
+        match outputs.finish(world.model(), recorder.as_ref(), &interrupt, job.args.quiet) {
+            Ok(files) => summary.wrote(files.iter().map(|p| p.display().to_string()).collect()),
+            Err(Failure::Interrupted) => {
+                print::note(&format!("stopped while drawing; the run itself is safe in {0}: `carom convert {0} FILE`", log.display()));
+                summary.wrote(vec![log.display().to_string()]);
+                undrawn = true;
+            }
+            Err(failure) => return Err(failure),
+        }
     }
     if job.args.json {
         print::json(&summary)?;
@@ -187,6 +193,7 @@ fn go<G: SceneSpace>(job: &Job<'_>, scene: SceneOf<G>) -> Result<(), Failure> {
             Failure::step(&error).explain();
             Err(Failure::Told)
         }
+        Stop::Finished | Stop::Interrupted if undrawn => Err(Failure::Interrupted),
         Stop::Finished | Stop::Interrupted => Ok(()),
     }
 }

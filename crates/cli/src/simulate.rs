@@ -41,10 +41,11 @@ pub struct Tally {
     pub engine: Duration,
 }
 
-/// Takes a world from step `from` to step `to`.
+/// Takes a world from step `from` to step `to`; `watch` sees it after every step.
 pub fn simulate<G: Geometry>(
     world: &mut World<G>,
     mut log: Option<&mut LogWriter>,
+    mut watch: impl FnMut(&World<G>),
     from: u64,
     to: u64,
     interrupt: &Interrupt,
@@ -77,6 +78,7 @@ pub fn simulate<G: Geometry>(
                 marked = Instant::now();
             }
         }
+        watch(world);
         if (step - from).is_multiple_of(sample) || step + 1 == to {
             tally.deepest = tally.deepest.min(world.deepest());
         }

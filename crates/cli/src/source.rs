@@ -1,9 +1,11 @@
 //! Where a scene comes from: a file, the embedded classics, standard input.
 
+use crate::args::{BaseChoice, ImportArgs};
 use crate::failure::{Failure, Fault};
 use carom::Scene;
+use carom::import::{self, Base, Format};
 use carom::scene::{from_toml_all, load_all, scene, scenes};
-use std::io::Read;
+use std::io::{Read, Write};
 use std::path::Path;
 
 /// Names less alike than this are no suggestion (Jaro-Winkler, 0 to 1).
@@ -46,12 +48,20 @@ pub fn unknown<'a>(message: String, word: &str, known: impl IntoIterator<Item = 
 
 /// Finds and reads a scene: a file that exists, else an embedded name.
 pub fn find(word: &str) -> Result<Source, Failure> {
+    find_with(word, &ImportArgs::default())
+}
+
+/// The same, with what a URDF or MJCF model is to become.
+pub fn find_with(word: &str, arguments: &ImportArgs) -> Result<Source, Failure> {
     if word == STDIN {
         return standard_input();
     }
     let path = Path::new(word);
     if path.is_file() {
         let stem = path.file_stem().map_or_else(|| "scene".to_string(), |s| s.to_string_lossy().into_owned());
+        if Format::of(path).is_some() {
+            return model(path, arguments).map(|scene| Source { place: word.to_string(), stem, scene });
+        }
         return match load_all(path) {
             Ok(scene) => Ok(Source { place: word.to_string(), stem, scene }),
             // Only a text that could be read can be underlined.
@@ -66,6 +76,22 @@ pub fn find(word: &str) -> Result<Source, Failure> {
     let what = if path.is_dir() { "is a folder, not a scene file" } else { "neither a file nor an embedded scene" };
     let stem = Path::new(name).file_name().map_or(name.to_string(), |n| n.to_string_lossy().into_owned());
     Err(unknown(format!("{word}: {what}"), &stem, scenes().iter().map(|s| s.name), "`carom scenes` lists the embedded ones"))
+}
+
+/// Reads a URDF or MJCF model; what it cannot hold is listed on standard error.
+fn model(path: &Path, arguments: &ImportArgs) -> Result<Scene, Failure> {
+    let base = match arguments.base {
+        None => Base::Auto,
+        Some(BaseChoice::Fixed) => Base::Fixed,
+        Some(BaseChoice::Free) => Base::Free,
+    };
+    let options = import::Options { strict: arguments.strict, base, keyframe: arguments.keyframe.clone(), ..import::Options::default() };
+    let import = import::load(path, &options).map_err(|errors| Failure::model_text(&errors))?;
+    for note in &import.notes {
+        // A note that nobody hears changes nothing.
+        let _ = writeln!(std::io::stderr(), "note: {note}");
+    }
+    Ok(import.scene)
 }
 
 fn standard_input() -> Result<Source, Failure> {

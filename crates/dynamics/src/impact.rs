@@ -77,6 +77,11 @@ pub(crate) fn impact<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, inel
     }
     if ctx.model.options.integrator == Integrator::EnergyMomentum {
         energy_momentum::obey_joints(island);
+        note(island, |record, island| {
+            if let Some(substep) = record.last() {
+                substep.obeyed = Some((island.twists.clone(), island.solve.reaction.clone()));
+            }
+        });
     }
     let mut work = std::mem::take(&mut island.impact);
     components(island, &mut work.parent);

@@ -300,6 +300,8 @@ pub(crate) struct Context<'a, G: Geometry> {
     pub time: f64,
     /// Whether islands note what their derivative needs.
     pub record: bool,
+    /// Wrenches from outside, one per body of the model, or none.
+    pub pushes: &'a [Wrench<G>],
 }
 
 impl<G: Geometry> Island<G> {

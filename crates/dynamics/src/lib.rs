@@ -25,6 +25,7 @@ pub mod model;
 pub mod options;
 mod predict;
 mod project;
+mod push;
 mod redundancy;
 mod snapshot;
 mod solve;

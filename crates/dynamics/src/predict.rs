@@ -24,6 +24,10 @@ pub(crate) fn loads<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, at: I
             load.damping.ang = G::inertia_apply(local.inertia, twist.ang) * -body.spin_damping;
             load.total = load.damping;
             load.total.lin += model.gravity * body.mass;
+            if let Some(push) = ctx.pushes.get(local.index) {
+                load.total = load.total.plus(1.0, *push);
+                load.driving = *push;
+            }
         }
         loads.push(load);
     }

@@ -51,9 +51,15 @@ fn worst_miss<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>) -> f64 {
     deepest + JOINT_WEIGHT * worst_joint(island, ctx)
 }
 
-/// Potential energy [J] of the island's bodies.
+/// Potential energy [J] of the island's bodies and springs.
 fn potential<G: Geometry>(island: &Island<G>, ctx: &Context<G>) -> f64 {
-    island.bodies.iter().zip(&island.poses).filter(|(b, _)| b.dynamic).map(|(b, p)| -b.mass * ctx.model.gravity.dot(p.position)).sum()
+    let weights = island.bodies.iter().zip(&island.poses).filter(|(b, _)| b.dynamic);
+    let lifted: f64 = weights.map(|(b, p)| -b.mass * ctx.model.gravity.dot(p.position)).sum();
+    let springs = island.joints.iter().filter_map(|joint| {
+        let [a, b] = joint.bodies;
+        ctx.model.joints[joint.index].spring(&island.poses[a], &island.poses[b])
+    });
+    lifted + springs.map(|spring| spring.energy()).sum::<f64>()
 }
 
 /// Projects positions where it is needed. What that gains in potential energy is taken from the kinetic energy where there is any.

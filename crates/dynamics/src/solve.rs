@@ -27,6 +27,10 @@ pub(crate) const INACCURATE_SLACK: f64 = 1e3;
 /// of any problem that has a solution.
 const UNSOLVABLE: f64 = 1e-8;
 
+/// How much further than the rows with impulses have yet to go a row without one may overlap before it gets one. Where loads are shared
+/// arbitrarily (the two rims of a wheel) the load would otherwise pass to and fro between them, and the move with it.
+const OPEN_SLACK: f64 = 2.0;
+
 /// Rounds in which joint impulses alone close the joints; each squares the error.
 const CLOSING_CAP: usize = 4;
 
@@ -70,7 +74,17 @@ pub(crate) struct Solve {
     pub closed: bool,
     /// Softness of soft rows: (row, inverse stiffness).
     pub softness: Vec<(usize, f64)>,
+    open: Vec<OpenRow>,
     scratch: Vec<f64>,
+}
+
+/// A row without an impulse at the end of a move.
+#[derive(Clone, Copy, Debug)]
+struct OpenRow {
+    row: usize,
+    speed: f64,
+    miss: f64,
+    tolerance: f64,
 }
 
 /// Which of the two solves of a substep is at hand.
@@ -397,13 +411,14 @@ fn restitution_targets<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>) {
 /// tolerance (at most 1 means done), theory (2.17).
 pub(crate) fn correct_targets<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, t: f64) -> f64 {
     let mut worst = joint_miss(island, ctx, t, false);
+    let mut to_go: f64 = 0.0;
     let model = ctx.model;
     let Island { joints, near, assembly, solve, pairs, next, half, poses, .. } = island;
 
+    solve.open.clear();
     for (position, &index) in solve.groups.iter().enumerate() {
         let group = assembly.groups[index];
         let row = solve.first[position];
-        // A row without an impulse needs correction only where the curvature of the move drives its contact into overlap.
         let pushes = solve.impulses[row] > 0.0;
         if solve.leaving[position] {
             continue;
@@ -422,14 +437,13 @@ pub(crate) fn correct_targets<G: Geometry>(island: &mut Island<G>, ctx: &Context
                     continue;
                 }
                 let miss = then.gap - start.min(0.0);
-                if !pushes && miss >= -tolerance {
+                if !pushes {
+                    solve.open.push(OpenRow { row, speed: assembly.lines[group.first].speed(half), miss, tolerance });
                     continue;
                 }
                 solve.target[row] -= miss / t;
                 worst = worst.max(miss.abs() / tolerance);
-                if !pushes {
-                    continue;
-                }
+                to_go = to_go.max(miss.abs());
                 // A sticking contact does not slip on the mean of its rows at q and q'.
                 let [a, b] = contact.bodies;
                 let end_arms = arms(&then, [next[a].position, next[b].position]);
@@ -451,14 +465,26 @@ pub(crate) fn correct_targets<G: Geometry>(island: &mut Island<G>, ctx: &Context
                     continue;
                 }
                 let miss = then - gap.min(0.0);
-                if !pushes && miss >= -tolerance {
+                if !pushes {
+                    solve.open.push(OpenRow { row, speed: assembly.lines[group.first].speed(half), miss, tolerance });
                     continue;
                 }
                 solve.target[row] -= miss / t;
                 worst = worst.max(miss.abs() / tolerance);
+                to_go = to_go.max(miss.abs());
             }
             _ => {}
         }
+    }
+    // A row without an impulse needs correction only where the curvature of the move drives its contact into overlap. But its target follows the
+    // move as well: where rows outnumber freedoms, targets of different rounds would contradict each other.
+    for open in &solve.open {
+        if open.miss < -open.tolerance {
+            worst = worst.max(-open.miss / open.tolerance);
+        }
+        let slack = OPEN_SLACK * to_go.max(open.tolerance);
+        let slack = if open.miss < -slack { 0.0 } else { slack };
+        solve.target[open.row] = open.speed - (open.miss + slack) / t;
     }
     worst
 }

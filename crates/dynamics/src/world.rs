@@ -12,7 +12,7 @@ use crate::state::State;
 use crate::step::advance;
 use carom_geometry::broadphase::Broadphase;
 use carom_geometry::{Aabb, Geometry};
-use carom_math::Vector;
+use carom_math::{Vector, Wrench};
 use rayon::prelude::*;
 
 /// Rounds in which bodies that left their swept boxes are given larger ones before all share one island.
@@ -71,6 +71,8 @@ pub struct World<G: Geometry> {
     idle: Vec<f64>,
     /// Whether steps are recorded for their derivative.
     recording: bool,
+    /// Wrenches from outside, one per body, or none.
+    pub(crate) pushes: Vec<Wrench<G>>,
 }
 
 /// What the steps after a state depend on, beyond the state itself.
@@ -115,6 +117,7 @@ impl<G: Geometry> World<G> {
             last: StepReport::default(),
             idle: vec![0.0; model.control_count()],
             recording: false,
+            pushes: Vec::new(),
             start: state.clone(),
             state,
             model,
@@ -224,6 +227,7 @@ impl<G: Geometry> World<G> {
             last: self.last,
             idle: self.idle.clone(),
             recording: false,
+            pushes: Vec::new(),
             start: self.start.clone(),
             state: self.state.clone(),
             model: self.model.clone(),
@@ -268,7 +272,8 @@ impl<G: Geometry> World<G> {
         let outcome = self.step_with(controls);
         self.recording = false;
         let report = outcome?;
-        let islands = self.islands.iter_mut().filter_map(|island| island.record.take()).collect();
+        // A step taken again may need fewer islands than its first try; what the others recorded is void.
+        let islands = self.islands[..self.used].iter_mut().filter_map(|island| island.record.take()).collect();
         Ok((report, StepRecord { islands, controls: controls.to_vec(), poses, twists }))
     }
 
@@ -326,7 +331,7 @@ impl<G: Geometry> World<G> {
                 self.built.clone_from(&self.pairs);
                 self.used = used;
             }
-            let ctx = Context { model: &self.model, controls, time: self.state.time, record: self.recording };
+            let ctx = Context { model: &self.model, controls, time: self.state.time, record: self.recording, pushes: &self.pushes };
             let islands = &mut self.islands[..used];
             let run = |island: &mut Island<G>| island.failure = advance(island, &ctx).err();
             if used > 1 && self.model.bodies.len() >= PARALLEL_BODIES {
@@ -448,6 +453,12 @@ impl<G: Geometry> World<G> {
                 }
             })
             .collect()
+    }
+
+    /// The boxes by which the last step looked for contacts, one per body: everywhere it could come within the step. None before the first
+    /// step.
+    pub fn swept_boxes(&self) -> &[Aabb<G>] {
+        &self.boxes
     }
 
     /// Joints that hold nothing at the present state which others do not hold already, by index, rising. Their redundant rows carry no impulse;

@@ -1,13 +1,16 @@
 //! A world of the plane or of space behind one face: the fork between the two dimensions ends here.
 
+use crate::outline::{Outline, Outlined, outline};
 use carom_dynamics::gradient::{
     Cotangents, Gradient, GradientError, NameError, Names, Parameters, Quantity, Rollout, Switches, Tape, Weak, Wrt,
 };
-use carom_dynamics::{BodyKind, Ledger, ModelError, State, StepError, StepReport, World};
+use carom_dynamics::{BodyKind, Ledger, ModelError, Snapshot, SnapshotError, State, StepError, StepReport, World};
 use carom_geometry::Geometry;
 use carom_math::{Pose, Twist, Vector};
 use carom_scene::{Scene, SceneOf};
+use carom_web::{About, Drawn, Recorder};
 use rayon::prelude::*;
+use std::sync::Arc;
 
 /// What a rollout or a Jacobian can fail at.
 #[derive(Debug)]
@@ -20,11 +23,27 @@ pub enum Fault {
     Name(NameError),
 }
 
+/// One-step Jacobians by rows, with their numbers of columns, and the flags of the step.
+pub struct Jacobians {
+    /// Number of columns and numbers, in the order asked for.
+    pub found: Vec<(usize, Vec<f64>)>,
+    /// What was met on the way.
+    pub switches: Switches,
+}
+
+/// A world in plain text and numbers, from which [`unpack`] makes the same bits: the scene at its start, the parameters that were set
+/// since, and the bytes of everything that moves.
+pub struct Packed {
+    /// The scene.
+    pub text: String,
+    /// Parameters that were set, by name.
+    pub edits: Vec<(String, Vec<f64>)>,
+    /// State, books and memory of contacts.
+    pub snapshot: Vec<u8>,
+}
+
 /// A contact in plain numbers: bodies, point, normal, gap, impulse.
 pub type RawContact = ([usize; 2], Vec<f64>, Vec<f64>, f64, Vec<f64>);
-
-/// A Jacobian by one name: its number of columns, and its numbers by rows.
-pub type Columns = (usize, Vec<f64>);
 
 /// A world.
 pub trait Engine: Send + Sync {
@@ -68,8 +87,16 @@ pub trait Engine: Send + Sync {
     fn ledger(&self) -> Ledger;
     /// Steps from here without moving.
     fn rollout(&self, steps: usize, controls: &[f64], tape: Tape) -> Result<Box<dyn Run>, StepError>;
-    /// One-step Jacobians by rows, with their numbers of columns.
-    fn jacobian(&self, wrt: &[String], weak: Weak) -> Result<(Vec<Columns>, Switches), Fault>;
+    /// So many steps from here without moving, as a page that replays them.
+    fn replay(&self, steps: usize) -> Result<String, StepError>;
+    /// One-step Jacobians.
+    fn jacobian(&self, wrt: &[String], weak: Weak) -> Result<Jacobians, Fault>;
+    /// Shapes of all bodies, in order.
+    fn shapes(&self) -> Vec<Outline>;
+    /// Everything there is to it.
+    fn pack(&self) -> Packed;
+    /// Takes over the bytes of a snapshot.
+    fn restore(&mut self, snapshot: &[u8]) -> Result<(), ModelError>;
 }
 
 /// A rollout.
@@ -84,6 +111,8 @@ pub trait Run: Send + Sync {
     fn reports(&self) -> &[StepReport];
     /// Energy of all states [J].
     fn energy(&self) -> &[f64];
+    /// A page that replays it.
+    fn replay(&self) -> String;
     /// The adjoint.
     fn backward(&self, cotangents: &Cotangents, weak: Weak) -> Result<Gradient, GradientError>;
     /// Names of the parameters.
@@ -94,9 +123,10 @@ pub trait Run: Send + Sync {
 
 /// A scene as a world at its start.
 pub fn open(scene: Scene) -> Result<Box<dyn Engine>, ModelError> {
+    let text: Arc<str> = carom_scene::to_toml(&scene).into();
     Ok(match scene {
-        Scene::Planar(scene) => Box::new(Held::new(scene)?),
-        Scene::Spatial(scene) => Box::new(Held::new(scene)?),
+        Scene::Planar(scene) => Box::new(Held::new(scene, text)?),
+        Scene::Spatial(scene) => Box::new(Held::new(scene, text)?),
     })
 }
 
@@ -105,17 +135,23 @@ struct Held<G: Geometry> {
     names: Names<G>,
     name: String,
     duration: f64,
+    /// The scene at its start.
+    text: Arc<str>,
+    /// The parameters that were set since, the last value of each.
+    edits: Vec<(String, Vec<f64>)>,
 }
 
 struct Ran<G: Geometry> {
     rollout: Rollout<G>,
     names: Names<G>,
+    name: String,
 }
 
 impl<G: Geometry> Held<G> {
-    fn new(scene: SceneOf<G>) -> Result<Self, ModelError> {
+    fn new(scene: SceneOf<G>, text: Arc<str>) -> Result<Self, ModelError> {
         let names = Names::new(&scene.model, &scene.joints, &scene.state)?;
-        Ok(Held { world: World::new(scene.model, scene.state)?, names, name: scene.name, duration: scene.duration })
+        let (name, duration) = (scene.name, scene.duration);
+        Ok(Held { world: World::new(scene.model, scene.state)?, names, name, duration, text, edits: Vec::new() })
     }
 }
 
@@ -135,7 +171,7 @@ fn write_twists<G: Geometry>(state: &State<G>, out: &mut Vec<f64>) {
     }
 }
 
-impl<G: Geometry> Engine for Held<G> {
+impl<G: Outlined + Drawn> Engine for Held<G> {
     fn dimension(&self) -> usize {
         G::DIM
     }
@@ -209,7 +245,14 @@ impl<G: Geometry> Engine for Held<G> {
         self.world.reset();
     }
     fn copy(&self) -> Box<dyn Engine> {
-        Box::new(Held { world: self.world.copy(), names: self.names.clone(), name: self.name.clone(), duration: self.duration })
+        Box::new(Held {
+            world: self.world.copy(),
+            names: self.names.clone(),
+            name: self.name.clone(),
+            duration: self.duration,
+            text: self.text.clone(),
+            edits: self.edits.clone(),
+        })
     }
     fn hash(&self) -> String {
         self.world.state().hash()
@@ -226,6 +269,10 @@ impl<G: Geometry> Engine for Held<G> {
         Ok(self.world.altered(model, self.world.state().clone()).map(|world| {
             self.world = world;
             self.names = names;
+            match self.edits.iter_mut().find(|(known, _)| known == key) {
+                Some((_, last)) => last.clone_from(&values.to_vec()),
+                None => self.edits.push((key.to_string(), values.to_vec())),
+            }
         }))
     }
 
@@ -237,10 +284,20 @@ impl<G: Geometry> Engine for Held<G> {
         self.world.ledger()
     }
     fn rollout(&self, steps: usize, controls: &[f64], tape: Tape) -> Result<Box<dyn Run>, StepError> {
-        Ok(Box::new(Ran { rollout: self.world.rollout(steps, controls, tape)?, names: self.names.clone() }))
+        Ok(Box::new(Ran { rollout: self.world.rollout(steps, controls, tape)?, names: self.names.clone(), name: self.name.clone() }))
+    }
+    fn replay(&self, steps: usize) -> Result<String, StepError> {
+        let mut world = self.world.copy();
+        let about = About { name: &self.name, description: "", duration: self.duration };
+        let mut recorder = Recorder::new(&world, &about, steps as u64);
+        for _ in 0..steps {
+            world.step()?;
+            recorder.record(&world);
+        }
+        Ok(recorder.html())
     }
 
-    fn jacobian(&self, wrt: &[String], weak: Weak) -> Result<(Vec<Columns>, Switches), Fault> {
+    fn jacobian(&self, wrt: &[String], weak: Weak) -> Result<Jacobians, Fault> {
         let model = self.world.model();
         let layout = Parameters::of(model);
         let states = ["q", "v", "controls"];
@@ -282,11 +339,23 @@ impl<G: Geometry> Engine for Held<G> {
         let found = widths.enumerate().map(|(k, width)| (width, rows.iter().flat_map(|row| row[k].iter().copied()).collect())).collect();
         // The flags are those of the step, whatever row asks.
         let flags = rollout.backward_by(&Cotangents::default(), Wrt::StatesAndControls, weak).map_err(Fault::Gradient)?;
-        Ok((found, flags.total()))
+        Ok(Jacobians { found, switches: flags.total() })
+    }
+
+    fn shapes(&self) -> Vec<Outline> {
+        let bodies = self.world.model().bodies.iter().enumerate();
+        bodies.flat_map(|(i, body)| body.colliders.iter().map(move |c| outline::<G>(i, body.color, &c.shape, &c.local))).collect()
+    }
+    fn pack(&self) -> Packed {
+        Packed { text: self.text.to_string(), edits: self.edits.clone(), snapshot: self.world.snapshot().to_bytes() }
+    }
+    fn restore(&mut self, snapshot: &[u8]) -> Result<(), ModelError> {
+        let refused = |error: SnapshotError| ModelError::new("snapshot", "", error.to_string());
+        self.world.restore(&Snapshot::from_bytes(snapshot).map_err(refused)?).map_err(refused)
     }
 }
 
-impl<G: Geometry> Run for Ran<G> {
+impl<G: Drawn> Run for Ran<G> {
     fn write_q(&self, out: &mut Vec<f64>) {
         self.rollout.states.iter().for_each(|state| write_poses(state, out));
     }
@@ -301,6 +370,10 @@ impl<G: Geometry> Run for Ran<G> {
     }
     fn energy(&self) -> &[f64] {
         &self.rollout.energy
+    }
+    fn replay(&self) -> String {
+        let about = About { name: &self.name, ..About::default() };
+        Recorder::of_states(self.rollout.end(), &about, &self.rollout.states, &self.rollout.energy).html()
     }
     fn backward(&self, cotangents: &Cotangents, weak: Weak) -> Result<Gradient, GradientError> {
         self.rollout.backward_by(cotangents, Wrt::Everything, weak)

@@ -5,6 +5,7 @@ mod arrays;
 mod engine;
 mod error;
 mod kernels;
+mod outline;
 mod rollouts;
 mod worlds;
 

@@ -11,11 +11,12 @@ use numpy::{IntoPyArray, PyArray2};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use rayon::prelude::*;
+use std::sync::Arc;
 
 /// One rollout or many.
 #[pyclass(frozen, module = "carom._carom")]
 pub struct Rollouts {
-    runs: Vec<Box<dyn Run>>,
+    runs: Vec<Arc<dyn Run>>,
     steps: usize,
     bodies: usize,
     coords: usize,
@@ -50,11 +51,8 @@ pub fn at_switches(weak: Option<&str>, kappa: Option<f64>) -> PyResult<Weak> {
     }
 }
 
-/// Flags that are raised, with counts.
-pub type Flags = Vec<(&'static str, usize)>;
-
 /// Flags by name, those that are raised.
-pub fn flags(switches: &Switches) -> Flags {
+pub fn flags(switches: &Switches) -> Vec<(&'static str, usize)> {
     let all = [
         ("weak", switches.weak),
         ("friction", switches.friction),
@@ -77,7 +75,7 @@ fn worth(switches: &Switches) -> String {
 impl Rollouts {
     /// From runs of the same numbers of steps, bodies, coordinates, freedoms and controls.
     pub fn new(runs: Vec<Box<dyn Run>>, [steps, bodies, coords, dof, controls]: [usize; 5], pool: Pool) -> Self {
-        Rollouts { runs, steps, bodies, coords, dof, controls, pool }
+        Rollouts { runs: runs.into_iter().map(Arc::from).collect(), steps, bodies, coords, dof, controls, pool }
     }
     fn join(&self, width: usize, write: impl Fn(&dyn Run, &mut Vec<f64>)) -> Vec<f64> {
         let mut out = Vec::with_capacity(self.runs.len() * width);
@@ -104,6 +102,10 @@ impl Rollouts {
     fn time<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let values = self.join(self.steps + 1, |run, out| out.extend(run.times()));
         Ok(fixed(py, values, &[self.runs.len(), self.steps + 1])?.into_any())
+    }
+    /// The first of them as a page that replays it.
+    fn replay(&self, py: Python<'_>) -> String {
+        py.detach(|| self.runs[0].replay())
     }
     /// Energy of all states [J].
     fn energy<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
@@ -161,6 +163,15 @@ impl Rollouts {
         dict.set_item("weak", weak.to_string())?;
         dict.set_item("status", gradients.iter().map(|g| g.switches.iter().map(worth).collect::<Vec<_>>()).collect::<Vec<_>>())?;
         Ok(dict)
+    }
+    /// These rollouts, by number and as often as they are named; nothing is copied.
+    fn take(&self, which: Vec<usize>) -> PyResult<Rollouts> {
+        let pick = |index: &usize| self.runs.get(*index).cloned();
+        let runs: Option<Vec<Arc<dyn Run>>> = which.iter().map(pick).collect();
+        let runs = runs.filter(|runs| !runs.is_empty());
+        let runs = runs.ok_or_else(|| SolveError::new_err(format!("index: needs whole numbers below {}", self.runs.len())))?;
+        let Rollouts { steps, bodies, coords, dof, controls, .. } = *self;
+        Ok(Rollouts { runs, steps, bodies, coords, dof, controls, pool: self.pool.clone() })
     }
     /// Names of the parameters.
     fn keys(&self) -> Vec<String> {

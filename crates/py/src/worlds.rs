@@ -2,13 +2,14 @@
 //! do not depend on how many threads share the work.
 
 use crate::arrays::{Flat, array, fixed, flat, optional};
-use crate::engine::{Engine, Fault, open};
+use crate::engine::{Engine, Fault, Jacobians, open};
 use crate::error::{ModelError, Raise, SceneError, SolveError, StepError};
-use crate::rollouts::{Flags, Rollouts, at_switches, flags};
+use crate::rollouts::{Rollouts, at_switches, flags};
 use carom_dynamics::gradient::Tape;
+use carom_import::{Base, Format, Options, load_as};
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
-use pyo3::types::{PyDict, PyList};
+use pyo3::types::{PyBytes, PyDict, PyList};
 use rayon::prelude::*;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -23,6 +24,9 @@ pub fn on<T: Send>(pool: &Pool, job: impl FnOnce() -> T + Send) -> T {
         None => job(),
     }
 }
+
+/// Arrays by name, what they are at switches in words, and the flags of the step.
+type Labelled<'py> = (Bound<'py, PyDict>, String, Vec<(&'static str, usize)>);
 
 /// One world or many.
 #[pyclass(frozen, module = "carom._carom")]
@@ -103,6 +107,31 @@ impl Worlds {
     fn from_toml(text: &str) -> PyResult<Self> {
         let scene = carom_scene::from_toml(text, "scene").map_err(Raise::raise)?;
         open(scene).map(Worlds::one).map_err(Raise::raise)
+    }
+    /// From a URDF or MJCF model, with what was left out of it.
+    #[staticmethod]
+    fn from_model(
+        py: Python<'_>,
+        path: PathBuf,
+        urdf: bool,
+        strict: bool,
+        base: &str,
+        flags: [bool; 4],
+        keyframe: Option<String>,
+        pose: Vec<(String, f64)>,
+        packages: Vec<PathBuf>,
+    ) -> PyResult<(Self, Vec<String>)> {
+        let [controls, contacts, limits, self_contact] = flags;
+        let base = match base {
+            "fixed" => Base::Fixed,
+            "free" => Base::Free,
+            _ => Base::Auto,
+        };
+        let options = Options { strict, base, controls, contacts, limits, self_contact, keyframe, pose, packages };
+        let format = if urdf { Format::Urdf } else { Format::Mjcf };
+        let import = py.detach(|| load_as(path, format, &options)).map_err(|errors| SceneError::new_err(errors.to_string()))?;
+        let notes = import.notes.iter().map(ToString::to_string).collect();
+        Ok((open(import.scene).map(Worlds::one).map_err(Raise::raise)?, notes))
     }
     /// An embedded scene.
     #[staticmethod]
@@ -197,6 +226,27 @@ impl Worlds {
     fn reset(&self, py: Python<'_>) {
         self.lock(py).iter_mut().for_each(|world| world.reset());
     }
+    /// Some worlds back to their start, and from there to these poses and velocities, one row per world named.
+    fn restart(&self, py: Python<'_>, which: Vec<usize>, q: Option<Flat<'_>>, v: Option<Flat<'_>>) -> PyResult<()> {
+        let (q, v) = (q.as_ref().map(flat).transpose()?, v.as_ref().map(flat).transpose()?);
+        let mut worlds = self.lock(py);
+        let (count, rows) = (worlds.len(), which.len());
+        if let Some(index) = which.iter().find(|index| **index >= count) {
+            return Err(ModelError::new_err(format!("which: {index} of {count} worlds")));
+        }
+        // All of them are made before any takes its place: a state that is refused changes nothing.
+        let fresh = which.iter().enumerate().map(|(row, index)| {
+            let part = |x: &Option<Vec<f64>>| x.as_ref().map(|x| Worlds::share(x, row, rows, false).to_vec());
+            let mut world = worlds[*index].copy();
+            world.reset();
+            world.set_state(part(&q).as_deref(), part(&v).as_deref()).map(|()| world)
+        });
+        let fresh = first(py, fresh.collect(), Raise::raise)?;
+        for (index, world) in which.into_iter().zip(fresh) {
+            worlds[index] = world;
+        }
+        Ok(())
+    }
     /// Hashes of all worlds.
     fn hashes(&self, py: Python<'_>) -> Vec<String> {
         self.lock(py).iter().map(|world| world.hash()).collect()
@@ -224,6 +274,38 @@ impl Worlds {
         self.change(py, |i, count, world| {
             world.set_parameter(key, Worlds::share(&values, i, count, false)).map_err(Raise::raise)?.map_err(Raise::raise)
         })
+    }
+
+    /// Shapes of the first world: body, kind, points, radius, corners of triangles, colour.
+    fn shapes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let (shapes, dimension) = {
+            let worlds = self.lock(py);
+            (worlds[0].shapes(), worlds[0].dimension())
+        };
+        let rows = shapes.into_iter().map(|shape| {
+            let count = shape.points.len() / dimension;
+            PyResult::Ok((shape.body, shape.kind, fixed(py, shape.points, &[count, dimension])?, shape.radius, shape.faces, shape.color))
+        });
+        PyList::new(py, rows.collect::<PyResult<Vec<_>>>()?)
+    }
+    /// The first world in text, parameters and bytes.
+    fn pack<'py>(&self, py: Python<'py>) -> PyResult<(String, Bound<'py, PyList>, Bound<'py, PyBytes>)> {
+        let packed = self.lock(py)[0].pack();
+        let edits = packed.edits.into_iter().map(|(key, values)| {
+            let count = values.len();
+            PyResult::Ok((key, array(py, values, &[count])?))
+        });
+        Ok((packed.text, PyList::new(py, edits.collect::<PyResult<Vec<_>>>()?)?, PyBytes::new(py, &packed.snapshot)))
+    }
+    /// The world that was packed.
+    #[staticmethod]
+    fn unpack(text: &str, edits: Vec<(String, Flat<'_>)>, snapshot: &[u8]) -> PyResult<Self> {
+        let mut world = open(carom_scene::from_toml(text, "scene").map_err(Raise::raise)?).map_err(Raise::raise)?;
+        for (key, values) in edits {
+            world.set_parameter(&key, values.as_slice()?).map_err(Raise::raise)?.map_err(Raise::raise)?;
+        }
+        world.restore(snapshot).map_err(Raise::raise)?;
+        Ok(Worlds::one(world))
     }
 
     /// Contacts of the first world: bodies, point, normal, gap, impulse.
@@ -297,15 +379,15 @@ impl Worlds {
         Ok(Rollouts::new(first(py, results, Raise::raise)?, sizes, self.pool.clone()))
     }
 
+    /// So many steps of the first world, which does not move, as a page that replays them.
+    fn replay(&self, py: Python<'_>, steps: usize) -> PyResult<String> {
+        let world = self.lock(py)[0].copy();
+        py.detach(|| world.replay(steps)).map_err(Raise::raise)
+    }
+
     /// One-step Jacobians of the first world: (rows, columns) each; what they are at switches, in words, and the flags of the step.
     #[pyo3(signature = (wrt, weak=None, kappa=None))]
-    fn jacobian<'py>(
-        &self,
-        py: Python<'py>,
-        wrt: Vec<String>,
-        weak: Option<&str>,
-        kappa: Option<f64>,
-    ) -> PyResult<(Bound<'py, PyDict>, String, Flags)> {
+    fn jacobian<'py>(&self, py: Python<'py>, wrt: Vec<String>, weak: Option<&str>, kappa: Option<f64>) -> PyResult<Labelled<'py>> {
         let weak = at_switches(weak, kappa)?;
         let world = self.lock(py)[0].copy();
         let raise = |fault| match fault {
@@ -313,7 +395,7 @@ impl Worlds {
             Fault::Gradient(error) => error.raise(),
             Fault::Name(error) => error.raise(),
         };
-        let (found, switches) = py.detach(|| world.jacobian(&wrt, weak)).map_err(raise)?;
+        let Jacobians { found, switches } = py.detach(|| world.jacobian(&wrt, weak)).map_err(raise)?;
         let rows = 2 * world.sizes()[0] * world.widths()[1];
         let dict = PyDict::new(py);
         for (key, (columns, values)) in wrt.iter().zip(found) {

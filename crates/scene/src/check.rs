@@ -8,6 +8,8 @@ use crate::repeat::{End, Expanded, Link, expand};
 use crate::solid::SceneSpace;
 use crate::tree::{At, SceneTree, Triple};
 use crate::{Scene, SceneOf};
+pub use body::PALETTE;
+pub(crate) use body::is_centred;
 use body::{bodies, groups, names};
 use carom_dynamics::{BodyKind, Force, Joint, JointSpec, Model, PairRule, State};
 use carom_math::{Planar, Pose, Space, Spatial, Vector};

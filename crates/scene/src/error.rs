@@ -51,6 +51,12 @@ pub struct Details {
     pub nearest: Option<String>,
 }
 
+impl From<Details> for SceneError {
+    fn from(details: Details) -> Self {
+        SceneError(Box::new(details))
+    }
+}
+
 impl fmt::Display for SceneError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}:{}: {}", self.file, self.line, self.column, self.part)?;
@@ -81,6 +87,10 @@ impl std::error::Error for SceneError {}
 pub struct SceneErrors(Vec<SceneError>);
 
 impl SceneErrors {
+    /// The faults in this order; `None` when there are none.
+    pub fn new(errors: Vec<SceneError>) -> Option<Self> {
+        (!errors.is_empty()).then_some(SceneErrors(errors))
+    }
     /// The first fault.
     pub fn first(&self) -> &SceneError {
         &self.0[0]
@@ -295,7 +305,7 @@ const ALIASES: [(&str, &str); 38] = [
 ];
 
 /// The candidate nearest to a word: a known alias, a completion, or a few typing errors away.
-pub(crate) fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let lower = word.to_lowercase();
     let alias = ALIASES.iter().filter(|(from, _)| *from == lower).map(|(_, to)| *to);
     let alias: Vec<&str> = alias.collect();

@@ -38,6 +38,7 @@ mod solid;
 pub mod tree;
 mod write;
 
+pub use check::PALETTE;
 pub use error::{SceneError, SceneErrors, Span};
 pub use scenes::{Embedded, scene, scenes};
 pub use schema::schema;
@@ -149,6 +150,28 @@ pub fn from_toml(text: &str, name: &str) -> Result<Scene, SceneError> {
 /// Every fault of the text in order.
 pub fn from_toml_all(text: &str, name: &str) -> Result<Scene, SceneErrors> {
     build(text, name, None)
+}
+
+/// The scene of a tree that was made from another format; its spans are bytes of `text`, and `file` stands for it in messages.
+///
+/// # Errors
+/// Every fault in the order of the spans. Numbers are taken as they are: whoever makes the tree has checked that they are in range.
+pub fn from_tree(tree: &tree::SceneTree, text: &str, file: &str) -> Result<Scene, SceneErrors> {
+    let mut sink = Sink::new(file, text);
+    let scene = check::check(tree, &mut sink, None, "scene");
+    match (scene, sink.into_errors()) {
+        (_, Some(errors)) => Err(errors),
+        (Some(scene), None) => Ok(scene),
+        (None, None) => Err(Sink::fallback(file)),
+    }
+}
+
+/// Reads a scene from text, whose mesh files are found in a folder, and returns all its faults.
+///
+/// # Errors
+/// Every fault of the text in order.
+pub fn from_toml_beside(text: &str, name: &str, folder: &Path) -> Result<Scene, SceneErrors> {
+    build(text, name, Some(folder))
 }
 
 fn build(text: &str, file: &str, folder: Option<&Path>) -> Result<Scene, SceneErrors> {

@@ -105,6 +105,8 @@ pub struct BodyTree {
     pub density: Option<f64>,
     /// Inertia by rows: 1 number or 9.
     pub inertia: Option<Vec<f64>>,
+    /// Centre of mass in the frame of the shapes, if given [m].
+    pub centre: Option<Triple>,
     /// Position [m].
     pub position: Triple,
     /// Angle, or quaternion.

@@ -1,5 +1,6 @@
 //! A scene back to text: numbers in their shortest exact form, repeats written out, so that reading it gives the same bits.
 
+use crate::check::is_centred;
 use crate::solid::SceneSpace;
 use crate::{Scene, SceneOf};
 use carom_dynamics::options::{FrictionCone, Gyroscopic, ImpactLaw, Integrator, Order, SolverChoice, TimeOfImpact};
@@ -217,6 +218,7 @@ fn body<G: SceneSpace>(out: &mut Lines, scene: &SceneOf<G>, index: usize, body: 
             out.put("inertia", inertia(&rows));
         }
     }
+    out.put_if(!is_centred(body), "centre", || numbers(G::Lin::zero().as_slice()));
     out.put("position", numbers(pose.position.as_slice()));
     let mut turn = Vec::new();
     rotation::<G>(&mut turn, pose.rotation);

@@ -179,14 +179,14 @@ pub fn project_friction(point: [f64; 2], radius: f64, cone: Cone) -> [f64; 2] {
 }
 
 /// Index of the side of the regular polygon (corners at angles 2 pi k / edges) whose sector holds `point`.
-pub(crate) fn side_of(point: [f64; 2], edges: usize) -> usize {
+pub fn side_of(point: [f64; 2], edges: usize) -> usize {
     let turn = std::f64::consts::TAU / edges as f64;
     let side = (point[1].atan2(point[0]).rem_euclid(std::f64::consts::TAU) / turn).floor();
     (side as usize).min(edges - 1)
 }
 
 /// Unit vectors across (outwards) and along side `side` of the regular polygon.
-pub(crate) fn side_frame(side: usize, edges: usize) -> ([f64; 2], [f64; 2]) {
+pub fn side_frame(side: usize, edges: usize) -> ([f64; 2], [f64; 2]) {
     let middle = (side as f64 + 0.5) * std::f64::consts::TAU / edges as f64;
     let (sin, cos) = middle.sin_cos();
     ([cos, sin], [-sin, cos])

@@ -3,6 +3,7 @@
 use super::data::{Measured, Sample};
 use super::search::LeastSquares;
 use crate::grad::tape;
+use crate::interrupt::Interrupt;
 use crate::variable::{Start, Variable};
 use carom::dynamics::State;
 use carom::dynamics::gradient::{Cotangents, Direction, Tape, Weak, Wrt};
@@ -20,6 +21,8 @@ pub struct Misfit<'a, G: Geometry> {
     pub measured: &'a Measured<G>,
     /// What derivatives are at a switch.
     pub weak: Weak,
+    /// Once the user asks to stop there are no more runs.
+    pub interrupt: &'a Interrupt,
 }
 
 impl<G: Geometry> Misfit<'_, G> {
@@ -117,6 +120,9 @@ fn turn_from<G: Geometry>(state: &State<G>, body: usize, rotation: G::Rot) -> G:
 
 impl<G: Geometry> LeastSquares for Misfit<'_, G> {
     fn residuals(&mut self, x: &[f64]) -> Option<Vec<f64>> {
+        if self.interrupt.came() {
+            return None;
+        }
         let start = self.start.with(self.variables, x).ok()?;
         let steps = self.measured.steps();
         let rollout = start.world.rollout(steps, &start.control_run(steps), Tape::Off).ok()?;
@@ -127,6 +133,9 @@ impl<G: Geometry> LeastSquares for Misfit<'_, G> {
 
     /// The mean of both sides is one of whole runs.
     fn jacobian(&mut self, x: &[f64]) -> Option<(Vec<f64>, Vec<Vec<f64>>)> {
+        if self.interrupt.came() {
+            return None;
+        }
         if self.weak != Weak::Average {
             return self.jacobian_by(x, self.weak);
         }
@@ -139,6 +148,9 @@ impl<G: Geometry> LeastSquares for Misfit<'_, G> {
     }
 
     fn gradient(&mut self, x: &[f64]) -> Option<(f64, Vec<f64>)> {
+        if self.interrupt.came() {
+            return None;
+        }
         let start = self.start.with(self.variables, x).ok()?;
         let steps = self.measured.steps();
         let rollout = start.world.rollout(steps, &start.control_run(steps), tape(steps)).ok()?;

@@ -12,6 +12,7 @@ mod tests;
 use crate::args::{FitArgs, Method};
 use crate::failure::{Failure, Fault};
 use crate::grad::gradient_fault;
+use crate::interrupt::Interrupt;
 use crate::print::{self, digits, plural};
 use crate::source::find;
 use crate::variable::{Start, Variable, split};
@@ -141,7 +142,8 @@ fn go<G: SceneSpace>(args: &FitArgs, place: &str, scene: SceneOf<G>) -> Result<(
     let weak = args.at_switches.weak();
     none.backward_by(&Cotangents::default(), Wrt::Everything, weak).map_err(|error| gradient_fault(&error))?;
 
-    let mut misfit = Misfit { start: &start, variables: &variables, measured: &measured, weak };
+    let interrupt = Interrupt::listen();
+    let mut misfit = Misfit { start: &start, variables: &variables, measured: &measured, weak, interrupt: &interrupt };
     let rms = |cost: f64| (2.0 * cost / measured.count as f64).sqrt();
     let clock = Instant::now();
     let mut unheard = Ok(());
@@ -151,11 +153,15 @@ fn go<G: SceneSpace>(args: &FitArgs, place: &str, scene: SceneOf<G>) -> Result<(
             unheard = print::line(&format!("{:4}  misfit {:<9}  {}", p.iteration, digits(rms(p.cost), ROUGH), values.join(", ")));
         }
     };
-    let found = match args.method {
+    let mut found = match args.method {
         Method::Lm => levenberg::levenberg(&mut misfit, first.clone(), &bounds, args.iterations, &mut tell),
         Method::Lbfgs => lbfgs::lbfgs(&mut misfit, first.clone(), &bounds, args.iterations, &mut tell),
     };
     unheard?;
+    // Without runs a search ends in any of its ways; none of them is its own.
+    if interrupt.came() {
+        found.status = Status::Stopped;
+    }
     let widths = misfit.jacobian(&found.x).and_then(|(residuals, columns)| half_widths(&residuals, &columns));
     let seconds = clock.elapsed().as_secs_f64();
     let report = Report {
@@ -171,7 +177,11 @@ fn go<G: SceneSpace>(args: &FitArgs, place: &str, scene: SceneOf<G>) -> Result<(
         count: measured.count,
     };
     report.print()?;
-    if found.status.converged() { Ok(()) } else { Err(Failure::Told) }
+    match found.status {
+        Status::Stopped => Err(Failure::Interrupted),
+        status if status.converged() => Ok(()),
+        _ => Err(Failure::Told),
+    }
 }
 
 /// What a fit has to say.
@@ -212,7 +222,7 @@ impl Report<'_> {
             }))?;
             return Ok(());
         }
-        let mut rows = vec![["parameter", "start", "fitted", "95 %", ""].map(str::to_string).to_vec()];
+        let mut rows = vec![["parameter", "start", "fitted", "95 %", ""].map(print::head).to_vec()];
         for (k, variable) in self.variables.iter().enumerate() {
             let width = self.widths.as_ref().map_or_else(|| "-".to_string(), |w| format!("± {}", digits(w[k], ROUGH)));
             let note = if self.at_bound(k) { "at its bound" } else { "" };

@@ -27,6 +27,8 @@ pub enum Status {
     Blind(usize),
     /// There is no run at the start.
     NoStart,
+    /// The user stopped it.
+    Stopped,
 }
 
 impl Status {
@@ -44,6 +46,7 @@ impl Status {
             Status::Stuck => "not converged: no step lowers the misfit; the run may change abruptly here".to_string(),
             Status::Blind(k) => format!("not converged: the data do not depend on {}", label(k)),
             Status::NoStart => "not converged: the scene does not run with the starting values".to_string(),
+            Status::Stopped => "not converged: stopped".to_string(),
         }
     }
 }

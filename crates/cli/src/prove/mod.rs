@@ -9,7 +9,8 @@ mod motion;
 
 use crate::args::ProveArgs;
 use crate::failure::Failure;
-use crate::{print, source};
+use crate::interrupt::Interrupt;
+use crate::{print, progress, source};
 use serde::Serialize;
 use std::time::Instant;
 
@@ -104,25 +105,39 @@ pub fn prove(args: &ProveArgs) -> Result<(), Failure> {
         return Err(source::unknown(format!("no promise \"{name}\""), name, PROMISES.iter().map(|p| p.name), &listing));
     }
     let mut lines = Vec::new();
-    for promise in PROMISES.iter().filter(|p| args.name.as_ref().is_none_or(|n| n == p.name)) {
+    let wanted: Vec<&Promise> = PROMISES.iter().filter(|p| args.name.as_ref().is_none_or(|n| n == p.name)).collect();
+    let interrupt = Interrupt::listen();
+    let bar = progress::bar(args.quiet, "prove", wanted.len() as u64, "promises");
+    for promise in &wanted {
+        if interrupt.came() {
+            break;
+        }
         let start = Instant::now();
         let finding =
             (promise.test)().unwrap_or_else(|error| Finding { expected: "a run to the end".to_string(), measured: error, pass: false });
         let Finding { expected, measured, pass } = finding;
         lines.push(Line { name: promise.name, claim: promise.claim, expected, measured, pass, seconds: start.elapsed().as_secs_f64() });
+        bar.inc(1);
     }
+    bar.finish_and_clear();
+    let complete = lines.len() == wanted.len();
     let pass = lines.iter().all(|l| l.pass);
     if args.json {
-        print::json(&serde_json::json!({ "ok": pass, "promises": lines }))?;
+        print::json(&serde_json::json!({ "ok": pass && complete, "complete": complete, "promises": lines }))?;
     } else {
-        let mut rows = vec![["promise", "", "expected", "measured", "pass"].map(str::to_string).to_vec()];
+        let mut rows = vec![["promise", "", "expected", "measured", "pass"].map(print::head).to_vec()];
         rows.extend(lines.iter().map(|l| {
-            let verdict = if l.pass { "yes" } else { "NO" };
-            vec![l.name.to_string(), l.claim.to_string(), l.expected.clone(), l.measured.clone(), verdict.to_string()]
+            let verdict = if l.pass { print::good("yes") } else { print::bad("NO") };
+            vec![l.name.to_string(), l.claim.to_string(), l.expected.clone(), l.measured.clone(), verdict]
         }));
         print::line(&print::columns(&rows))?;
         let kept = lines.iter().filter(|l| l.pass).count();
-        print::line(&format!("{kept} of {} kept", print::plural(lines.len(), "promise")))?;
+        let stopped = if complete { String::new() } else { format!("; stopped before the other {}", wanted.len() - lines.len()) };
+        print::line(&format!("{kept} of {} kept{stopped}", print::plural(lines.len(), "promise")))?;
     }
-    if pass { Ok(()) } else { Err(Failure::Told) }
+    match (pass, complete) {
+        (false, _) => Err(Failure::Told),
+        (true, false) => Err(Failure::Interrupted),
+        (true, true) => Ok(()),
+    }
 }

@@ -68,6 +68,16 @@ impl<S: Space> Joint<S> {
         power_at(&place, function, y, twists)
     }
 
+    /// The sum of the gradients of two powers of the equalities at one pose: the speeds and the impulses of an adjoint step meet there.
+    pub fn power_gradient_of_both(&self, pose_a: &Pose<S>, pose_b: &Pose<S>, both: [(&[f64], &[Twist<S>; 2]); 2]) -> JointGradient<S> {
+        let place = Place::new(self, pose_a, pose_b);
+        let mut out = JointGradient::zero();
+        for (y, twists) in both {
+            equalities_power(&place, y, twists, &mut out);
+        }
+        out.across(self)
+    }
+
     /// dg/dp by rows into `function_count x parameter_count` numbers, theory (15.6).
     pub fn parameter_derivative(&self, function: JointFunction, pose_a: &Pose<S>, pose_b: &Pose<S>, out: &mut [f64]) {
         let place = Place::new(self, pose_a, pose_b);
@@ -140,24 +150,28 @@ fn value_at<S: Space>(place: &Place<S>, function: JointFunction, y: &[f64]) -> J
 
 /// The gradient of y . J v at a place.
 #[inline]
-fn power_at<S: Space>(place: &Place<S>, function: JointFunction, y: &[f64], v: &[Twist<S>; 2]) -> JointGradient<S> {
+pub(super) fn power_at<S: Space>(place: &Place<S>, function: JointFunction, y: &[f64], v: &[Twist<S>; 2]) -> JointGradient<S> {
     let joint = place.joint;
     let mut out = JointGradient::zero();
     match function {
         _ if joint.function_count(function) == 0 => (),
-        JointFunction::Equalities => {
-            let mut first = 0;
-            for group in joint.kind.groups() {
-                group.power_gradient(place, &y[first..], v, &mut out);
-                first += group.count::<S>();
-            }
-        }
+        JointFunction::Equalities => equalities_power(place, y, v, &mut out),
         JointFunction::Coordinate => coordinate_power(place, y[0], v, &mut out),
         JointFunction::Inequality(_) if joint.kind == JointKind::Rope => distance::power_gradient(place, -y[0], v, &mut out),
         JointFunction::Inequality(index) => coordinate_power(place, limit_sign(index) * y[0], v, &mut out),
         JointFunction::SpringLength => distance::power_gradient(place, y[0], v, &mut out),
     }
     out.across(joint)
+}
+
+/// Adds the gradient of the power of the equalities.
+#[inline(always)]
+fn equalities_power<S: Space>(place: &Place<S>, y: &[f64], v: &[Twist<S>; 2], out: &mut JointGradient<S>) {
+    let mut first = 0;
+    for group in place.joint.kind.groups() {
+        group.power_gradient(place, &y[first..], v, out);
+        first += group.count::<S>();
+    }
 }
 
 /// The sign of the free coordinate in a limit's gap, theory (3.9).

@@ -28,6 +28,11 @@ fn direction<S: Space>(joint: &Joint<S>, apart: S::Lin, a: &Pose<S>) -> (S::Lin,
     if distance > TINY_DISTANCE * size { (apart * (1.0 / distance), distance) } else { (a.direction(joint.direction), 0.0) }
 }
 
+/// The start direction, carried by a.
+pub(super) fn kept<S: Space>(place: &Place<S>) -> S::Lin {
+    place.a.direction(place.joint.direction)
+}
+
 /// Adds `weight` times the gradient of |c_a - c_b|, theory (15.12).
 pub(super) fn value_gradient<S: Space>(place: &Place<S>, weight: f64, out: &mut JointGradient<S>) {
     let (u, _) = direction(place.joint, place.apart, place.a);

@@ -147,12 +147,13 @@ pub(super) struct Place<'p, S: Space> {
 }
 
 impl<'p, S: Space> Place<'p, S> {
+    #[inline]
     pub(super) fn new(joint: &'p Joint<S>, a: &'p Pose<S>, b: &'p Pose<S>) -> Self {
         let arms = [a.direction(joint.anchors[0]), b.direction(joint.anchors[1])];
         let apart = (a.position + arms[0]) - (b.position + arms[1]);
         let reads_reference = joint.kind.reads_reference::<S>();
         let turn = if reads_reference { rotation::turn_since_start(joint, a, b) } else { (1.0, S::Ang::zero()) };
-        let tangents = if joint.kind.reads_axis::<S>(0) { S::tangents(joint.axes[0]) } else { [S::Lin::zero(); 2] };
+        let tangents = if joint.kind.reads_axis::<S>(0) { joint.across } else { [S::Lin::zero(); 2] };
         Place { joint, a, b, arms, apart, turn, tangents }
     }
     #[inline(always)]

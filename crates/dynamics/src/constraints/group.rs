@@ -165,13 +165,13 @@ impl Group {
 
     /// The tangents of the axis of a with the weights of their rows: the rows of the group are linear in the tangent they use.
     #[inline(always)]
-    fn blend<S: Space>(self, place: &Place<S>, y: &[f64]) -> S::Lin {
+    pub(super) fn blend<S: Space>(self, place: &Place<S>, y: &[f64]) -> S::Lin {
         (0..self.count::<S>()).fold(S::Lin::zero(), |sum, i| sum + place.tangents[i] * y[i])
     }
 
     /// From the gradient of the blend to that of the axis of a.
     #[inline(always)]
-    fn blend_gradient<S: Space>(self, place: &Place<S>, y: &[f64], g: S::Lin) -> S::Lin {
+    pub(super) fn blend_gradient<S: Space>(self, place: &Place<S>, y: &[f64], g: S::Lin) -> S::Lin {
         let second = if self.count::<S>() > 1 { g * y[1] } else { S::Lin::zero() };
         axis::tangents_gradient::<S>(place.joint.axes[0], place.tangents, [g * y[0], second])
     }

@@ -114,8 +114,13 @@ fn distance_row<S: Space>(joint: &Joint<S>, a: &Span<S>, b: &Span<S>) -> Row<S> 
         point_a - point_b
     };
     let (start, end) = (apart(a.start, b.start), apart(a.end, b.end));
-    let sum = start.norm() + end.norm();
-    let size = joint.length.max(joint.rest);
-    let direction = if sum > TINY_DISTANCE * size { (start + end) * (1.0 / sum) } else { a.direction(joint.direction) };
+    let (direction, _) = distance_direction(joint, [start, end], || a.direction(joint.direction));
     Row::along(direction, a.direction(joint.anchors[0]), b.direction(joint.anchors[1]))
+}
+
+/// The direction of a mean distance row and the sum of the lengths it was divided by; 0 where the kept direction stands in.
+pub(super) fn distance_direction<S: Space>(joint: &Joint<S>, apart: [S::Lin; 2], kept: impl FnOnce() -> S::Lin) -> (S::Lin, f64) {
+    let sum = apart[0].norm() + apart[1].norm();
+    let size = joint.length.max(joint.rest);
+    if sum > TINY_DISTANCE * size { ((apart[0] + apart[1]) * (1.0 / sum), sum) } else { (kept(), 0.0) }
 }

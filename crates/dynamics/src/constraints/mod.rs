@@ -15,6 +15,7 @@ mod group;
 mod joint;
 mod kind;
 mod mean;
+mod mean_gradient;
 mod parameter;
 mod perpendicular;
 mod point;

@@ -2,8 +2,9 @@
 
 use super::Midpoint;
 use crate::constraints::{Motor, Row, Span};
-use crate::island::{Context, Island, LocalBody};
+use crate::island::{Context, Island, LocalBody, LocalJoint};
 use crate::line::Line;
+use crate::model::Model;
 use crate::predict::{effective_mass, soft_spring};
 use carom_geometry::Geometry;
 use carom_math::{Twist, Vector, Wrench};
@@ -21,6 +22,16 @@ fn tangent_share(x: f64) -> f64 {
 /// The constant twist whose exponential over a time is the Cayley turn of a mean twist: the path between the ends of the move.
 pub(super) fn path<G: Geometry>(mean: Twist<G>, t: f64) -> Twist<G> {
     Twist { lin: mean.lin, ang: mean.ang * cayley_share(t * mean.ang.norm()) }
+}
+
+/// Marks the bodies that turn by the exponential map: in the plane those that no mean row and no spring holds.
+pub(crate) fn find_unheld<G: Geometry>(model: &Model<G>, joints: &[LocalJoint], unheld: &mut [bool]) {
+    unheld.fill(G::ANG == 1);
+    for joint in joints {
+        if joint.rows > 0 || model.joints[joint.index].stiffness > 0.0 {
+            joint.bodies.iter().for_each(|&b| unheld[b] = false);
+        }
+    }
 }
 
 /// Mean twist from the half impulse on a body, theory (13.6)-(13.7); `None` where the rate does not converge.
@@ -50,12 +61,8 @@ impl<G: Geometry> Midpoint<G> {
     /// The first guess: the velocities at the start, and no impulses.
     pub(super) fn start(&mut self, island: &Island<G>, ctx: &Context<G>, t: f64) {
         self.unheld.clear();
-        self.unheld.resize(island.bodies.len(), G::ANG == 1);
-        for joint in &island.joints {
-            if joint.rows > 0 || ctx.model.joints[joint.index].stiffness > 0.0 {
-                joint.bodies.iter().for_each(|&b| self.unheld[b] = false);
-            }
-        }
+        self.unheld.resize(island.bodies.len(), false);
+        find_unheld(ctx.model, &island.joints, &mut self.unheld);
         self.mean.clear();
         self.mean.extend(island.bodies.iter().zip(&island.twists).map(|(body, twist)| {
             // A kinematic body turns by the exponential; this is the twist that says so in mean rows.
@@ -109,6 +116,11 @@ impl<G: Geometry> Midpoint<G> {
         self.driving.clear();
         self.driving.resize(island.bodies.len(), Wrench::zero());
         self.dashpots = 0.0;
+        for (body, local) in island.bodies.iter().enumerate() {
+            if let (true, Some(push)) = (local.dynamic, ctx.pushes.get(local.index)) {
+                self.drive(body, 1.0, *push, half);
+            }
+        }
         for joint in &island.joints {
             let spec = &model.joints[joint.index];
             let [a, b] = joint.bodies;

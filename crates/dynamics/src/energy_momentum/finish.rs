@@ -21,7 +21,8 @@ pub(crate) fn finish<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, move
     assembly::assemble(island, ctx);
     mark_held(island, ctx);
     solve::select(island, ctx, Phase::Finish, moved.time, |near, _| near.held);
-    if !(island.solve.groups.is_empty() && work.given.is_empty()) {
+    work.landed = !(island.solve.groups.is_empty() && work.given.is_empty());
+    if work.landed {
         work.land(island, ctx);
     }
     account_rows(island);
@@ -91,7 +92,9 @@ impl<G: Geometry> Midpoint<G> {
     fn land(&mut self, island: &mut Island<G>, ctx: &Context<G>) {
         // Joints hold before and after every change below, so that their impulses do no work in it.
         obey_joints(island);
-        let Midpoint { given, balanced: mirrored, change: free, .. } = self;
+        let Midpoint { given, balanced: mirrored, change: free, landing, .. } = self;
+        landing.clear();
+        landing.extend_from_slice(&island.solve.reaction);
         mirrored.clear();
         mirrored.extend_from_slice(&island.twists);
         free.clear();
@@ -102,12 +105,14 @@ impl<G: Geometry> Midpoint<G> {
         }
         let Island { assembly, solve, solver, twists, report, bodies, flow, .. } = island;
         assembly.hold_joints(&solve.joint_target, &mut solve.reaction, free);
+        landing.iter_mut().zip(&solve.reaction).for_each(|(sum, more)| *sum += more);
         for given in given.iter() {
             let mean = |speed: &dyn Fn(&[Twist<G>]) -> f64| 0.5 * (speed(mirrored) + speed(free));
             flow.work_in += given.impulse * mean(&|twists| given.line.driven_speed(bodies, twists));
             enter(flow, given.source, given.row, -given.impulse * mean(&|twists| given.line.speed(twists)));
         }
         let _ = solve::resolve(assembly, solve, solver, ctx.model.options.friction_cone, free, twists, report);
+        landing.iter_mut().zip(&solve.reaction).for_each(|(sum, more)| *sum += more);
         let after = std::mem::take(&mut island.twists);
         book(island, free, &after, 0.0);
         island.twists = after;

@@ -7,6 +7,7 @@ mod balance;
 mod finish;
 mod projected;
 
+pub(crate) use balance::find_unheld;
 pub(crate) use finish::{finish, obey_joints};
 
 use crate::assembly::Source;
@@ -67,6 +68,10 @@ pub(crate) struct Midpoint<G: Geometry> {
     unheld: Vec<bool>,
     /// What the rows of contacts, limits, motors and friction have given in the move.
     given: Vec<Given<G>>,
+    /// Joint impulses of the landing, all in all.
+    landing: Vec<f64>,
+    /// Whether there was one.
+    landed: bool,
 }
 
 /// One row of room 5 and half its impulse over the move.
@@ -100,7 +105,24 @@ impl<G: Geometry> Midpoint<G> {
             change: Vec::new(),
             unheld: Vec::new(),
             given: Vec::new(),
+            landing: Vec::new(),
+            landed: false,
         }
+    }
+
+    /// Mean twists of the move.
+    pub fn mean(&self) -> &[Twist<G>] {
+        &self.mean
+    }
+
+    /// Half the impulses of the joint rows over the move.
+    pub fn reaction(&self) -> &[f64] {
+        &self.reaction
+    }
+
+    /// Joint impulses at the end of the move, all in all, where rows held there or took back what they had given.
+    pub fn landing(&self) -> Option<&[f64]> {
+        self.landed.then_some(&self.landing[..])
     }
 }
 

@@ -21,16 +21,32 @@ use carom_math::{Twist, Vector, Wrench};
 /// The implicit rate of a body with the inverse of its Jacobian.
 type Turn<G> = (ImplicitRate<G>, Unfolded);
 
+/// Impulses on local bodies: slots and values.
+pub(crate) type Impulses<G> = (Vec<Option<Block>>, Vec<Wrench<G>>);
+
+/// What a substep arrives with at q'.
+pub(crate) struct Arrived<'a, G: Geometry> {
+    /// Slots of the poses.
+    pub poses: &'a [Option<Block>],
+    /// Slots of the velocities.
+    pub half: &'a [Option<Block>],
+    /// Velocities.
+    pub values: &'a [Twist<G>],
+    /// Impulses that the bodies have besides.
+    pub taken: Option<&'a Impulses<G>>,
+}
+
 /// Adds the derivative of the end of a substep at q'; returns the slots of its velocities.
 pub(crate) fn linearise<G: Geometry>(
     program: &mut Program<G>,
     stage: &Stage<G>,
     substep: &Substep<G>,
-    (poses, half): (&[Option<Block>], &[Option<Block>]),
+    arrived: Arrived<G>,
     time: Block,
     ends: &[(Key<G>, ContactPoint<G>)],
     switches: &mut Switches,
 ) -> Vec<Option<Block>> {
+    let Arrived { poses, half, values, taken } = arrived;
     let kicks = stage.model.options.integrator == Integrator::Verlet;
     let t = substep.length;
     let share = 0.5;
@@ -38,12 +54,20 @@ pub(crate) fn linearise<G: Geometry>(
     let impulses = stage.fresh(program);
     if kicks {
         let wrenches = stage.fresh(program);
-        let forces = loads(program, stage, substep.time + t, (&substep.next, poses), (&substep.half, half), &wrenches, false);
+        let forces = loads(program, stage, substep.time + t, (&substep.next, poses), (values, half), &wrenches, false);
         for (local, block) in impulses.iter().enumerate() {
             if let (Some(block), Some(force)) = (block, wrenches[local]) {
                 program.scaled(*block, force, share * t);
                 column::<G>(program, *block, time, &Wrench::zero().plus(share, forces[local]));
                 total[local] = Wrench::zero().plus(share * t, forces[local]);
+            }
+        }
+    }
+    if let Some((blocks, values)) = taken {
+        for (local, block) in impulses.iter().enumerate() {
+            if let (Some(block), Some(taken)) = (block, blocks[local]) {
+                program.copy(*block, taken);
+                total[local] = total[local].plus(1.0, values[local]);
             }
         }
     }
@@ -55,7 +79,7 @@ pub(crate) fn linearise<G: Geometry>(
         .map(|local| {
             let body = &stage.bodies[local];
             (implicit && body.turns()).then(|| {
-                let rate = ImplicitRate { before: substep.half[local].ang, after: substep.end[local].ang, duration: share * t };
+                let rate = ImplicitRate { before: values[local].ang, after: substep.end[local].ang, duration: share * t };
                 (rate, rate.unfolded(body.inertia))
             })
         })

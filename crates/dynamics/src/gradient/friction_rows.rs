@@ -2,16 +2,15 @@
 
 use super::contact_point::ContactPoint;
 use super::contact_rows::along;
+use super::friction_mode::{FrictionMode, NEAR_THE_BOUND, measures};
 use super::parameters::Coefficient;
 use super::program::{Block, Program};
-use super::record::{AT_THE_BOUND, Pushed};
+use super::record::Pushed;
 use super::stage::{Stage, Switches};
 use super::system::{Residual, System};
 use super::weak::close_friction;
 use carom_geometry::Geometry;
-
-/// An impulse within this fraction of its bound, or a slip slower than this fraction of the velocities, is near the switch.
-pub(crate) const NEAR_THE_BOUND: f64 = 1e-6;
+use carom_solve::status::side_frame;
 
 /// A tangential speed of a contact: its slot, its value and its covectors.
 pub(crate) struct Speed<G: Geometry> {
@@ -24,7 +23,7 @@ pub(crate) struct Speed<G: Geometry> {
 }
 
 /// Friction rows of a contact whose normal row is `first`: a sticking one does not slip; a sliding one pushes against its slip with all it
-/// has, theory (17.16).
+/// has, theory (17.16); on a pyramid it is held at a corner or moves along a side, theory (17.26).
 pub(crate) fn friction_rows<G: Geometry>(
     program: &mut Program<G>,
     stage: &Stage<G>,
@@ -40,37 +39,64 @@ pub(crate) fn friction_rows<G: Geometry>(
     if close_friction(program, stage, (bodies, friction), group, (first, start), &speeds, system, switches) {
         return;
     }
-    let impulses = &group.impulses;
     let tangents = start.tangents();
+    let Pushed { impulses, friction: mode, .. } = group;
     let bound = friction * impulses[0];
-    let size = (0..G::TANGENTS).map(|k| impulses[1 + k] * impulses[1 + k]).sum::<f64>().sqrt();
-    let slides = size >= bound * (1.0 - AT_THE_BOUND);
-    let speed = speeds.iter().flatten().map(|s| s.value * s.value).sum::<f64>().sqrt();
-    let near = size >= bound * (1.0 - NEAR_THE_BOUND) && speed <= NEAR_THE_BOUND * stage.model.tolerances.rest_speed;
-    switches.friction += usize::from(near);
+    let size = impulses[1].hypot(impulses[2]);
+    let slip = [0, 1].map(|k: usize| speeds[k].as_ref().map_or(0.0, |s| s.value));
+    let speed = slip[0].hypot(slip[1]);
+    let slow = NEAR_THE_BOUND * stage.model.tolerances.rest_speed;
+    switches.friction += usize::from(mode.near(impulses, friction, slip, slow, stage.model.options.friction_cone));
     for k in 0..G::TANGENTS {
         let out = system.next();
         let mut row = Residual::zero();
-        if slides {
-            // l_k + mu l_n u_k/|u| = 0, where u/|u| = -l_t/|l_t|.
-            let toward = |i: usize| -impulses[1 + i] / size;
-            system.entry(first + 1 + k, first + 1 + k, 1.0);
-            system.entry(first + 1 + k, first, friction * toward(k));
-            for (block, weight) in stage.coefficient(bodies, Coefficient::Friction) {
-                program.scaled(out, block, weight * impulses[0] * toward(k));
+        let mut bounded = |system: &mut System<G>, weights: [f64; 2], share: f64| {
+            // weights . l_t = share mu l_n.
+            for i in 0..G::TANGENTS {
+                system.entry(first + 1 + k, first + 1 + i, weights[i]);
             }
-            if G::TANGENTS > 1 && speed > 0.0 {
-                for (i, other) in speeds.iter().enumerate() {
-                    let Some(other) = other else { continue };
-                    let turn = f64::from(u8::from(i == k)) - toward(k) * toward(i);
-                    let factor = bound * turn / speed;
-                    program.scaled(out, other.block, factor);
-                    row.add(factor, &other.row);
+            system.entry(first + 1 + k, first, -share * friction);
+            for (block, weight) in stage.coefficient(bodies, Coefficient::Friction) {
+                program.scaled(out, block, -weight * share * impulses[0]);
+            }
+        };
+        let own = |k: usize| [0, 1].map(|i| f64::from(u8::from(i == k)));
+        match *mode {
+            FrictionMode::Slides => {
+                // l_k + mu l_n u_k/|u| = 0, where u/|u| = -l_t/|l_t|.
+                let toward = |i: usize| -impulses[1 + i] / size;
+                bounded(system, own(k), -toward(k));
+                if G::TANGENTS > 1 && speed > 0.0 {
+                    for (i, other) in speeds.iter().enumerate() {
+                        let Some(other) = other else { continue };
+                        let turn = f64::from(u8::from(i == k)) - toward(k) * toward(i);
+                        let factor = bound * turn / speed;
+                        program.scaled(out, other.block, factor);
+                        row.add(factor, &other.row);
+                    }
                 }
             }
-        } else if let Some(own) = &speeds[k] {
-            program.copy(out, own.block);
-            row = own.row;
+            FrictionMode::Corner(corner, edges) => {
+                let (sin, cos) = (corner as f64 * std::f64::consts::TAU / edges as f64).sin_cos();
+                bounded(system, own(k), [cos, sin][k]);
+            }
+            FrictionMode::Side(side, edges) => {
+                let (outward, within) = side_frame(side, edges);
+                if k == 0 {
+                    bounded(system, outward, measures(edges).0);
+                } else {
+                    for (weight, other) in within.iter().zip(speeds.iter().flatten()) {
+                        program.scaled(out, other.block, *weight);
+                        row.add(*weight, &other.row);
+                    }
+                }
+            }
+            FrictionMode::Sticks => {
+                if let Some(own) = &speeds[k] {
+                    program.copy(out, own.block);
+                    row = own.row;
+                }
+            }
         }
         system.push(row, along(start, tangents[k]));
     }

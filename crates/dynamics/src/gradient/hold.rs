@@ -44,6 +44,20 @@ pub(crate) fn push<G: Geometry>(
             }
         }
     }
+    push_rows(program, stage, solved, poses, out, (total, end), known, switches)
+}
+
+/// The same of contacts, limits, motors, friction and springs alone.
+pub(crate) fn push_rows<G: Geometry>(
+    program: &mut Program<G>,
+    stage: &Stage<G>,
+    solved: &Solved<G>,
+    poses: (&[Pose<G>], &[Option<Block>]),
+    out: &[Option<Block>],
+    (total, end): (&mut [Wrench<G>], usize),
+    known: &[(Key<G>, ContactPoint<G>)],
+    switches: &mut Switches,
+) -> Vec<Option<ContactPoint<G>>> {
     let mut points = Vec::with_capacity(solved.pushed.len());
     let mut cursor = 0;
     for group in &solved.pushed {

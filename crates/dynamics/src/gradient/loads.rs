@@ -5,7 +5,7 @@ use super::motion::LoadMap;
 use super::program::{Block, Program};
 use super::slots::put;
 use super::stage::Stage;
-use crate::constraints::{JointFunction, JointParameter, Motor};
+use crate::constraints::{JointFunction, JointKind, JointParameter, Motor};
 use crate::predict::{effective_mass, soft_spring};
 use carom_geometry::Geometry;
 use carom_math::{Pose, Twist, Vector, Wrench};
@@ -50,6 +50,10 @@ pub(crate) fn loads<G: Geometry>(
         program.load(map);
     }
     for joint in &stage.joints {
+        let own = &model.joints[joint.index];
+        if own.kind != JointKind::Spring && !matches!(own.motor, Some(Motor::Control { .. })) {
+            continue;
+        }
         let at = stage.joint(joint, poses.0, poses.1);
         spring(program, stage, &at, twists, out, &mut values);
         if let (Some(Motor::Control { max }), Some(control)) = (at.joint.motor, joint.control) {

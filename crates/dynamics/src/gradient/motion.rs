@@ -210,7 +210,7 @@ fn apply<G: Geometry>(matrix: &Unfolded, d: G::Ang) -> G::Ang {
 
 /// A' d.
 #[inline]
-fn apply_transpose<G: Geometry>(matrix: &Unfolded, d: G::Ang) -> G::Ang {
+pub(crate) fn apply_transpose<G: Geometry>(matrix: &Unfolded, d: G::Ang) -> G::Ang {
     let mut out = G::Ang::zero();
     for i in 0..G::ANG {
         out[i] = (0..G::ANG).map(|j| matrix[j][i] * d[j]).sum();

@@ -9,11 +9,13 @@ use super::contact_rows::{PushMap, SpeedMap};
 use super::contact_site::Sites;
 use super::joint_rows::JointMap;
 use super::law::LawMap;
+use super::linkage::Linkage;
 use super::motion::{LoadMap, MoveMap, RateMap, ResponseMap};
 use super::pivoted::Pivoted;
 use super::smoothed_rows::SmoothingRoom;
 use super::sparse::{Factored, Sparse};
 use super::system::SystemRoom;
+use crate::island::LocalBody;
 use crate::model::Model;
 use carom_geometry::Geometry;
 
@@ -29,19 +31,23 @@ impl Block {
     pub const NOWHERE: Block = Block { at: 0, len: 0 };
 
     /// Number of slots.
+    #[inline]
     pub fn len(self) -> usize {
         self.len as usize
     }
     /// Slots from `first` on, `len` of them.
+    #[inline]
     pub fn part(self, first: usize, len: usize) -> Block {
         debug_assert!(first + len <= self.len(), "a part lies inside its block");
         Block { at: self.at + first as u32, len: len as u32 }
     }
     /// Where the slots stand.
+    #[inline]
     pub fn range(self) -> std::ops::Range<usize> {
         self.at as usize..(self.at + self.len) as usize
     }
     /// Whether it lies inside another.
+    #[inline]
     fn within(self, other: Block) -> bool {
         self.at >= other.at && self.at + self.len <= other.at + other.len
     }
@@ -78,6 +84,10 @@ enum Element {
     Load(u32),
     /// An impact law.
     Law(u32),
+    /// Rooms 4 to 6 of bodies that joints alone hold.
+    LinkageMove(u32),
+    /// Room 7 of the same.
+    LinkageFinish(u32),
 }
 
 /// The maps of one step in their order.
@@ -102,6 +112,10 @@ pub(crate) struct Program<G: Geometry> {
     loads: Vec<LoadMap<G>>,
     laws: Vec<LawMap<G>>,
     spare_laws: Vec<LawMap<G>>,
+    linkages: Vec<Linkage<G>>,
+    linkages_used: usize,
+    /// Takes linkages by the general road too.
+    pub general: bool,
     /// Contacts at their poses.
     pub sites: Sites<G>,
     /// Factors of the sparse solves.
@@ -110,6 +124,8 @@ pub(crate) struct Program<G: Geometry> {
     pub smoothing: SmoothingRoom,
     /// Room for the next system.
     pub room: Option<SystemRoom<G>>,
+    /// Every body of the model as an island sees it, once it was asked for; a program serves one model.
+    pub prototypes: Vec<LocalBody<G>>,
 }
 
 impl<G: Geometry> Default for Program<G> {
@@ -133,10 +149,14 @@ impl<G: Geometry> Default for Program<G> {
             loads: Vec::new(),
             laws: Vec::new(),
             spare_laws: Vec::new(),
+            linkages: Vec::new(),
+            linkages_used: 0,
+            general: false,
             sites: Sites::default(),
             sparse: Sparse::default(),
             smoothing: SmoothingRoom::default(),
             room: None,
+            prototypes: Vec::new(),
         }
     }
 }
@@ -144,6 +164,7 @@ impl<G: Geometry> Default for Program<G> {
 macro_rules! keep {
     ($name:ident, $list:ident, $kind:ident, $map:ty, $what:literal) => {
         #[doc = $what]
+        #[inline]
         pub fn $name(&mut self, map: $map) {
             self.elements.push(Element::$kind(self.$list.len() as u32));
             self.$list.push(map);
@@ -168,6 +189,7 @@ impl<G: Geometry> Program<G> {
         self.moves.clear();
         self.loads.clear();
         self.spare_laws.append(&mut self.laws);
+        self.linkages_used = 0;
         self.sites.turn_over();
         self.sparse.clear();
     }
@@ -178,6 +200,7 @@ impl<G: Geometry> Program<G> {
     }
 
     /// New slots, zero until something is added to them.
+    #[inline]
     pub fn fresh(&mut self, len: usize) -> Block {
         let block = Block { at: self.slots, len: len as u32 };
         self.slots += len as u32;
@@ -190,16 +213,19 @@ impl<G: Geometry> Program<G> {
     }
 
     /// Whether slots are held.
+    #[inline]
     pub fn is_frozen(&self, block: Block) -> bool {
         self.frozen.is_some_and(|frozen| block.within(frozen))
     }
 
     /// The block, unless it is held.
+    #[inline]
     pub fn free(&self, block: Block) -> Option<Block> {
         (block.len > 0 && !self.is_frozen(block)).then_some(block)
     }
 
     /// out += s in.
+    #[inline]
     pub fn scaled(&mut self, out: Block, input: Block, factor: f64) {
         debug_assert_eq!(out.len, input.len);
         if factor != 0.0 && out.len > 0 && !self.is_frozen(input) {
@@ -208,6 +234,7 @@ impl<G: Geometry> Program<G> {
     }
 
     /// out += in.
+    #[inline]
     pub fn copy(&mut self, out: Block, input: Block) {
         self.scaled(out, input, 1.0);
     }
@@ -278,6 +305,44 @@ impl<G: Geometry> Program<G> {
         self.elements.push(Element::Shaped(site));
     }
 
+    /// Room for a linkage, to be given back by `move_linkage`.
+    pub fn take_linkage(&mut self) -> Linkage<G> {
+        if self.linkages_used == self.linkages.len() {
+            self.linkages.push(Linkage::default());
+        }
+        std::mem::take(&mut self.linkages[self.linkages_used])
+    }
+
+    /// Gives room for a linkage back unused.
+    pub fn return_linkage(&mut self, linkage: Linkage<G>) {
+        self.linkages[self.linkages_used] = linkage;
+    }
+
+    /// Adds the move of a linkage, whose finish waits; returns its number.
+    pub fn move_linkage(&mut self, linkage: Linkage<G>) -> u32 {
+        let number = self.linkages_used as u32;
+        self.linkages[self.linkages_used] = linkage;
+        self.linkages_used += 1;
+        self.elements.push(Element::LinkageMove(number));
+        number
+    }
+
+    /// A linkage that was moved.
+    pub fn linkage(&mut self, number: u32) -> &mut Linkage<G> {
+        &mut self.linkages[number as usize]
+    }
+
+    /// How many linkages there are.
+    #[cfg(test)]
+    pub fn linkages(&self) -> usize {
+        self.linkages_used
+    }
+
+    /// Adds the finish of a linkage.
+    pub fn finish_linkage(&mut self, number: u32) {
+        self.elements.push(Element::LinkageFinish(number));
+    }
+
     /// out := -S^-1 in; `fill` writes S by rows. Returns how many unknowns S left undetermined.
     pub fn solve(&mut self, out: Block, input: Block, fill: impl FnOnce(&mut [f64])) -> usize {
         debug_assert_eq!(out.len, input.len);
@@ -337,6 +402,8 @@ impl<G: Geometry> Program<G> {
                 Element::Move(k) => self.moves[k as usize].tangent(x),
                 Element::Load(k) => self.loads[k as usize].tangent(x),
                 Element::Law(k) => self.laws[k as usize].tangent(x),
+                Element::LinkageMove(k) => self.linkages[k as usize].move_tangent(model, &self.sparse, x, scratch),
+                Element::LinkageFinish(k) => self.linkages[k as usize].finish_tangent(model, &self.sparse, x, scratch),
             }
         }
     }
@@ -384,6 +451,8 @@ impl<G: Geometry> Program<G> {
                 Element::Move(k) => self.moves[k as usize].adjoint(x),
                 Element::Load(k) => self.loads[k as usize].adjoint(x),
                 Element::Law(k) => self.laws[k as usize].adjoint(x),
+                Element::LinkageMove(k) => self.linkages[k as usize].move_adjoint(model, &self.sparse, x, scratch),
+                Element::LinkageFinish(k) => self.linkages[k as usize].finish_adjoint(model, &self.sparse, x, scratch),
             }
         }
         self.sites.settle(model, x, scratch);

@@ -1,9 +1,9 @@
 //! Rows on the rate of a joint coordinate: motors, joint friction, springs too stiff to be forces, theory (17.11).
 
-use super::friction_rows::NEAR_THE_BOUND;
+use super::friction_mode::{AT_THE_BOUND, NEAR_THE_BOUND};
 use super::joint_rows::JointAt;
 use super::program::{Block, Program};
-use super::record::{AT_THE_BOUND, Pushed, RowSource};
+use super::record::{Pushed, RowSource};
 use super::smoothed_rows::bounded;
 use super::stage::{Stage, Switches};
 use super::system::{Residual, System};

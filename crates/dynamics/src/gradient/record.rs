@@ -1,6 +1,7 @@
 //! What a step leaves behind for its derivative: the poses and velocities it passed through, who answered with which impulse, and what
 //! decided the length of each substep, theory (17.3).
 
+use super::friction_mode::FrictionMode;
 use crate::assembly::Source;
 use crate::contacts::{Key, NO_GROUP};
 use crate::island::{Context, Island, LocalJoint};
@@ -13,9 +14,6 @@ use carom_solve::impact::Record;
 /// Slack and impulse below this fraction of the largest of their kind are both zero: the contact is weakly active and its derivative
 /// one-sided.
 const WEAK: f64 = 1e-7;
-
-/// A friction impulse within this fraction of its bound slides.
-pub(crate) const AT_THE_BOUND: f64 = 1e-9;
 
 /// Gaps below this fraction of the size are closed to rounding.
 const CLOSED: f64 = 1e-11;
@@ -101,6 +99,8 @@ pub(crate) struct Pushed<G: Geometry> {
     pub weak: bool,
     /// Speed of a one-sided row over its target [m/s]; 0 where it pushes. A contact held at the end of a move has its gap there instead.
     pub slack: f64,
+    /// What friction does, for a contact.
+    pub friction: FrictionMode,
 }
 
 /// One of the two solves of a substep.
@@ -166,6 +166,12 @@ pub(crate) struct Substep<G: Geometry> {
     pub twists: Vec<Twist<G>>,
     /// Velocities of the move.
     pub half: Vec<Twist<G>>,
+    /// Mean twists of the move, under the midpoint rule; else none.
+    pub mean: Vec<Twist<G>>,
+    /// Velocities as the joints allowed them, and the impulses that made them so, where they were projected before a strike.
+    pub obeyed: Option<(Vec<Twist<G>>, Vec<f64>)>,
+    /// Under the midpoint rule: room 7 had rows to hold or to take back.
+    pub landed: bool,
     /// Poses q'.
     pub next: Vec<Pose<G>>,
     /// Velocities at q'.
@@ -222,6 +228,9 @@ impl<G: Geometry> IslandRecord<G> {
             strikes: Vec::new(),
             twists: Vec::new(),
             half: Vec::new(),
+            mean: Vec::new(),
+            obeyed: None,
+            landed: false,
             next: Vec::new(),
             end: Vec::new(),
             hold: Solved::default(),
@@ -240,7 +249,11 @@ impl<G: Geometry> Substep<G> {
     /// Bytes held by the substep.
     pub fn bytes(&self) -> usize {
         let poses = size_of_val(&self.poses[..]) + size_of_val(&self.next[..]);
-        let twists = size_of_val(&self.twists[..]) + size_of_val(&self.half[..]) + size_of_val(&self.end[..]);
+        let twists = size_of_val(&self.twists[..])
+            + size_of_val(&self.half[..])
+            + size_of_val(&self.end[..])
+            + size_of_val(&self.mean[..])
+            + self.obeyed.as_ref().map_or(0, |(twists, reaction)| size_of_val(&twists[..]) + size_of_val(&reaction[..]));
         let solved = |s: &Solved<G>| size_of_val(&s.reaction[..]) + size_of_val(&s.pushed[..]) + size_of_val(&s.idle[..]);
         let strikes: usize = self
             .strikes
@@ -262,7 +275,12 @@ impl<G: Geometry> Substep<G> {
         self.twists.clone_from(&island.twists);
         self.half.clone_from(&island.half);
         self.next.clone_from(&island.next);
-        let (solved, weak) = solved(island, ctx, Phase::Move);
+        let (mut solved, weak) = solved(island, ctx, Phase::Move);
+        if ctx.model.options.integrator == Integrator::EnergyMomentum {
+            self.mean.extend_from_slice(island.midpoint.mean());
+            solved.reaction.clear();
+            solved.reaction.extend_from_slice(island.midpoint.reaction());
+        }
         self.hold = solved;
         weak
     }
@@ -275,24 +293,18 @@ impl<G: Geometry> Substep<G> {
             self.finish = Solved { reaction: island.solve.reaction.clone(), ..Solved::default() };
             return 0;
         }
-        let (solved, weak) = solved(island, ctx, Phase::Finish);
+        let (mut solved, weak) = solved(island, ctx, Phase::Finish);
+        if let (Integrator::EnergyMomentum, Some(reaction)) = (ctx.model.options.integrator, island.midpoint.landing()) {
+            self.landed = true;
+            solved.reaction.clear();
+            solved.reaction.extend_from_slice(reaction);
+        }
         self.finish = solved;
         weak
     }
 }
 
 impl<G: Geometry> Pushed<G> {
-    /// Whether friction is at its bound.
-    pub fn slides(&self) -> bool {
-        match self.source {
-            RowSource::Contact { friction, .. } => {
-                let size = self.impulses[1].hypot(self.impulses[2]);
-                friction > 0.0 && size >= friction * self.impulses[0] * (1.0 - AT_THE_BOUND)
-            }
-            _ => false,
-        }
-    }
-
     /// Whether another group comes from the same place and answers in the same way.
     fn same(&self, other: &Self) -> bool {
         let place = match (self.source, other.source) {
@@ -303,7 +315,7 @@ impl<G: Geometry> Pushed<G> {
             | (RowSource::Spring { joint: a }, RowSource::Spring { joint: b }) => a == b,
             _ => false,
         };
-        place && self.slides() == other.slides() && self.held == other.held && self.opening == other.opening
+        place && self.friction == other.friction && self.held == other.held && self.opening == other.opening
     }
 }
 
@@ -343,7 +355,11 @@ fn solved<G: Geometry>(island: &Island<G>, ctx: &Context<G>, phase: Phase) -> (S
     let model = ctx.model;
     let uncorrected = phase == Phase::Move && solve.uncorrected;
     let mut out = Solved { reaction: solve.reaction.clone(), uncorrected, ..Solved::default() };
-    let twists = if phase == Phase::Move { &island.half } else { &island.twists };
+    let twists = match (phase, model.options.integrator) {
+        (Phase::Finish, _) => &island.twists[..],
+        (Phase::Move, Integrator::EnergyMomentum) => island.midpoint.mean(),
+        (Phase::Move, _) => &island.half,
+    };
     let largest = solve.impulses.iter().fold(0.0f64, |m, l| m.max(l.abs()));
     let fastest = twists.iter().fold(0.0f64, |m, v| m.max(v.lin.norm()));
     let mut weak = 0;
@@ -392,8 +408,12 @@ fn solved<G: Geometry>(island: &Island<G>, ctx: &Context<G>, phase: Phase) -> (S
             Source::Spring { joint, .. } => (RowSource::Spring { joint }, false),
         };
         let opening = if start.abs() <= CLOSED * size { 0 } else { start.signum() as i8 };
+        let friction = match source {
+            RowSource::Contact { friction, .. } => FrictionMode::of::<G>(&impulses, friction, model.options.friction_cone),
+            _ => FrictionMode::Sticks,
+        };
         let list = if one_sided && impulses[0] <= 0.0 { &mut out.idle } else { &mut out.pushed };
-        list.push(Pushed { source, impulses, held, opening, weak: at_switch, slack });
+        list.push(Pushed { source, impulses, held, opening, weak: at_switch, slack, friction });
     }
     // Contacts within the margin that have no rows: smoothed complementarity feels them.
     if phase == Phase::Move && !uncorrected {
@@ -401,7 +421,8 @@ fn solved<G: Geometry>(island: &Island<G>, ctx: &Context<G>, phase: Phase) -> (S
             let friction = if solve.jammed { 0.0 } else { pairs[contact.pair].friction };
             let source = RowSource::Contact { key: contact.key, bodies: contact.bodies, friction, deep: false, rebound: None };
             let slack = contact.contact.gap.max(0.0);
-            out.idle.push(Pushed { source, impulses: [0.0; 3], held: true, opening: 1, weak: false, slack });
+            let friction = FrictionMode::Sticks;
+            out.idle.push(Pushed { source, impulses: [0.0; 3], held: true, opening: 1, weak: false, slack, friction });
         }
     }
     (out, weak)

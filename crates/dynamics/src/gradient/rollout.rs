@@ -251,22 +251,6 @@ impl<G: Geometry> Rollout<G> {
         self.world.model().bodies.len() * G::DOF
     }
 
-    /// Whether the choices of the scene have derivatives.
-    fn check_choices(&self) -> Result<(), GradientError> {
-        let options = &self.world.model().options;
-        if options.integrator == Integrator::EnergyMomentum {
-            let instead = "\"verlet\" or \"euler\"";
-            return Err(GradientError::Choice { key: "integrator", value: "energy-momentum", instead });
-        }
-        if options.forward() && G::ANG > 1 {
-            return Err(GradientError::Choice { key: "gyroscopic", value: "forward", instead: "\"exact\"" });
-        }
-        if matches!(options.friction_cone, FrictionCone::Polyhedral(_)) && G::TANGENTS > 1 {
-            return Err(GradientError::Choice { key: "friction_cone", value: "a number of directions", instead: "\"cone\"" });
-        }
-        Ok(())
-    }
-
     /// Whether a choice at switches makes sense for this run.
     fn check_weak(&self, weak: Weak) -> Result<(), GradientError> {
         let options = &self.world.model().options;
@@ -346,7 +330,6 @@ impl<G: Geometry> Rollout<G> {
     }
 
     fn backward_one(&self, cotangents: &Cotangents, wrt: Wrt, weak: Weak) -> Result<Gradient, GradientError> {
-        self.check_choices()?;
         self.check_weak(weak)?;
         let (size, steps) = (self.size(), self.steps());
         let all = (steps + 1) * size;
@@ -414,7 +397,6 @@ impl<G: Geometry> Rollout<G> {
     }
 
     fn forward_one(&self, direction: &Direction, weak: Weak) -> Result<(Vec<f64>, Vec<f64>), GradientError> {
-        self.check_choices()?;
         self.check_weak(weak)?;
         let size = self.size();
         check("direction of the poses", &direction.poses, &[size])?;

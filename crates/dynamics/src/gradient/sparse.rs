@@ -20,6 +20,9 @@ const NONE: u32 = u32::MAX;
 /// Analyses kept; beyond this all are forgotten, so that a run through ever new contacts does not fill the memory.
 const KEPT: usize = 512;
 
+/// Arrangements of rows kept: those of the two rooms of a few islands, which come in turn.
+const ARRANGED: usize = 8;
+
 /// Rows per freedom from which a pair is searched for rows that repeat others; fewer cost less to carry through the factor, which drops them.
 const SEARCHED: usize = 2;
 
@@ -65,6 +68,24 @@ struct Topology {
     used: usize,
 }
 
+/// How rows are sorted into nodes, kept while the same pairs of bodies come in the same order.
+#[derive(Debug, Default)]
+struct Arrangement {
+    /// The pair of bodies of each row.
+    pairs: Vec<[u32; 2]>,
+    nodes: Vec<Node>,
+    /// Node of each row and its number there.
+    node_of: Vec<(u32, u32)>,
+    /// First row of each node.
+    starts: Vec<usize>,
+    /// Place of each row once they are sorted.
+    places: Vec<u32>,
+    /// Whether some node may have rows that repeat others.
+    searched: bool,
+    /// Analysis without and with the time, once it is known.
+    topologies: [u32; 2],
+}
+
 /// Every factor of the present program, and the analyses of past ones.
 #[derive(Debug)]
 pub(crate) struct Sparse<G: Geometry> {
@@ -73,15 +94,17 @@ pub(crate) struct Sparse<G: Geometry> {
     touched: Vec<u32>,
     places: Vec<u32>,
     name: Vec<u32>,
-    nodes: Vec<Node>,
+    arrangements: Vec<Arrangement>,
+    /// The arrangement used last.
+    latest: usize,
+    pairs: Vec<[u32; 2]>,
     heads: Vec<u32>,
     movable: Vec<bool>,
-    node_of: Vec<(u32, u32)>,
+    /// Nodes with the rows that are kept.
+    nodes: Vec<Node>,
     felt: Vec<[Wrench<G>; 2]>,
     answers: Vec<[Twist<G>; 2]>,
     redundant: Redundant,
-    /// First row of each node, with all rows and with those kept.
-    starts: Vec<usize>,
     /// Place of each row and of each unknown within its node once what repeats is left out, or none; by node, then in order.
     kept: [Vec<u32>; 2],
     times: Vec<f64>,
@@ -97,14 +120,15 @@ impl<G: Geometry> Default for Sparse<G> {
             touched: Vec::new(),
             places: Vec::new(),
             name: Vec::new(),
-            nodes: Vec::new(),
+            arrangements: Vec::new(),
+            latest: 0,
+            pairs: Vec::new(),
             heads: Vec::new(),
             movable: Vec::new(),
-            node_of: Vec::new(),
+            nodes: Vec::new(),
             felt: Vec::new(),
             answers: Vec::new(),
             redundant: Redundant::default(),
-            starts: Vec::new(),
             kept: [Vec::new(), Vec::new()],
             times: Vec::new(),
             refuses: false,
@@ -119,6 +143,7 @@ impl<G: Geometry> Sparse<G> {
             self.known.clear();
             self.topologies.clear();
             self.touched.clear();
+            self.arrangements.clear();
         }
         for topology in self.touched.drain(..) {
             self.topologies[topology as usize].used = 0;
@@ -138,52 +163,75 @@ impl<G: Geometry> Sparse<G> {
         if self.refuses {
             return None;
         }
-        self.find_nodes(answers);
-        self.sort_rows(felt, answers);
-        self.leave_out(entries, times);
-        self.name.clear();
-        self.name.push(u32::from(!times.is_empty()));
-        for node in &self.nodes {
-            self.name.extend_from_slice(&[node.bodies[0], node.bodies[1], node.size]);
+        let at = self.arrange(answers);
+        // Taken out while it is read, so that the lists of this store can be written.
+        let mut arrangement = std::mem::take(&mut self.arrangements[at]);
+        let found = self.factor_arranged(&mut arrangement, felt, answers, entries, times);
+        self.arrangements[at] = arrangement;
+        found
+    }
+
+    fn factor_arranged(
+        &mut self,
+        arrangement: &mut Arrangement,
+        felt: &[Sides<G>],
+        answers: &[[(usize, Twist<G>); 2]],
+        entries: &[(usize, usize, f64)],
+        times: &[f64],
+    ) -> Option<(Factored, usize)> {
+        let timed = usize::from(!times.is_empty());
+        self.sort_rows(arrangement, felt, answers);
+        // Rows that answer to nothing but velocities make a matrix near J M^-1 J', whose pivots need no search.
+        let velocities_alone = entries.is_empty() && times.is_empty();
+        if (velocities_alone || !arrangement.searched) && arrangement.topologies[timed] == NONE {
+            arrangement.topologies[timed] = self.topology(&arrangement.nodes, timed)?;
         }
-        let number = match self.known.get(&self.name[..]) {
-            Some(&number) => number,
-            None => {
-                let topology = Topology::new(&self.nodes, !times.is_empty())?;
-                self.topologies.push(topology);
-                let number = self.topologies.len() as u32 - 1;
-                self.known.insert(self.name.clone(), number);
-                number
+        if velocities_alone {
+            let number = arrangement.topologies[timed];
+            let topology = self.topologies[number as usize].filled(&self.felt, &self.answers);
+            topology.ready();
+            if topology.factors[topology.used].factor_plain(&topology.matrix) {
+                let first_place = self.places.len();
+                self.places.extend_from_slice(&arrangement.places);
+                self.places.extend_from_slice(&arrangement.places);
+                return Some(self.keep(number, first_place, 0));
             }
-        };
-        let topology = &mut self.topologies[number as usize];
-        if topology.used == 0 {
-            self.touched.push(number);
         }
-        let pattern = Arc::clone(topology.symbolic.pattern());
+        let number = if arrangement.searched {
+            self.leave_out(arrangement, entries, times);
+            let nodes = std::mem::take(&mut self.nodes);
+            let found = self.topology(&nodes, timed);
+            self.nodes = nodes;
+            found?
+        } else {
+            arrangement.topologies[timed]
+        };
+        let nodes = if arrangement.searched { &self.nodes } else { &arrangement.nodes };
+        let pattern = Arc::clone(self.topologies[number as usize].symbolic.pattern());
         let first_place = self.places.len();
         for kept in &self.kept {
-            for &(node, offset) in &self.node_of {
-                let place = kept[self.starts[node as usize] + offset as usize];
-                self.places.push(if place == NONE { NONE } else { pattern.start(node as usize) as u32 + place });
+            if arrangement.searched {
+                for &(node, offset) in &arrangement.node_of {
+                    let place = kept[arrangement.starts[node as usize] + offset as usize];
+                    self.places.push(if place == NONE { NONE } else { pattern.start(node as usize) as u32 + place });
+                }
+            } else {
+                self.places.extend_from_slice(&arrangement.places);
             }
-            if !times.is_empty() {
-                self.places.push(pattern.start(self.nodes.len()) as u32);
+            if timed > 0 {
+                self.places.push(pattern.start(nodes.len()) as u32);
             }
         }
-        // Rows and unknowns that are kept move together.
-        compact(&mut self.felt, &self.kept[0], &self.starts, &self.nodes);
-        compact(&mut self.answers, &self.kept[1], &self.starts, &self.nodes);
-        let (rows, columns) = (&self.felt, &self.answers);
-        topology.matrix.clear();
-        for coupling in &topology.couplings {
-            let (top, left) = (pattern.start(coupling.rows as usize), pattern.start(coupling.columns as usize));
-            let (row_side, column_side) = (coupling.row_side as usize, coupling.column_side as usize);
-            topology.matrix.add_at(coupling.slot, |r, c| rows[top + r][row_side].power(&columns[left + c][column_side]));
+        if arrangement.searched {
+            // Rows and unknowns that are kept move together.
+            compact(&mut self.felt, &self.kept[0], &arrangement.starts, nodes);
+            compact(&mut self.answers, &self.kept[1], &arrangement.starts, nodes);
         }
+        let columns = &self.answers;
+        let topology = self.topologies[number as usize].filled(&self.felt, &self.answers);
         let kept_at = |which: usize, i: usize| {
-            let (node, offset) = self.node_of[i];
-            let place = self.kept[which][self.starts[node as usize] + offset as usize];
+            let (node, offset) = arrangement.node_of[i];
+            let place = if arrangement.searched { self.kept[which][arrangement.starts[node as usize] + offset as usize] } else { offset };
             (place != NONE).then_some((node as usize, place as usize))
         };
         for &(i, j, value) in entries {
@@ -199,7 +247,7 @@ impl<G: Geometry> Sparse<G> {
                 }
                 let Some((node, c)) = kept_at(1, i) else { continue };
                 let place = pattern.start(node) + c;
-                let bodies = self.nodes[node].bodies;
+                let bodies = nodes[node].bodies;
                 let mut sum = 0.0;
                 for (body, covector) in guard {
                     for side in 0..2 {
@@ -210,105 +258,154 @@ impl<G: Geometry> Sparse<G> {
                 }
                 topology.matrix.add_entry(topology.border[node][1], 0, c, sum);
             }
-            let last = self.nodes.len();
+            let last = nodes.len();
             topology.matrix.add_entry(topology.diagonals[last], 0, 0, corner);
         }
-        if topology.used == topology.factors.len() {
-            topology.factors.push(LuFactor::new(Arc::clone(&topology.symbolic)));
-        }
+        topology.ready();
         let factor = &mut topology.factors[topology.used];
         let outcome = factor.factor(&topology.matrix, Pivots::Regularise { relative: DROPPED });
         if outcome.is_err() || factor.entangled() {
             self.places.truncate(first_place);
             return None;
         }
-        let dropped = factor.dropped().len() + (answers.len() - self.answers.len());
-        let factored = Factored { topology: number, factor: topology.used as u32, places: first_place as u32 };
-        topology.used += 1;
-        Some((factored, dropped))
+        let left_out = answers.len() - self.answers.len();
+        Some(self.keep(number, first_place, left_out))
     }
 
-    /// Sorts the rows into nodes.
-    fn find_nodes(&mut self, answers: &[[(usize, Twist<G>); 2]]) {
+    /// The number of the analysis of nodes, made where it is new.
+    fn topology(&mut self, nodes: &[Node], timed: usize) -> Option<u32> {
+        self.name.clear();
+        self.name.push(timed as u32);
+        for node in nodes {
+            self.name.extend_from_slice(&[node.bodies[0], node.bodies[1], node.size]);
+        }
+        if let Some(&number) = self.known.get(&self.name[..]) {
+            return Some(number);
+        }
+        self.topologies.push(Topology::new(nodes, timed > 0)?);
+        let number = self.topologies.len() as u32 - 1;
+        self.known.insert(self.name.clone(), number);
+        Some(number)
+    }
+
+    /// Keeps the factor that an analysis holds ready; returns it and how many unknowns were dropped.
+    fn keep(&mut self, number: u32, first_place: usize, left_out: usize) -> (Factored, usize) {
+        let topology = &mut self.topologies[number as usize];
+        if topology.used == 0 {
+            self.touched.push(number);
+        }
+        let dropped = topology.factors[topology.used].dropped().len() + left_out;
+        let factored = Factored { topology: number, factor: topology.used as u32, places: first_place as u32 };
+        topology.used += 1;
+        (factored, dropped)
+    }
+
+    /// Finds the arrangement of the rows, or makes it; returns where it stands.
+    fn arrange(&mut self, answers: &[[(usize, Twist<G>); 2]]) -> usize {
         let bodies = answers.iter().flatten().map(|(body, _)| body + 1).max().unwrap_or(0);
         self.movable.clear();
         self.movable.resize(bodies, false);
         for (body, twist) in answers.iter().flatten() {
             self.movable[*body] |= *twist != Twist::zero();
         }
+        self.pairs.clear();
+        self.pairs.extend(answers.iter().map(|answer| {
+            let [a, b] = answer.map(|(body, _)| if self.movable[body] { body as u32 } else { NONE });
+            [a.min(b), a.max(b)]
+        }));
+        let count = self.arrangements.len();
+        for step in 0..count {
+            let at = (self.latest + step) % count;
+            if self.arrangements[at].pairs == self.pairs {
+                self.latest = at;
+                return at;
+            }
+        }
+        let arrangement = self.sort_pairs(bodies);
+        if count < ARRANGED {
+            self.arrangements.push(arrangement);
+            self.latest = count;
+        } else {
+            // The one after the latest has waited longest, or nearly so.
+            self.latest = (self.latest + 1) % count;
+            self.arrangements[self.latest] = arrangement;
+        }
+        self.latest
+    }
+
+    /// Sorts the pairs into nodes.
+    fn sort_pairs(&mut self, bodies: usize) -> Arrangement {
+        let mut out = Arrangement { pairs: self.pairs.clone(), topologies: [NONE; 2], ..Arrangement::default() };
         self.heads.clear();
         self.heads.resize(bodies + 1, NONE);
-        self.nodes.clear();
-        self.node_of.clear();
-        for answer in answers {
-            let [a, b] = answer.map(|(body, _)| if self.movable[body] { body as u32 } else { NONE });
-            let pair = [a.min(b), a.max(b)];
-            let mut node = match self.nodes.last() {
-                Some(last) if last.bodies == pair => self.nodes.len() as u32 - 1,
+        for &pair in &self.pairs {
+            let head = if pair[0] == NONE { bodies } else { pair[0] as usize };
+            let mut node = match out.nodes.last() {
+                Some(last) if last.bodies == pair => out.nodes.len() as u32 - 1,
                 _ => {
-                    let head = if pair[0] == NONE { bodies } else { pair[0] as usize };
                     let mut found = self.heads[head];
-                    while found != NONE && self.nodes[found as usize].bodies != pair {
-                        found = self.nodes[found as usize].next;
+                    while found != NONE && out.nodes[found as usize].bodies != pair {
+                        found = out.nodes[found as usize].next;
                     }
                     found
                 }
             };
             if node == NONE {
-                let head = if pair[0] == NONE { bodies } else { pair[0] as usize };
-                node = self.nodes.len() as u32;
-                self.nodes.push(Node { bodies: pair, size: 0, next: self.heads[head] });
+                node = out.nodes.len() as u32;
+                out.nodes.push(Node { bodies: pair, size: 0, next: self.heads[head] });
                 self.heads[head] = node;
             }
-            let own = &mut self.nodes[node as usize];
-            self.node_of.push((node, own.size));
+            let own = &mut out.nodes[node as usize];
+            out.node_of.push((node, own.size));
             own.size += 1;
         }
+        let mut start = 0;
+        for node in &out.nodes {
+            out.starts.push(start);
+            start += node.size as usize;
+            out.searched |= node.size as usize >= SEARCHED * G::DOF;
+        }
+        out.places.extend(out.node_of.iter().map(|&(node, offset)| out.starts[node as usize] as u32 + offset));
+        out
     }
 
     /// Rows in the order of the nodes, each with its covectors on the first and the second body of its node.
-    fn sort_rows(&mut self, felt: &[Sides<G>], answers: &[[(usize, Twist<G>); 2]]) {
-        self.starts.clear();
-        let mut start = 0;
-        for node in &self.nodes {
-            self.starts.push(start);
-            start += node.size as usize;
-        }
-        self.felt.clear();
+    fn sort_rows(&mut self, arrangement: &Arrangement, felt: &[Sides<G>], answers: &[[(usize, Twist<G>); 2]]) {
         self.felt.resize(answers.len(), [Wrench::zero(); 2]);
-        self.answers.clear();
         self.answers.resize(answers.len(), [Twist::zero(); 2]);
-        for (i, answer) in answers.iter().enumerate() {
-            let (node, offset) = self.node_of[i];
-            let place = self.starts[node as usize] + offset as usize;
-            for (side, body) in self.nodes[node as usize].bodies.into_iter().enumerate() {
+        for (((answer, row), pair), &place) in answers.iter().zip(felt).zip(&arrangement.pairs).zip(&arrangement.places) {
+            let (mut covectors, mut twists) = ([Wrench::zero(); 2], [Twist::zero(); 2]);
+            for side in 0..2 {
                 for k in 0..2 {
-                    if felt[i][k].0 == body as usize {
-                        self.felt[place][side] = self.felt[place][side].plus(1.0, felt[i][k].1);
+                    if row[k].0 == pair[side] as usize {
+                        covectors[side] = covectors[side].plus(1.0, row[k].1);
                     }
-                    if answer[k].0 == body as usize {
-                        self.answers[place][side] = self.answers[place][side].plus(1.0, answer[k].1);
+                    if answer[k].0 == pair[side] as usize {
+                        twists[side] = twists[side].plus(1.0, answer[k].1);
                     }
                 }
             }
+            self.felt[place as usize] = covectors;
+            self.answers[place as usize] = twists;
         }
     }
 
     /// Leaves out rows and unknowns that repeat others of their node.
-    fn leave_out(&mut self, entries: &[(usize, usize, f64)], times: &[f64]) {
+    fn leave_out(&mut self, arrangement: &Arrangement, entries: &[(usize, usize, f64)], times: &[f64]) {
+        self.nodes.clone_from(&arrangement.nodes);
         for kept in &mut self.kept {
             kept.clear();
             for node in &self.nodes {
                 kept.extend(0..node.size);
             }
         }
+        let (node_of, starts) = (&arrangement.node_of, &arrangement.starts);
         for (index, node) in self.nodes.iter_mut().enumerate() {
             let size = node.size as usize;
             if size < SEARCHED * G::DOF {
                 continue;
             }
-            let range = self.starts[index]..self.starts[index] + size;
-            let node_of = &self.node_of;
+            let range = starts[index]..starts[index] + size;
             let own = entries.iter().filter(|(i, _, _)| node_of[*i].0 as usize == index);
             let own = own.map(|&(i, j, value)| (node_of[i].1 as usize, node_of[j].1 as usize, value));
             // The time of each row, where there is one: rows of a node stand in order.
@@ -437,6 +534,28 @@ impl Topology {
             }
         }
         Some(Topology { symbolic, matrix: BlockMatrix::new(pattern), couplings, diagonals, border, factors: Vec::new(), used: 0 })
+    }
+}
+
+impl Topology {
+    /// Fills the matrix with R M^-1 J', given by the sorted rows and columns.
+    fn filled<G: Geometry>(&mut self, rows: &[[Wrench<G>; 2]], columns: &[[Twist<G>; 2]]) -> &mut Self {
+        let pattern = self.symbolic.pattern();
+        self.matrix.clear();
+        for coupling in &self.couplings {
+            let (top, left) = (pattern.start(coupling.rows as usize), pattern.start(coupling.columns as usize));
+            let (row_side, column_side) = (coupling.row_side as usize, coupling.column_side as usize);
+            let (rows, columns) = (&rows[top..], &columns[left..]);
+            self.matrix.add_at(coupling.slot, |r, c| rows[r][row_side].power(&columns[c][column_side]));
+        }
+        self
+    }
+
+    /// Room for the next factor.
+    fn ready(&mut self) {
+        if self.used == self.factors.len() {
+            self.factors.push(LuFactor::new(Arc::clone(&self.symbolic)));
+        }
     }
 }
 

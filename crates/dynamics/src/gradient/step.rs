@@ -70,6 +70,9 @@ pub(crate) fn differentiate<G: Geometry>(
 ) -> (Ends, Switches) {
     program.clear();
     program.smoothing.begin(weak);
+    if program.prototypes.is_empty() {
+        program.prototypes.extend(model.bodies.iter().enumerate().map(|(index, body)| LocalBody::of(index, body, false)));
+    }
     let mut switches = Switches::default();
     let count = model.bodies.len();
     let parameters = program.fresh(layout.len);
@@ -89,7 +92,7 @@ pub(crate) fn differentiate<G: Geometry>(
         let bodies: Vec<LocalBody<G>> = island
             .bodies
             .iter()
-            .map(|&index| if index == WORLD { LocalBody::world() } else { LocalBody::of(index, &model.bodies[index], false) })
+            .map(|&index| if index == WORLD { LocalBody::world() } else { program.prototypes[index].clone() })
             .collect();
         let moves = |index: usize| index != WORLD && model.bodies[index].kind != BodyKind::Static;
         let mut running = Running {

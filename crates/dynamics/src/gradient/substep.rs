@@ -2,9 +2,13 @@
 
 use super::contact_point::ContactPoint;
 use super::contact_rows;
+use super::finish::{self, Arrived};
+use super::forward_rate::ForwardRate;
 use super::hold::{hold_joints, hold_rows, push, row_count};
 use super::impact;
+use super::linkage;
 use super::loads::{column, loads};
+use super::mean_step;
 use super::motion::{ImplicitRate, displaced, moved, respond, response};
 use super::program::{Block, Program};
 use super::record::{Length, Pace, Substep};
@@ -15,6 +19,7 @@ use crate::options::Integrator;
 use crate::predict::kick_share;
 use carom_geometry::Geometry;
 use carom_math::{Pose, Twist, Vector, Wrench};
+use std::borrow::Cow;
 
 /// Adds the derivative of a substep; the running slots become those of its end.
 pub(crate) fn linearise<G: Geometry>(
@@ -26,6 +31,9 @@ pub(crate) fn linearise<G: Geometry>(
 ) {
     let integrator = stage.model.options.integrator;
     stage.turn_to(&substep.poses);
+    if let Some(obeyed) = &substep.obeyed {
+        running.twists = mean_step::obey_joints(program, stage, substep, obeyed, running, switches);
+    }
     for strike in &substep.strikes {
         impact::linearise(program, stage, substep, strike, running, switches);
     }
@@ -51,6 +59,18 @@ pub(crate) fn linearise<G: Geometry>(
         }
     };
 
+    if integrator == Integrator::EnergyMomentum {
+        let (poses, end, time) = mean_step::linearise(program, stage, substep, running, time, switches);
+        running.poses = poses;
+        running.twists = end;
+        return advance_clock(program, substep, running, time, switches);
+    }
+    if let (Some(time), true) = (time, linkage::applies(stage, substep) && !program.general)
+        && linkage::linearise(program, stage, substep, running, time)
+    {
+        return advance_clock(program, substep, running, time, switches);
+    }
+
     // 3. Loads and the impulse they give.
     let share = kick_share(integrator);
     let wrenches = stage.fresh(program);
@@ -68,6 +88,20 @@ pub(crate) fn linearise<G: Geometry>(
         }
     }
     let mut total: Vec<Wrench<G>> = forces.iter().map(|f| Wrench::zero().plus(share * t, *f)).collect();
+
+    // Under `forward` the move is slower by the gyroscopic torque at the rate after the loads, theory (17.25).
+    let forward = stage.model.options.forward() && G::ANG > 1;
+    let slowed: Vec<Option<(ForwardRate<G>, Block)>> = (0..stage.bodies.len())
+        .map(|local| {
+            let (Some(wrench), Some(pose), true) = (wrenches[local], running.poses[local], forward) else { return None };
+            let rate = substep.twists[local].ang;
+            let torque = forces[local].ang + G::gyroscopic(stage.bodies[local].inertia, rate);
+            let slowed = ForwardRate::new(stage, local, substep.poses[local].rotation, rate, torque, t);
+            let turning = |block: Block| block.part(G::DIM, G::ANG);
+            let (from, at) = (running.twists[local].map(turning), (pose, &substep.poses[local]));
+            Some((slowed, slowed.linearise(program, from, turning(wrench), at, stage.mass(local).inertia, time)))
+        })
+        .collect();
 
     // 4. Impulses along the rows of the start pose.
     stage.find_rows(&substep.poses, 0);
@@ -100,6 +134,9 @@ pub(crate) fn linearise<G: Geometry>(
         } else {
             response::<G>(program, out, (impulse, total[local]), at, body, stage.mass(local));
         }
+        if let Some((_, slowed)) = slowed[local] {
+            program.scaled(out.part(G::DIM, G::ANG), slowed, -1.0);
+        }
     }
     let velocity: Vec<Option<Block>> = (0..stage.bodies.len()).map(|b| known[b].or(running.twists[b])).collect();
     let guess: Vec<Option<Block>> = (0..stage.bodies.len())
@@ -128,7 +165,11 @@ pub(crate) fn linearise<G: Geometry>(
         }
         system.push_guard(Residual { velocity: nothing(), pose, time: 0.0 });
     }
-    let kicks: Vec<Twist<G>> = (0..stage.bodies.len()).map(|b| stage.bodies[b].response(&Wrench::zero().plus(share, forces[b]))).collect();
+    let mut kicks: Vec<Twist<G>> =
+        (0..stage.bodies.len()).map(|b| stage.bodies[b].response(&Wrench::zero().plus(share, forces[b]))).collect();
+    for (kick, slowed) in kicks.iter_mut().zip(&slowed) {
+        kick.ang -= slowed.map_or_else(G::Ang::zero, |(slowed, _)| slowed.by_length());
+    }
     let column_of_time = event.map(|_| TimeColumn { kicks: &kicks, twists: &substep.half });
     let answer = |body: usize, wrench: &Wrench<G>| stage.bodies[body].response(wrench);
     system.solve(program, answer, Some((&substep.half, t)), column_of_time);
@@ -163,14 +204,40 @@ pub(crate) fn linearise<G: Geometry>(
         poses[local] = Some(next);
     }
     system.close(program);
-    let half: Vec<Option<Block>> = (0..stage.bodies.len()).map(|b| half[b].or(running.twists[b])).collect();
+    let mut half: Vec<Option<Block>> = (0..stage.bodies.len()).map(|b| half[b].or(running.twists[b])).collect();
 
-    // 7. The second kick at q'.
+    // 7. The second kick at q', from the exact velocity.
     let time = time.unwrap_or_else(|| program.fresh(1));
+    let mut values = Cow::Borrowed(&substep.half[..]);
+    for (local, slowed) in slowed.iter().enumerate() {
+        let (Some((slowed, block)), Some(before)) = (slowed, half[local]) else { continue };
+        let exact = program.fresh(G::DOF);
+        let turned = exact.part(G::DIM, G::ANG);
+        program.copy(exact, before);
+        program.copy(turned, *block);
+        if event.is_some() {
+            program.column(turned, time, slowed.by_length().as_slice());
+        }
+        half[local] = Some(exact);
+        values.to_mut()[local].ang += slowed.value();
+    }
     stage.turn_to(&substep.next);
-    let end = super::finish::linearise(program, stage, substep, (&poses, &half), time, &ends, switches);
-    switches.projected += usize::from(substep.projected);
+    running.twists = finish::linearise(
+        program,
+        stage,
+        substep,
+        Arrived { poses: &poses, half: &half, values: &values, taken: None },
+        time,
+        &ends,
+        switches,
+    );
+    running.poses = poses;
+    advance_clock(program, substep, running, time, switches);
+}
 
+/// What is left of the step after a substep, and the pace of the next.
+fn advance_clock<G: Geometry>(program: &mut Program<G>, substep: &Substep<G>, running: &mut Running, time: Block, switches: &mut Switches) {
+    switches.projected += usize::from(substep.projected);
     let remaining = program.fresh(1);
     program.copy(remaining, running.remaining);
     program.scaled(remaining, time, -1.0);
@@ -192,8 +259,6 @@ pub(crate) fn linearise<G: Geometry>(
         }),
     };
     running.remaining = remaining;
-    running.poses = poses;
-    running.twists = end;
 }
 
 /// out += slot times a twist.

@@ -3,7 +3,8 @@
 
 use super::contact_point::ContactPoint;
 use super::contact_rows::along;
-use super::friction_rows::{NEAR_THE_BOUND, Speed};
+use super::friction_mode::NEAR_THE_BOUND;
+use super::friction_rows::Speed;
 use super::parameters::Coefficient;
 use super::program::Program;
 use super::record::{Length, Pushed, RowSource, Solved, Substep};

@@ -379,3 +379,51 @@ fn a_value_that_is_not_finite_stops_the_factor_and_does_not_travel() {
     let empty = BlockMatrix::new(Arc::new(Pattern::new(&[], &[]).expect("nothing is a graph")));
     factored(&empty, Order::MinimumDegree).solve(&mut []);
 }
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(cases(48, 2000)))]
+
+    /// Without exchanges a matrix near a positive one has the same answers, and what repeats is dropped within its node.
+    #[test]
+    fn plain_pivots_answer_as_searched_ones(rig in rigs(8, 5), repeated in any::<bool>()) {
+        let pattern = rig.pattern();
+        let mut matrix = unsymmetric(&rig, 0);
+        let mut copies = 0;
+        if repeated {
+            // The last row of every node with several becomes the first, as an equation and as an unknown, towards every node.
+            let whole = matrix.to_dense();
+            matrix = BlockMatrix::new(Arc::clone(&pattern));
+            let from = |node: usize, k: usize| pattern.start(node) + if k > 0 && k + 1 == pattern.size(node) { 0 } else { k };
+            let nodes = pattern.nodes();
+            for (a, b) in (0..nodes).flat_map(|a| (0..nodes).map(move |b| (a, b))).filter(|&(a, b)| pattern.slot(a, b).is_some()) {
+                matrix.add_with(a, b, |r, c| whole[(from(a, r), from(b, c))]).expect("a coupled pair has a block");
+            }
+            copies = (0..nodes).filter(|&node| pattern.size(node) > 1).count();
+        }
+        let mut plain = LuFactor::new(analysed(&pattern, Order::MinimumDegree));
+        prop_assert!(plain.factor_plain(&matrix), "diagonals are heavy");
+        prop_assert_eq!(plain.dropped().len(), copies);
+        let dense = matrix.to_dense();
+        let b: Vec<f64> = (0..pattern.rows()).map(|k| rig.numbers[k % rig.numbers.len()]).collect();
+        for transposed in [false, true] {
+            let a = if transposed { dense.transpose() } else { dense.clone() };
+            // A right side that the matrix makes.
+            let right = &a * DVector::from_vec(b.clone());
+            let mut x = right.as_slice().to_vec();
+            if transposed { plain.solve_transpose(&mut x) } else { plain.solve(&mut x) }
+            let left = (&a * DVector::from_vec(x) - &right).amax();
+            prop_assert!(left <= AGREEMENT * right.amax().max(1.0), "{}", left);
+        }
+    }
+}
+
+#[test]
+fn plain_pivots_refuse_what_needs_exchanges() {
+    let pattern = Arc::new(Pattern::new(&[2], &[]).expect("one node"));
+    let mut factor = LuFactor::new(analysed(&pattern, Order::MinimumDegree));
+    for entries in [[0.0, 1.0, 1.0, 0.0], [1.0, 1.0, 1.0, 1.0 + 1e-7], [f64::NAN, 0.0, 0.0, 1.0], [-1.0, 0.0, 0.0, 1.0]] {
+        let mut matrix = BlockMatrix::new(Arc::clone(&pattern));
+        matrix.add_block(0, 0, &entries).expect("the node has a block");
+        assert!(!factor.factor_plain(&matrix), "{entries:?}");
+    }
+}

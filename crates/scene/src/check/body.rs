@@ -21,7 +21,7 @@ const CENTRE_ROUNDS: usize = 4;
 /// Names of groups, one bit each.
 const MAX_GROUPS: usize = 64;
 /// Colours of bodies that name none, in turn: even in lightness, told apart by most eyes.
-const PALETTE: [u32; 12] =
+pub const PALETTE: [u32; 12] =
     [0x4e79a7, 0xf28e2b, 0x59a14f, 0xe15759, 0x76b7b2, 0xedc948, 0xb07aa1, 0xff9da7, 0x9c755f, 0x86bcb6, 0xd37295, 0xa0cbe8];
 
 /// The names of all groups, sorted; their place is their bit.
@@ -141,7 +141,15 @@ fn body<G: SceneSpace>(
     for shape in &tree.shapes {
         body.colliders.push(collider::<G>(shape, tree.kind, &part, sink, folder)?);
     }
-    let solid = centre(&mut body);
+    let solid = match &tree.centre {
+        None => centre(&mut body),
+        Some(at) => {
+            for collider in &mut body.colliders {
+                collider.local.position -= lin::<G>(at);
+            }
+            solid(&body)
+        }
+    };
     let held = |c: &Collider<G>| in_range(c.local.position.as_slice());
     if !(body.colliders.iter().all(held) && solid.is_none_or(|s| s.mass > 0.0 && s.mass.is_finite())) {
         let fault = Fault::new(tree.places.of("shape"), part, "shape", "too large or too small for numbers to hold its volume");
@@ -209,15 +217,24 @@ fn solid<G: SceneSpace>(body: &Body<G>) -> Option<MassProperties<G>> {
     parts.reduce(|total, part| total.plus(&part))
 }
 
+/// Whether the shapes stay where they are when they are centred: their centroid is the origin, or none has volume.
+pub fn is_centred<G: SceneSpace>(body: &Body<G>) -> bool {
+    solid(body).is_none_or(|total| total.centre.norm() <= CENTRED * reach(body))
+}
+
+/// Farthest point of the shapes from the origin [m], of those that end.
+fn reach<G: SceneSpace>(body: &Body<G>) -> f64 {
+    body.colliders.iter().fold(0.0_f64, |m, c| {
+        let r = G::reach(&c.shape, c.local.inverse().position);
+        if r.is_finite() { m.max(r) } else { m }
+    })
+}
+
 /// Shifts the shapes until their common centroid is the origin; the mass properties about it at unit density.
 fn centre<G: SceneSpace>(body: &mut Body<G>) -> Option<MassProperties<G>> {
     let mut total = solid(body)?;
     for _ in 0..CENTRE_ROUNDS {
-        let reach = body.colliders.iter().fold(0.0_f64, |m, c| {
-            let r = G::reach(&c.shape, c.local.inverse().position);
-            if r.is_finite() { m.max(r) } else { m }
-        });
-        if total.centre.norm() <= CENTRED * reach {
+        if total.centre.norm() <= CENTRED * reach(body) {
             break;
         }
         for collider in &mut body.colliders {
@@ -251,6 +268,10 @@ fn weigh<G: SceneSpace>(
             missing("mass", "missing: no shape has volume to weigh", "a number > 0 [kg]");
             return None;
         }
+    }
+    if tree.centre.is_some() && tree.inertia.is_none() && solid.is_some() {
+        missing("centre", "the shapes alone do not say the inertia about it", "together with inertia [kg m^2]");
+        return None;
     }
     match (&tree.inertia, &solid) {
         (Some(rows), _) => body.inertia = G::inertia_from_rows(rows),

@@ -167,6 +167,13 @@ pub const BODY: Table = Table {
             "from the shapes",
             "About the centre of mass, in the body's frame: a number in the plane, `[Ix, Iy, Iz]` or three rows of three in space.",
         ),
+        key(
+            "centre",
+            Kind::Vector,
+            "m",
+            "the centroid of the shapes",
+            "Centre of mass in the frame in which the shapes are written; on a dynamic body together with `inertia`.",
+        ),
         key("position", Kind::Vector, "m", "the origin", "Centre of mass at the start."),
         only(Where::Plane, key("angle", NUMBER, "rad", "0", "Orientation at the start, counterclockwise.")),
         only(

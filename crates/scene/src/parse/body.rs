@@ -40,6 +40,7 @@ pub fn body<'t>(r: &mut Reader<'t>, node: &Node<'t>, part: Part) -> Option<BodyT
         mass: f.number("mass"),
         density: f.number("density"),
         inertia,
+        centre: f.vector("centre"),
         position: f.vector("position").unwrap_or(zero),
         rotation: shape::rotation(&f, r.dimension),
         velocity,

@@ -80,3 +80,65 @@ fn bodies_that_turn_together_do_no_work() {
         }
     }
 }
+
+/// The power of mean rows with given weights.
+fn power<S: Space>(joint: &Joint<S>, function: JointFunction, poses: &[Pose<S>; 4], y: &[f64], v: &[Twist<S>; 2]) -> f64 {
+    let [a, a1, b, b1] = poses;
+    let (span_a, span_b) = (Span { start: a, end: a1 }, Span { start: b, end: b1 });
+    let rows = match function {
+        JointFunction::Coordinate => vec![joint.mean_coordinate_row(&span_a, &span_b)],
+        JointFunction::SpringLength => vec![joint.mean_spring(&span_a, &span_b).unwrap().row],
+        _ => mean_rows(joint, [a, a1], [b, b1]),
+    };
+    rows.iter().zip(y).map(|(row, y)| y * row.speed(&v[0], &v[1])).sum()
+}
+
+fn gradients_are_exact<S: Space>(random: &mut Random) {
+    for kind in kinds::<S>() {
+        for function in [JointFunction::Equalities, JointFunction::Coordinate, JointFunction::SpringLength] {
+            let (joint, a, b) = random_joint::<S>(kind, random);
+            if joint.function_count(function) == 0 {
+                continue;
+            }
+            let (va, vb) = (random.twist::<S>(1.0), random.twist::<S>(1.0));
+            let poses = [a, moved(&a, va), b, moved(&b, vb)];
+            let y: Vec<f64> = (0..MAX_ROWS).map(|_| random.number()).collect();
+            let v = [random.twist::<S>(1.0), random.twist::<S>(1.0)];
+            let change: [Twist<S>; 4] = [0; 4].map(|_| random.twist::<S>(1.0));
+            let tangent: Vec<f64> = (0..joint.parameter_count()).map(|_| random.number()).collect();
+            let ends = [[&poses[0], &poses[2]], [&poses[1], &poses[3]]];
+            let [start, end] = joint.mean_power_gradient(
+                function,
+                &Span { start: ends[0][0], end: ends[1][0] },
+                &Span { start: ends[0][1], end: ends[1][1] },
+                &y,
+                &v,
+            );
+            let mut exact = 0.0;
+            for (gradient, [of_a, of_b]) in [(start, [0, 2]), (end, [1, 3])] {
+                exact += gradient.bodies[0].power(&change[of_a]) + gradient.bodies[1].power(&change[of_b]);
+                let mut parameters = vec![0.0; tangent.len()];
+                gradient.write_parameters(&joint, &mut parameters);
+                exact += parameters.iter().zip(&tangent).map(|(g, t)| g * t).sum::<f64>();
+            }
+            let at = |s: f64| {
+                let mut changed = poses;
+                changed.iter_mut().zip(&change).for_each(|(pose, by)| *pose = pose.advanced(*by, s));
+                let scaled: Vec<f64> = tangent.iter().map(|t| s * t).collect();
+                power(&joint.perturbed(&scaled), function, &changed, &y, &v)
+            };
+            let error = [1e-4, 1e-5, 1e-6].map(|h| ((at(h) - at(-h)) / (2.0 * h) - exact).abs() / (1.0 + exact.abs()));
+            let best = error.iter().fold(f64::INFINITY, |m, e| m.min(*e));
+            assert!(best < 1e-7, "{kind:?} {function:?}: {best:e}, derivative {exact}");
+        }
+    }
+}
+
+#[test]
+fn gradients_of_mean_rows_agree_with_differences() {
+    let random = &mut Random(23);
+    for _ in 0..runs() {
+        gradients_are_exact::<Planar>(random);
+        gradients_are_exact::<Spatial>(random);
+    }
+}

@@ -16,6 +16,7 @@ mod parse;
 #[cfg(test)]
 mod tests;
 
+pub use evaluate::Slope;
 pub use parse::LossError;
 
 use carom::dynamics::Model;

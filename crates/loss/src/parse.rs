@@ -1,8 +1,8 @@
 //! Text to loss, by recursive descent; every fault has its column.
 
 use super::{Component, Energy, Expression, Function, Operator, Span};
-use crate::source::nearest;
 use carom::record::columns::{coordinates, velocities};
+use carom::scene::error::nearest;
 
 /// How deep parentheses and powers may nest: a bound on the stack.
 const MAX_DEPTH: usize = 64;

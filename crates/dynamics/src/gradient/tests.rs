@@ -1,0 +1,3 @@
+//! Tests over several rooms of the derivative.
+
+mod linkage;

@@ -1,0 +1,124 @@
+//! Linkages by their own two maps and by the many small ones: two roads to one derivative.
+
+use super::super::parameters::Parameters;
+use super::super::program::Program;
+use super::super::step::{StepRecord, Wrt, differentiate};
+use crate::constraints::{Joint, JointKind, JointSpec, Motor};
+use crate::gradient::Weak;
+use crate::model::{Body, BodyKind, Model};
+use crate::state::State;
+use crate::world::World;
+use carom_geometry::Geometry;
+use carom_math::{Planar, Pose, Spatial, Twist, Vector};
+
+/// Numbers in [-1, 1), always the same.
+fn numbers(count: usize, mut state: u64) -> Vec<f64> {
+    let mut next = || {
+        state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (state >> 11) as f64 / (1u64 << 52) as f64 - 1.0
+    };
+    (0..count).map(|_| next()).collect()
+}
+
+/// An arm of five links on a base that moves by itself, with a spring, a driven joint, damping and a body that flies free.
+fn arm<G: Geometry>() -> World<G> {
+    const LINK: f64 = 0.4;
+    let mut model = Model::new("arm");
+    let mut state = State::empty();
+    let along = |x: f64| {
+        let mut out = G::Lin::zero();
+        (out[0], out[1]) = (x, 0.1 * x);
+        out
+    };
+    let moments = [0.012, 0.017, 0.021];
+    let base = Body::new("base", BodyKind::Kinematic, 0.0, G::inertia_zero());
+    let mut bodies = vec![(base, 0.0)];
+    for k in 0..6 {
+        let mut body = Body::new(format!("link {k}"), BodyKind::Dynamic, 1.0 + 0.3 * k as f64, G::inertia_from_moments(&moments[..G::ANG]));
+        (body.damping, body.spin_damping) = (0.05 * k as f64, 0.3);
+        bodies.push((body, LINK * (k as f64 + 0.5)));
+    }
+    for (k, (body, x)) in bodies.into_iter().enumerate() {
+        model.bodies.push(body);
+        state.poses.push(Pose { position: along(x), rotation: G::identity() });
+        let mut twist = Twist::<G>::zero();
+        if k == 0 {
+            (twist.lin[1], twist.ang[0]) = (0.3, 0.8);
+        } else if k == 6 {
+            (twist.lin[0], twist.ang[G::ANG - 1]) = (1.0, 3.0);
+        }
+        state.twists.push(twist);
+    }
+    let mut axis = G::Lin::zero();
+    axis[G::DIM - 1] = 1.0;
+    for k in 0..5 {
+        // In space hinges and ball joints in turn; in the plane a ball joint is none.
+        let kind = if G::ANG > 1 && k % 2 == 1 { JointKind::Ball } else { JointKind::Hinge };
+        let mut spec = JointSpec::<G>::new(format!("joint {k}"), kind, [Some(k + 1), Some(k)]);
+        spec.anchor = Some(along(LINK * k as f64));
+        spec.axis = (G::ANG > 1 && kind == JointKind::Hinge).then_some(axis);
+        spec.motor = (k == 2).then_some(Motor::Control { max: 5.0 });
+        model.joints.push(Joint::new(spec, &state.poses[k + 1], &state.poses[k]).expect("a sound joint"));
+    }
+    let mut spring = JointSpec::<G>::new("spring", JointKind::Spring, [Some(5), Some(1)]);
+    spring.anchors = Some([state.poses[5].position, state.poses[1].position]);
+    (spring.stiffness, spring.damping) = (20.0, 0.5);
+    model.joints.push(Joint::new(spring, &state.poses[5], &state.poses[1]).expect("a sound spring"));
+    model.gravity[1] = -9.81;
+    World::new(model, state).expect("a sound world")
+}
+
+/// Outputs of a program run forwards from `direction` and gradients of its run backwards from `cotangents`.
+fn run<G: Geometry>(world: &World<G>, record: &StepRecord<G>, wrt: Wrt, general: bool, seed: u64) -> (Vec<f64>, Vec<f64>, usize) {
+    let (model, layout) = (world.model(), Parameters::of(world.model()));
+    let mut program = Program::<G>::default();
+    program.general = general;
+    let (ends, _) = differentiate(&mut program, model, &layout, record, (wrt, Weak::AsSolved));
+    let (inputs, outputs) = ([ends.poses, ends.twists, ends.controls, ends.parameters], [ends.poses_after, ends.twists_after]);
+    let mut scratch = Vec::new();
+    let mut forward = vec![0.0; program.slots()];
+    for (k, block) in inputs.into_iter().enumerate() {
+        if !program.is_frozen(block) {
+            forward[block.range()].copy_from_slice(&numbers(block.len(), seed + k as u64));
+        }
+    }
+    program.tangent(model, &mut forward, &mut scratch);
+    let mut backward = vec![0.0; program.slots()];
+    for (k, block) in outputs.into_iter().enumerate() {
+        backward[block.range()].copy_from_slice(&numbers(block.len(), seed + 10 + k as u64));
+    }
+    program.adjoint(model, &mut backward, &mut scratch);
+    let gather =
+        |x: &[f64], blocks: &[super::super::program::Block]| blocks.iter().flat_map(|b| x[b.range()].to_vec()).collect::<Vec<f64>>();
+    (gather(&forward, &outputs), gather(&backward, &inputs), program.linkages())
+}
+
+fn both_roads<G: Geometry>() {
+    let mut world = arm::<G>();
+    for _ in 0..40 {
+        world.step_with(&[1.5]).expect("the arm moves");
+    }
+    let (_, record) = world.step_recorded(&[1.5]).expect("the arm moves");
+    for wrt in [Wrt::Everything, Wrt::StatesAndControls] {
+        let (forward, backward, linkages) = run(&world, &record, wrt, false, 3);
+        let (general_forward, general_backward, none) = run(&world, &record, wrt, true, 3);
+        assert!(linkages > 0 && none == 0, "{linkages} {none}");
+        for (one, other) in [(&forward, &general_forward), (&backward, &general_backward)] {
+            let size = other.iter().fold(0.0f64, |m, x| m.max(x.abs()));
+            assert!(size > 0.1);
+            for (a, b) in one.iter().zip(other.iter()) {
+                assert!((a - b).abs() < 1e-11 * size, "{a} {b} of {size}");
+            }
+        }
+    }
+}
+
+#[test]
+fn linkages_have_one_derivative_by_both_roads_in_the_plane() {
+    both_roads::<Planar>();
+}
+
+#[test]
+fn linkages_have_one_derivative_by_both_roads_in_space() {
+    both_roads::<Spatial>();
+}

@@ -1,0 +1,258 @@
+//! URDF and MJCF models as scenes: the same bodies, joints, shapes and masses, checked like any scene file.
+//!
+//! What the engine has no word for is left out and listed by name with its line, or refused when `strict`. `docs/imports.md` says what
+//! becomes of every element.
+//!
+//! ```
+//! use carom_import::{Options, from_urdf};
+//! let text = r#"<robot name="pendulum">
+//!   <link name="base"/>
+//!   <link name="rod">
+//!     <inertial><origin xyz="0 0 -0.5"/><mass value="1"/>
+//!       <inertia ixx="0.08" iyy="0.08" izz="0.01" ixy="0" ixz="0" iyz="0"/></inertial>
+//!   </link>
+//!   <joint name="pivot" type="continuous"><parent link="base"/><child link="rod"/><axis xyz="0 1 0"/></joint>
+//! </robot>"#;
+//! let import = from_urdf(text, "pendulum.urdf", &Options::default())?;
+//! assert!(import.notes.is_empty());
+//! let carom_scene::Scene::Spatial(scene) = import.scene else { unreachable!("models are spatial") };
+//! assert_eq!(scene.model.joints[0].name, "pivot");
+//! # Ok::<(), carom_scene::SceneErrors>(())
+//! ```
+//!
+//! Two hinges in a row, as MJCF writes them on one body, keep their limits, springs and motors: the body between them gets a share of its
+//! neighbours' mass that changes no motion (`split.rs`).
+
+mod assemble;
+mod chain;
+mod element;
+mod emit;
+mod mass;
+mod mesh;
+mod mjcf;
+mod robot;
+mod split;
+mod text;
+mod tree;
+mod urdf;
+
+use carom_scene::{Scene, SceneError, SceneErrors};
+use element::Element;
+use robot::{Notes, Robot};
+use std::path::{Path, PathBuf};
+use text::{Fault, Texts};
+
+/// Lines of repetitions spelled out in a note.
+const MAX_LINES: usize = 8;
+
+/// How the root of a model stands in the world.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Base {
+    /// As the model says: in URDF a root link without mass, or called `world`, is fixed and any other is free; in MJCF a `freejoint` is free.
+    #[default]
+    Auto,
+    /// The root of a URDF model is fixed; bodies of an MJCF model that float in the world, by a free joint or by several slides, are held.
+    Fixed,
+    /// The root of a URDF model is free.
+    Free,
+}
+
+/// What to make of a model.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Options {
+    /// Refuse what is not supported instead of listing it.
+    pub strict: bool,
+    /// How the root stands in the world.
+    pub base: Base,
+    /// Whether the joints of a URDF model with an effort above 0 are driven by controls, and the actuators of an MJCF model kept.
+    pub controls: bool,
+    /// Whether anything touches.
+    pub contacts: bool,
+    /// Whether joints have limits.
+    pub limits: bool,
+    /// Whether links of a URDF model touch each other.
+    pub self_contact: bool,
+    /// The keyframe of an MJCF model to start from, by name or number.
+    pub keyframe: Option<String>,
+    /// Start coordinates by joint name [rad or m], in the model's own coordinates.
+    pub pose: Vec<(String, f64)>,
+    /// Folders in which `package://` names of a URDF model are looked for, after those above the file.
+    pub packages: Vec<PathBuf>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options {
+            strict: false,
+            base: Base::Auto,
+            controls: true,
+            contacts: true,
+            limits: true,
+            self_contact: false,
+            keyframe: None,
+            pose: Vec::new(),
+            packages: Vec::new(),
+        }
+    }
+}
+
+/// A model as a scene, and what was left out.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Import {
+    /// The scene, always spatial.
+    pub scene: Scene,
+    /// What is not supported, by name and line, in the order in which it was met.
+    pub notes: Vec<SceneError>,
+}
+
+/// The formats.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// Unified Robot Description Format, root element `robot`.
+    Urdf,
+    /// MuJoCo's XML format, root element `mujoco`.
+    Mjcf,
+}
+
+impl Format {
+    /// The format of a file by its ending: `.urdf`, or `.xml` and `.mjcf`; `None` for any other.
+    pub fn of(path: &Path) -> Option<Format> {
+        let ending = path.extension()?.to_string_lossy().to_lowercase();
+        match ending.as_str() {
+            "urdf" => Some(Format::Urdf),
+            "xml" | "mjcf" => Some(Format::Mjcf),
+            _ => None,
+        }
+    }
+}
+
+/// Loads a model; URDF or MJCF by its root element. Included files and meshes are found beside it.
+///
+/// # Errors
+/// What is wrong, with file, line and column; with `strict` also everything that is not supported.
+pub fn load(path: impl AsRef<Path>, options: &Options) -> Result<Import, SceneErrors> {
+    let path = path.as_ref();
+    let mut texts = Texts::default();
+    let root = element::load(&mut texts, path);
+    let folder = path.parent().unwrap_or(Path::new("."));
+    finish(texts, root, Some(folder), path.file_stem().map_or("model".into(), |s| s.to_string_lossy()).as_ref(), options, None)
+}
+
+/// Loads a model of a format.
+///
+/// # Errors
+/// As [`load`], and when the file is of the other format.
+pub fn load_as(path: impl AsRef<Path>, format: Format, options: &Options) -> Result<Import, SceneErrors> {
+    let path = path.as_ref();
+    let mut texts = Texts::default();
+    let root = element::load(&mut texts, path);
+    let folder = path.parent().unwrap_or(Path::new("."));
+    finish(texts, root, Some(folder), path.file_stem().map_or("model".into(), |s| s.to_string_lossy()).as_ref(), options, Some(format))
+}
+
+/// Reads a URDF model from text, without touching any file; `name` stands for the file in messages.
+///
+/// # Errors
+/// As [`load`]; a mesh file cannot be named.
+pub fn from_urdf(text: &str, name: &str, options: &Options) -> Result<Import, SceneErrors> {
+    from_text(text, name, options, Format::Urdf)
+}
+
+/// Reads an MJCF model from text, without touching any file; `name` stands for the file in messages.
+///
+/// # Errors
+/// As [`load`]; mesh files and includes cannot be named.
+pub fn from_mjcf(text: &str, name: &str, options: &Options) -> Result<Import, SceneErrors> {
+    from_text(text, name, options, Format::Mjcf)
+}
+
+fn from_text(text: &str, name: &str, options: &Options, format: Format) -> Result<Import, SceneErrors> {
+    let mut texts = Texts::default();
+    let start = texts.add(name, None, text.to_string());
+    let root = element::parse(&mut texts, start, None);
+    let stem = Path::new(name).file_stem().map_or("model".into(), |s| s.to_string_lossy());
+    finish(texts, root, None, &stem, options, Some(format))
+}
+
+fn finish(
+    texts: Texts,
+    root: Result<Element, Fault>,
+    folder: Option<&Path>,
+    stem: &str,
+    options: &Options,
+    format: Option<Format>,
+) -> Result<Import, SceneErrors> {
+    let mut notes = Notes::default();
+    let tree = root.and_then(|root| {
+        let mut robot = read(&root, folder, stem, options, format, &mut notes)?;
+        if !options.limits {
+            robot.links.iter_mut().flat_map(|l| &mut l.joints).for_each(|j| j.limits = None);
+        }
+        let fate = tree::reduce(&mut robot, &mut notes)?;
+        let assembly = assemble::assemble(&robot, &fate, &mut notes)?;
+        emit::emit(&robot, &assembly, options, &mut notes)
+    });
+    let notes = place(&texts, notes);
+    let tree = match tree {
+        Ok(tree) => tree,
+        Err(fault) => return Err(texts.error(fault).into()),
+    };
+    if options.strict
+        && let Some(errors) = SceneErrors::new(notes.clone())
+    {
+        return Err(errors);
+    }
+    match carom_scene::from_tree(&tree, &texts.all(), stem) {
+        Ok(scene) => Ok(Import { scene, notes }),
+        Err(errors) => {
+            let errors: Vec<SceneError> = errors.iter().map(|e| texts.relocate(e)).collect();
+            Err(SceneErrors::new(errors).unwrap_or_else(|| texts.error(Fault::new(0..0, "model", "", "cannot be read")).into()))
+        }
+    }
+}
+
+fn read(
+    root: &Element,
+    folder: Option<&Path>,
+    stem: &str,
+    options: &Options,
+    format: Option<Format>,
+    notes: &mut Notes,
+) -> Result<Robot, Fault> {
+    let found = match root.tag.as_str() {
+        "robot" => Some(Format::Urdf),
+        "mujoco" | "mujocoinclude" => Some(Format::Mjcf),
+        _ => None,
+    };
+    match (found, format) {
+        (Some(found), Some(wanted)) if found != wanted => {
+            Err(Fault::new(root.span.clone(), "model", "", format!("<{}> is not the root of this format", root.tag)).allowed(
+                match wanted {
+                    Format::Urdf => "<robot>, a URDF model",
+                    Format::Mjcf => "<mujoco>, an MJCF model",
+                },
+            ))
+        }
+        (Some(Format::Urdf), _) => urdf::read(root, folder, stem, options, notes),
+        (Some(Format::Mjcf), _) => mjcf::read(root, folder, stem, options, notes),
+        (None, _) => {
+            let fault = Fault::new(root.span.clone(), "model", "", format!("<{}> is the root of no known format", root.tag.escape_debug()));
+            Err(fault.allowed("<robot> (URDF) or <mujoco> (MJCF)"))
+        }
+    }
+}
+
+/// Notes with file and line, and the lines of their repetitions.
+fn place(texts: &Texts, notes: Notes) -> Vec<SceneError> {
+    let spell = |(mut fault, more): (Fault, Vec<_>)| {
+        if !more.is_empty() {
+            let mut lines: Vec<usize> = more.iter().map(|span| texts.line(span)).collect();
+            lines.dedup();
+            let shown: Vec<String> = lines.iter().take(MAX_LINES).map(usize::to_string).collect();
+            let rest = if lines.len() > MAX_LINES { ", ..." } else { "" };
+            fault.problem += &format!(" (also line {}{rest}; {} in all)", shown.join(", "), more.len() + 1);
+        }
+        texts.error(fault)
+    };
+    notes.into_vec().into_iter().map(spell).collect()
+}

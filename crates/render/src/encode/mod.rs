@@ -1,0 +1,5 @@
+//! Files of pixels.
+
+pub mod gif;
+pub mod palette;
+pub mod png;

@@ -1,0 +1,279 @@
+// Numbers over time under the scene, with a cursor that is the time of the scene.
+import { button, el, number } from "./dom";
+import { quantities, type Picture } from "./picture";
+import type { Player } from "./player";
+import type { Theme } from "./theme";
+import type { Shot, Track } from "./track";
+
+interface Line {
+  label: string;
+  of: (shot: Shot) => number;
+}
+
+/** What a plot shows: lines of the books, or a number of a body. */
+interface Choice {
+  key: string;
+  label: string;
+  unit: string;
+  lines: (track: Track, body: number) => Line[];
+}
+
+const TITLES: Record<string, string> = {
+  kinetic: "kinetic", potential: "potential", elastic: "elastic", energy: "energy", work_in: "work in", friction_loss: "friction loss",
+  impact_loss: "impact loss", contact_loss: "contact loss", damping_loss: "damping loss", joint_work: "joint work", projection: "projection",
+  drift: "drift", contacts: "contacts", px: "px", py: "py", pz: "pz", angular: "angular", lx: "Lx", ly: "Ly", lz: "Lz",
+};
+
+const UNITS: Record<string, string> = {
+  x: "m", y: "m", z: "m", angle: "rad", vx: "m/s", vy: "m/s", vz: "m/s", spin: "rad/s", wx: "rad/s", wy: "rad/s", wz: "rad/s", speed: "m/s",
+};
+
+/** Times per second at most that a growing run is drawn anew. */
+const REDRAWS = 8;
+/** Room for the numbers of the axes [pixels]. */
+const LEFT = 52;
+const BOTTOM = 16;
+const TOP = 6;
+
+const book = (name: string): ((track: Track) => Line) => (track) => {
+  const at = track.books.indexOf(name);
+  return { label: TITLES[name] ?? name, of: (shot) => shot.books[at]! };
+};
+
+function choices(picture: Picture, books: string[]): Choice[] {
+  const out: Choice[] = [];
+  const some = (key: string, label: string, unit: string, names: string[], total = false): void => {
+    const here = names.filter((name) => books.includes(name));
+    if (here.length === 0) return;
+    out.push({
+      key, label, unit,
+      lines: (track) => [
+        ...here.map((name) => book(name)(track)),
+        ...(total ? [{ label: "total", of: (shot: Shot) => shot.books[0]! + shot.books[1]! + shot.books[2]! }] : []),
+      ],
+    });
+  };
+  some("energy", "Energy", "J", ["energy"]);
+  some("energy", "Energy", "J", ["kinetic", "potential", "elastic"], true);
+  some("losses", "Work and losses", "J", ["work_in", "friction_loss", "impact_loss", "contact_loss", "damping_loss", "joint_work", "projection"]);
+  some("drift", "Drift", "J", ["drift"]);
+  some("momentum", "Momentum", "kg m/s", ["px", "py", "pz"]);
+  some("angular", "Angular momentum", "kg m²/s", ["angular", "lx", "ly", "lz"]);
+  some("contacts", "Contacts", "", ["contacts"]);
+  for (const name of quantities(picture.dimension)) {
+    out.push({
+      key: `body.${name}`, label: `Body: ${name}`, unit: UNITS[name] ?? "",
+      lines: (track, body) => [{ label: `${picture.bodies[body]?.name ?? ""}.${name}`, of: (shot) => track.quantity(shot, body, name) }],
+    });
+  }
+  return out;
+}
+
+class Plot {
+  readonly root: HTMLElement;
+  private readonly canvas = el("canvas", { role: "img" });
+  private readonly mark = el("div", { class: "mark" });
+  private readonly legend = el("div", { class: "legend" });
+  private readonly what: HTMLSelectElement;
+  private readonly whose: HTMLSelectElement;
+  private drawn = -1;
+  private drawnAt = 0;
+  private range: [number, number] = [0, 1];
+  private choice: Choice;
+
+  constructor(
+    private readonly picture: Picture, private readonly player: Player, private readonly all: Choice[], key: string, body: number, close: (plot: Plot) => void,
+  ) {
+    this.choice = all.find((c) => c.key === key) ?? all[0]!;
+    this.what = el("select", { "aria-label": "Quantity", onchange: () => this.choose() });
+    for (const choice of all) this.what.append(el("option", { value: choice.key, selected: choice === this.choice }, choice.label));
+    this.whose = el("select", { "aria-label": "Body", onchange: () => this.choose() });
+    picture.bodies.forEach((b, i) => this.whose.append(el("option", { value: i, selected: i === body }, b.name)));
+    const area = el("div", { class: "area" }, this.canvas, this.mark);
+    const seek = (event: PointerEvent): void => {
+      if (event.buttons === 0) return;
+      const box = area.getBoundingClientRect();
+      const share = (event.clientX - box.left - LEFT) / Math.max(1, box.width - LEFT - 8);
+      this.player.seek(this.range[0] + share * (this.range[1] - this.range[0]));
+    };
+    area.addEventListener("pointerdown", (event) => {
+      area.setPointerCapture(event.pointerId);
+      seek(event);
+    });
+    area.addEventListener("pointermove", seek);
+    this.root = el("section", { class: "plot", "aria-label": "Plot" },
+      el("div", { class: "plot-head" }, this.what, this.whose, this.legend, button("close", "Remove this plot", () => close(this))), area);
+    this.choose();
+  }
+
+  private choose(): void {
+    this.choice = this.all.find((c) => c.key === this.what.value) ?? this.choice;
+    this.whose.hidden = !this.choice.key.startsWith("body.");
+    this.redraw();
+  }
+
+  select(body: number): void {
+    if (!this.whose.hidden) {
+      this.whose.value = String(body);
+      this.redraw();
+    }
+  }
+
+  get ofBody(): boolean {
+    return !this.whose.hidden;
+  }
+
+  redraw(): void {
+    this.drawn = -1;
+  }
+
+  update(theme: Theme, now: number): void {
+    const { track } = this.player;
+    if (this.drawn !== track.version && (this.drawn < 0 || now - this.drawnAt > 1000 / REDRAWS)) {
+      this.drawn = track.version;
+      this.drawnAt = now;
+      this.paint(theme);
+    }
+    const width = this.canvas.clientWidth - LEFT - 8;
+    const share = (this.player.cursor - this.range[0]) / (this.range[1] - this.range[0] || 1);
+    this.mark.style.transform = `translateX(${LEFT + Math.min(1, Math.max(0, share)) * width}px)`;
+    const shot = track.at(this.player.cursor);
+    if (!shot) return;
+    const lines = this.choice.lines(track, Number(this.whose.value));
+    lines.forEach((line, i) => {
+      const cell = this.legend.children[i]?.lastChild;
+      const text = ` ${number(line.of(shot))}${this.choice.unit ? ` ${this.choice.unit}` : ""}`;
+      if (cell && cell.textContent !== text) cell.textContent = text;
+    });
+  }
+
+  private paint(theme: Theme): void {
+    const { track } = this.player;
+    const ratio = Math.min(2, devicePixelRatio);
+    const [width, height] = [this.canvas.clientWidth, this.canvas.clientHeight];
+    this.canvas.width = Math.max(1, width * ratio);
+    this.canvas.height = Math.max(1, height * ratio);
+    const c = this.canvas.getContext("2d")!;
+    c.scale(ratio, ratio);
+    const lines = this.choice.lines(track, Number(this.whose.value));
+    this.range = [track.start, Math.max(track.end, track.start + this.picture.step)];
+    const colors = lines.map((_, i) => theme.css(`line${i % 8}`));
+    this.legend.replaceChildren(...lines.map((line, i) => {
+      const swatch = el("i");
+      swatch.style.background = colors[i]!;
+      return el("span", {}, swatch, line.label, el("b", {}, ""));
+    }));
+    let [low, high] = [Infinity, -Infinity];
+    const columns = Math.max(1, width - LEFT - 8);
+    const stride = Math.max(1, Math.floor(track.shots.length / (4 * columns)));
+    const points: number[][] = lines.map(() => []);
+    const times: number[] = [];
+    for (let i = 0; i < track.shots.length; i += stride) {
+      const shot = track.shots[i]!;
+      times.push(shot.time);
+      lines.forEach((line, k) => {
+        const x = line.of(shot);
+        points[k]!.push(x);
+        if (x < low) low = x;
+        if (x > high) high = x;
+      });
+    }
+    if (!(high > low)) [low, high] = Number.isFinite(low) ? [low - 0.5 * Math.max(1e-12, Math.abs(low)), low + 0.5 * Math.max(1e-12, Math.abs(low))] : [0, 1];
+    const pad = 0.06 * (high - low);
+    [low, high] = [low - pad, high + pad];
+    const x = (t: number): number => LEFT + ((t - this.range[0]) / (this.range[1] - this.range[0])) * columns;
+    const y = (v: number): number => TOP + (1 - (v - low) / (high - low)) * (height - TOP - BOTTOM);
+    c.font = `10.5px ${theme.css("sans")}`;
+    c.lineWidth = 1;
+    c.fillStyle = theme.css("soft");
+    c.strokeStyle = theme.css("rule");
+    c.textBaseline = "middle";
+    c.textAlign = "right";
+    for (const value of ticks(low, high, Math.max(2, Math.floor(height / 32)))) {
+      const at = Math.round(y(value)) + 0.5;
+      c.beginPath();
+      c.moveTo(LEFT, at);
+      c.lineTo(width - 8, at);
+      c.stroke();
+      c.fillText(short(value), LEFT - 6, at);
+    }
+    c.textBaseline = "alphabetic";
+    c.textAlign = "center";
+    for (const value of ticks(this.range[0], this.range[1], Math.max(2, Math.floor(width / 90)))) c.fillText(`${short(value)} s`, Math.min(width - 16, x(value)), height - 3);
+    c.lineWidth = 1.6;
+    c.lineJoin = "round";
+    points.forEach((series, k) => {
+      c.strokeStyle = colors[k]!;
+      c.beginPath();
+      series.forEach((v, i) => (i === 0 ? c.moveTo(x(times[i]!), y(v)) : c.lineTo(x(times[i]!), y(v))));
+      c.stroke();
+    });
+    this.canvas.setAttribute("aria-label", `${this.choice.label} over time, from ${short(low)} to ${short(high)} ${this.choice.unit}`);
+  }
+}
+
+const short = (x: number): string => {
+  if (x === 0) return "0";
+  const text = Math.abs(x) >= 1e4 || Math.abs(x) < 1e-3 ? x.toExponential(1).replace("e+", "e") : String(Number(x.toPrecision(6)));
+  return text.replaceAll("-", "−");
+};
+
+function ticks(low: number, high: number, count: number): number[] {
+  const rough = (high - low) / count;
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const step = [1, 2, 5, 10].map((k) => k * power).find((s) => s >= rough) ?? rough;
+  const out: number[] = [];
+  for (let k = Math.ceil(low / step); k * step <= high; k++) out.push(k * step);
+  return out;
+}
+
+/** All plots. */
+export class Plots {
+  readonly root = el("div", { class: "plots", role: "region", "aria-label": "Plots" });
+  private readonly list = el("div", { class: "plot-list" });
+  private plots: Plot[] = [];
+  private all: Choice[] = [];
+  private picture: Picture | null = null;
+  private body = 0;
+
+  constructor(private readonly player: Player) {
+    this.root.append(this.list, button("plus", "Add a plot", () => this.add()));
+    this.root.lastElementChild!.classList.add("add");
+  }
+
+  load(picture: Picture, track: Track): void {
+    const same = this.picture?.dimension === picture.dimension && this.plots.length > 0;
+    const keys = same ? this.plots.map((p) => (p.root.querySelector("select") as HTMLSelectElement).value) : ["energy", "body.speed"];
+    this.picture = picture;
+    this.all = choices(picture, track.books);
+    const first = picture.bodies.findIndex((b) => b.kind === "dynamic");
+    if (!(this.body < picture.bodies.length && picture.bodies[this.body]?.kind === "dynamic")) this.body = Math.max(0, first);
+    this.plots.forEach((p) => p.root.remove());
+    this.plots = [];
+    keys.forEach((key) => this.add(key));
+  }
+
+  add(key = "body.x"): void {
+    if (!this.picture) return;
+    const plot = new Plot(this.picture, this.player, this.all, key, this.body, (gone) => {
+      gone.root.remove();
+      this.plots = this.plots.filter((p) => p !== gone);
+    });
+    this.plots.push(plot);
+    this.list.append(plot.root);
+  }
+
+  select(body: number): void {
+    this.body = body;
+    this.plots.forEach((p) => p.select(body));
+  }
+
+  redraw(): void {
+    this.plots.forEach((p) => p.redraw());
+  }
+
+  update(theme: Theme, now: number): void {
+    if (this.root.hidden) return;
+    this.plots.forEach((p) => p.update(theme, now));
+  }
+}

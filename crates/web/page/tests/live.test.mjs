@@ -1,0 +1,184 @@
+// The page of `carom view`, used as a person would.
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { compare, end, open, openBrowser, serve, time } from "./helpers.mjs";
+
+let browser, server, page;
+before(async () => {
+  [browser, server] = await Promise.all([openBrowser(), serve("pool_break")]);
+  page = await open(browser, server.address, { viewport: { width: 1040, height: 640 } });
+});
+after(async () => {
+  await browser?.close();
+  server?.stop();
+});
+
+const load = async (name) => {
+  await page.locator(`.scenes [data-name=${name}]`).click();
+  await page.waitForFunction((name) => window.carom.picture.name === name && window.carom.player.track.end === 0, name);
+};
+
+test("it opens with the scene, paused at the start", async () => {
+  assert.equal(await page.locator("h1").textContent(), "pool_break");
+  assert.equal(await time(page), 0);
+  assert.ok((await page.locator(".scenes li").count()) > 50);
+  await compare(page, "plane-light");
+});
+
+test("space runs and pauses", async () => {
+  await page.keyboard.press("Space");
+  await page.waitForFunction(() => window.carom.player.cursor > 0.2);
+  await page.keyboard.press("Space");
+  await page.waitForTimeout(150);
+  const stopped = await time(page);
+  await page.waitForTimeout(250);
+  assert.equal(await time(page), stopped);
+  assert.equal(await page.locator(".play").getAttribute("aria-label"), "Run (Space)");
+});
+
+test("the right arrow takes one step, the left one back", async () => {
+  await page.evaluate(() => window.carom.player.seek(window.carom.player.track.end));
+  const before = await end(page);
+  await page.keyboard.press("ArrowRight");
+  await page.waitForFunction((t) => window.carom.player.cursor > t, before);
+  assert.ok(Math.abs((await time(page)) - before - 0.005) < 1e-9);
+  await page.keyboard.press("ArrowLeft");
+  assert.ok(Math.abs((await time(page)) - before) < 1e-9);
+});
+
+test("the timeline scrubs, and plots follow", async () => {
+  const last = await end(page);
+  await page.locator(".scrub").focus();
+  await page.keyboard.press("Home");
+  assert.equal(await time(page), 0);
+  const box = await page.locator(".scrub").boundingBox();
+  await page.mouse.click(box.x + box.width / 2, box.y + box.height / 2);
+  const middle = await time(page);
+  assert.ok(Math.abs(middle - last / 2) < 0.1 * last, `${middle} of ${last}`);
+  const speeds = await page.locator(".plot").nth(1).locator(".legend b").textContent();
+  assert.match(speeds, /m\/s/);
+  const area = await page.locator(".plot .area").first().boundingBox();
+  await page.mouse.click(area.x + area.width - 12, area.y + 40);
+  assert.ok((await time(page)) > 0.9 * last);
+});
+
+test("plots draw the ledger and the number of any body", async () => {
+  await page.locator(".plots > .add").click();
+  const plot = page.locator(".plot").last();
+  await plot.getByLabel("Quantity").selectOption("body.x");
+  await plot.getByLabel("Body").selectOption({ label: "ball_3" });
+  await page.waitForFunction(() => /ball_3\.x/.test(document.querySelector(".plot:last-child .legend")?.textContent ?? ""));
+  const inked = await plot.locator("canvas").evaluate((canvas) => {
+    const data = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data;
+    return data.filter((x, i) => i % 4 === 3 && x > 0).length;
+  });
+  assert.ok(inked > 500);
+  await plot.getByLabel("Remove this plot").click();
+  assert.equal(await page.locator(".plot").count(), 2);
+});
+
+test("layers are shown and hidden by key and by button", async () => {
+  await page.locator(".stage").focus();
+  await page.keyboard.press("c");
+  assert.equal(await page.locator("[data-layer=contacts]").getAttribute("aria-pressed"), "true");
+  await page.locator("[data-layer=contacts]").click();
+  assert.equal(await page.locator("[data-layer=contacts]").getAttribute("aria-pressed"), "false");
+  await page.locator("[data-layer=boxes]").click();
+  await page.evaluate(() => window.carom.player.seek(window.carom.player.track.end));
+  await page.keyboard.press("ArrowRight");
+  await page.waitForFunction(() => window.carom.player.track.shots.at(-1).boxes?.length === 16 * 4);
+  await page.locator("[data-layer=boxes]").click();
+});
+
+test("R resets", async () => {
+  await page.keyboard.press("r");
+  await page.waitForFunction(() => window.carom.player.track.end === 0);
+  assert.equal(await time(page), 0);
+});
+
+test("a drag pulls a body", async () => {
+  await load("ball_drop");
+  const body = await page.evaluate(() => window.carom.picture.bodies.findIndex((b) => b.kind === "dynamic"));
+  const [x, y] = await page.evaluate((body) => window.carom.where(body), body);
+  const before = await page.evaluate((body) => window.carom.player.track.shots[0].q[3 * body], body);
+  await page.mouse.move(x, y);
+  await page.mouse.down();
+  await page.mouse.move(x + 60, y - 10, { steps: 4 });
+  await page.keyboard.press("Space");
+  await page.waitForFunction(([body, before]) => window.carom.player.track.shots.at(-1).q[3 * body] > before + 0.01, [body, before]);
+  await page.mouse.up();
+  await page.keyboard.press("Space");
+  const work = await page.evaluate(() => window.carom.player.track.shots.at(-1).books[3]);
+  assert.notEqual(work, 0, "its work is booked");
+});
+
+test("a ghost of the last run stays behind the next", async () => {
+  await page.locator("[data-layer=ghost]").click();
+  await page.keyboard.press("r");
+  await page.waitForFunction(() => window.carom.player.track.end === 0 && window.carom.hasGhost);
+  await page.locator("[data-layer=ghost]").click();
+  assert.equal(await page.evaluate(() => window.carom.hasGhost), false);
+});
+
+test("the editor shows a fault in its place and runs a text without one", async () => {
+  await page.getByRole("tab", { name: "Text" }).click();
+  const area = page.getByLabel("Scene text");
+  const text = await area.inputValue();
+  await area.fill(text.replace("gravity", "gravty").replace("dimension = 2", "dimension = 2\nstepp = 0.01"));
+  await page.locator(".bubble").waitFor();
+  assert.match(await page.locator(".bubble").textContent(), /did you mean "step"/);
+  assert.match(await page.locator(".faults b").first().textContent(), /^line \d+$/);
+  const line = Number((await page.locator(".faults b").first().textContent()).slice(5));
+  assert.equal((await area.inputValue()).split("\n")[line - 1], "stepp = 0.01");
+  assert.ok(await page.locator(".apply").isDisabled());
+  await compare(page, "editor-light");
+  await area.fill('dimension = 2\n[[body]]\nname = "solo"\nshape = { box = [1, 0.5] }\n');
+  await page.locator(".apply:not(:disabled)").waitFor();
+  await area.press("Control+Enter");
+  await page.waitForFunction(() => window.carom.picture.bodies[0]?.name === "solo");
+  assert.equal(await page.locator(".bubble").isVisible(), false);
+});
+
+test("the gradient of a loss is drawn as arrows and colours", async () => {
+  await page.getByRole("tab", { name: "Scenes" }).click();
+  await load("pool_break");
+  await page.getByRole("tab", { name: "Gradient" }).click();
+  await page.getByLabel("Loss as text").fill("ball_14.x");
+  await page.getByLabel("Time of the loss [s]").fill("0.3");
+  await page.getByLabel("Colour bodies by").selectOption("mass");
+  await page.getByRole("button", { name: "Compute" }).click();
+  await page.locator(".answer table").waitFor();
+  assert.ok(await page.evaluate(() => window.carom.arrows.length > 0));
+  await page.getByLabel("Loss as text").fill("nobody.x");
+  await page.getByRole("button", { name: "Compute" }).click();
+  assert.match(await page.locator(".answer .bad").textContent(), /nobody/);
+});
+
+test("space scenes have light and shadow, in the dark too", async () => {
+  await page.getByRole("tab", { name: "Scenes" }).click();
+  await page.emulateMedia({ colorScheme: "dark" });
+  await load("box_stack_3d");
+  await page.waitForTimeout(300);
+  await compare(page, "space-dark");
+});
+
+test("it fits a phone", async () => {
+  await page.emulateMedia({ colorScheme: "light" });
+  await page.setViewportSize({ width: 360, height: 640 });
+  await page.getByLabel("Close the panel").click();
+  await page.waitForTimeout(300);
+  const wide = await page.evaluate(() => document.documentElement.scrollWidth);
+  assert.ok(wide <= 360, `${wide} pixels wide`);
+  await compare(page, "phone-light");
+});
+
+test("every control has a name", async () => {
+  const nameless = await page.evaluate(() =>
+    [...document.querySelectorAll("button, input, select, textarea")].filter((n) => !(n.getAttribute("aria-label") || n.textContent.trim())).length);
+  assert.equal(nameless, 0);
+});
+
+test("nothing went wrong in the console, and nobody else was asked", () => {
+  assert.deepEqual(page.faults, []);
+  assert.deepEqual(page.asked.filter((url) => !url.startsWith(server.url.origin) && !/^(data|blob|ws):/.test(url)), []);
+});

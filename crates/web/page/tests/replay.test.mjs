@@ -1,0 +1,47 @@
+// A replay opens from a file with the network off.
+import assert from "node:assert/strict";
+import path from "node:path";
+import { statSync } from "node:fs";
+import { after, before, test } from "node:test";
+import { compare, end, open, openBrowser, run, scratch, time } from "./helpers.mjs";
+
+let browser;
+const file = (name) => `file://${path.join(scratch, name)}`;
+before(async () => {
+  browser = await openBrowser();
+  await run("run", "pool_break", "--quiet", "--time", "10", "--out", "pool.html");
+  await run("run", "bowling", "--quiet", "--time", "1.5", "--out", "bowling.html");
+});
+after(async () => await browser?.close());
+
+test("a replay is one small file that plays, steps and scrubs offline", async () => {
+  assert.ok(statSync(path.join(scratch, "pool.html")).size < 2e6);
+  const page = await open(browser, file("pool.html"), { offline: true });
+  assert.ok(Math.abs((await end(page)) - 10) < 1e-6);
+  assert.equal(await time(page), 0, "motion waits where the reader asked for little of it");
+  await page.keyboard.press("Space");
+  await page.waitForFunction(() => window.carom.player.cursor > 0.1);
+  await page.keyboard.press("Space");
+  const paused = await time(page);
+  await page.keyboard.press("ArrowRight");
+  assert.ok((await time(page)) > paused);
+  await page.keyboard.press("r");
+  assert.equal(await time(page), 0);
+  await page.evaluate(() => window.carom.player.seek(0.13));
+  await page.keyboard.press("c");
+  await page.keyboard.press("i");
+  await page.waitForTimeout(300);
+  await compare(page, "replay-light");
+  assert.equal(await page.locator(".side").isVisible(), false);
+  assert.deepEqual(page.faults, []);
+  assert.deepEqual(page.asked.filter((url) => !/^(file|data|blob):/.test(url)), []);
+});
+
+test("it starts by itself where motion is welcome", async () => {
+  const page = await open(browser, file("bowling.html"), { offline: true, reducedMotion: "no-preference", colorScheme: "dark" });
+  await page.waitForFunction(() => window.carom.player.cursor > 0.05);
+  await page.evaluate(() => window.carom.player.seek(0.9));
+  await page.waitForTimeout(400);
+  await compare(page, "replay-space-dark");
+  assert.deepEqual(page.faults, []);
+});

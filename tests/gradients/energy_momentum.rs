@@ -1,0 +1,451 @@
+//! The integrator `energy-momentum`, situation by situation: flight, joints, springs, motors, limits, rest, sticking, sliding, impacts.
+
+use crate::situations::agree_within;
+
+/// Relative error allowed where nothing is iterated but one body's own rate.
+const EXPLICIT: f64 = 1e-8;
+
+/// Relative error allowed where rows hold by iteration.
+const HELD: f64 = 1e-6;
+
+/// Violation of <J u, w> = <u, J' w> allowed.
+const TRANSPOSED: f64 = 1e-12;
+
+/// The same where impulses of redundant contacts are undetermined.
+const REDUNDANT: f64 = 1e-9;
+
+/// Checks a scene under the integrator.
+fn agree(text: &str, before: usize, steps: usize, bound: f64, kinks: &[&str]) {
+    agree_within(&format!("integrator = \"energy-momentum\"\n{text}"), before, steps, (bound, TRANSPOSED), kinks);
+}
+
+#[test]
+fn flight() {
+    let plane = r#"
+dimension = 2
+[[body]]
+name = "a"
+shape = { box = [0.3, 0.2] }
+position = [0, 5]
+velocity = [1, 2]
+spin = 3
+damping = 0.1
+spin_damping = 0.2
+[[force]]
+body = "a"
+force = [1, 2]
+at = [0.1, 0.05]
+torque = 0.3
+"#;
+    agree(plane, 0, 10, EXPLICIT, &[]);
+    let space = r#"
+dimension = 3
+[[body]]
+name = "a"
+shape = { box = [0.3, 0.2, 0.1] }
+position = [0, 0, 5]
+velocity = [1, 2, 0]
+spin = [3, 1, -2]
+damping = 0.1
+spin_damping = 0.2
+[[force]]
+body = "a"
+force = [1, 2, 20]
+at = [0.1, 0.05, 0]
+"#;
+    agree(space, 0, 10, EXPLICIT, &[]);
+    // Axes that are locked take no part.
+    agree(&format!("{space}\n").replace("damping = 0.1\n", "damping = 0.1\nlocked = [\"x\"]\n"), 0, 10, EXPLICIT, &[]);
+}
+
+#[test]
+fn pendulums_in_the_plane() {
+    let text = r#"
+dimension = 2
+step = 0.01
+[[body]]
+name = "a"
+shape = { box = [0.3, 0.1] }
+position = [0.15, 0]
+damping = 0.1
+spin_damping = 0.3
+[[body]]
+name = "b"
+shape = { box = [0.3, 0.1] }
+position = [0.45, 0]
+[[joint]]
+kind = "hinge"
+between = ["a", "world"]
+anchor = [0, 0]
+FRICTION
+[[joint]]
+kind = "hinge"
+between = ["b", "a"]
+anchor = [0.3, 0]
+"#;
+    agree(&text.replace("FRICTION", ""), 0, 30, HELD, &[]);
+    agree(&text.replace("FRICTION", "friction = 0.02"), 0, 20, HELD, &[]);
+}
+
+#[test]
+fn a_slider_crank_in_the_plane() {
+    let text = r#"
+dimension = 2
+step = 0.01
+[[body]]
+name = "crank"
+shape = { box = [0.2, 0.04] }
+position = [0.1, 0]
+spin = 4
+[[body]]
+name = "rod"
+shape = { box = [0.5, 0.04] }
+position = [0.45, 0]
+[[body]]
+name = "piston"
+shape = { box = [0.1, 0.1] }
+position = [0.7, 0]
+[[joint]]
+kind = "hinge"
+between = ["crank", "world"]
+anchor = [0, 0]
+motor = { control = true, max = 10.0 }
+[[joint]]
+kind = "hinge"
+between = ["rod", "crank"]
+anchor = [0.2, 0]
+[[joint]]
+kind = "hinge"
+between = ["piston", "rod"]
+anchor = [0.7, 0]
+[[joint]]
+kind = "slider"
+between = ["piston", "world"]
+anchor = [0.7, 0]
+axis = [1, 0]
+"#;
+    // Changed bodies and anchors open the loop, which the first step closes; differences see the closing as the derivative does.
+    agree(text, 3, 10, HELD, &[]);
+}
+
+#[test]
+fn every_joint_in_space() {
+    for joint in [
+        "kind = \"hinge\"\nanchor = [0, 0, 0]\naxis = [0.3, 1, 0.2]",
+        "kind = \"ball\"\nanchor = [0, 0, 0]",
+        "kind = \"slider\"\nanchor = [0, 0, 0]\naxis = [0.3, 1, 0.2]",
+        "kind = \"weld\"",
+        "kind = \"universal\"\nanchor = [0, 0, 0]\naxes = [[1, 0, 0], [0, 1, 0]]",
+        "kind = \"cylindrical\"\nanchor = [0, 0, 0]\naxis = [0.3, 1, 0.2]",
+        "kind = \"planar\"\nanchor = [0, 0, 0]\naxis = [0.3, 1, 0.2]",
+        "kind = \"distance\"\nanchors = [[0.1, 0, 0.1], [0, -0.1, 0.8]]",
+        "kind = \"spring\"\nanchors = [[0.1, 0, 0.1], [0, -0.1, 0.8]]\nstiffness = 50\ndamping = 1\nrest = 0.6",
+        "kind = \"spring\"\nanchors = [[0.1, 0, 0.1], [0, -0.1, 0.8]]\nstiffness = 5e6\ndamping = 1\nrest = 0.6",
+        "kind = \"rope\"\nanchors = [[0.1, 0, 0.1], [0, -0.1, 0.8]]",
+    ] {
+        println!("{joint}");
+        let text = format!(
+            r#"
+dimension = 3
+[[body]]
+name = "a"
+shape = {{ box = [0.3, 0.2, 0.1] }}
+position = [0.2, 0, 0]
+velocity = [0, 0, -0.1]
+spin = [0.5, 1, -0.4]
+[[body]]
+name = "b"
+shape = {{ box = [0.1, 0.2, 0.1] }}
+position = [0.2, -0.3, 0.3]
+spin = [0.2, 1, 0]
+[[joint]]
+between = ["a", "world"]
+{joint}
+[[joint]]
+kind = "ball"
+between = ["a", "b"]
+anchor = [0.2, -0.2, 0.2]
+"#
+        );
+        let kinks: &[&str] = if joint.contains("rope") { &["pose", "joints"] } else { &[] };
+        agree(&text, 1, 5, HELD, kinks);
+        // The same joint between two bodies that move.
+        let between = joint.replace("[0, -0.1, 0.8]", "[0.2, -0.35, 0.35]").replace("rest = 0.6", "rest = 0.3");
+        let text = text.replace(
+            "kind = \"ball\"\nbetween = [\"a\", \"b\"]\nanchor = [0.2, -0.2, 0.2]",
+            "kind = \"ball\"\nbetween = [\"b\", \"world\"]\nanchor = [0.2, -0.3, 0.5]",
+        );
+        let text = text.replace("between = [\"a\", \"world\"]", "between = [\"a\", \"b\"]").replace(joint, &between);
+        agree(&text, 1, 5, HELD, kinks);
+    }
+}
+
+#[test]
+fn motors_and_limits() {
+    for joint in [
+        "motor = { velocity = 2.0, max = 50.0 }",
+        "motor = { velocity = 2.0, max = 0.5 }",
+        "motor = { position = 0.5, stiffness = 30.0, damping = 1.0, max = 50.0 }",
+        "motor = { position = 0.5, stiffness = 30.0, damping = 1.0, max = 0.3 }",
+        "motor = { control = true, max = 10.0 }",
+        "limits = [-0.05, 1.0]",
+    ] {
+        println!("{joint}");
+        let text = format!(
+            r#"
+dimension = 2
+[[body]]
+name = "a"
+shape = {{ box = [0.3, 0.1] }}
+position = [0.15, 0]
+spin = -0.3
+mass = 1.0
+[[joint]]
+kind = "hinge"
+between = ["a", "world"]
+anchor = [0, 0]
+{joint}
+"#
+        );
+        let (before, kinks): (usize, &[&str]) = if joint.starts_with("limits") { (60, &["pose", "joints"]) } else { (2, &[]) };
+        agree(&text, before, 10, HELD, kinks);
+        let space = text
+            .replace("dimension = 2", "dimension = 3")
+            .replace("box = [0.3, 0.1]", "box = [0.3, 0.1, 0.2]")
+            .replace("position = [0.15, 0]", "position = [0.15, 0, 0]")
+            .replace("spin = -0.3", "spin = [0, 0.3, 0]")
+            .replace("anchor = [0, 0]", "anchor = [0, 0, 0]\naxis = [0, -1, 0]");
+        agree(&space, before, 10, HELD, kinks);
+    }
+}
+
+#[test]
+fn a_spring_and_a_driven_body() {
+    let text = r#"
+dimension = 2
+[[body]]
+name = "wheel"
+kind = "kinematic"
+shape = { ball = 0.1 }
+position = [0, 0.6]
+velocity = [0.3, 0]
+spin = 3
+[[body]]
+name = "a"
+shape = { box = [0.3, 0.1] }
+position = [0.3, 0]
+[[body]]
+name = "b"
+shape = { box = [0.3, 0.1] }
+position = [0.3, -0.5]
+spin = 2
+[[joint]]
+kind = "spring"
+between = ["a", "wheel"]
+anchors = [[0.2, 0], [0.05, 0.6]]
+stiffness = 60
+damping = 0.5
+rest = 0.4
+[[joint]]
+kind = "spring"
+between = ["b", "a"]
+anchors = [[0.35, -0.45], [0.3, 0]]
+stiffness = 80
+damping = 0.2
+rest = 0.4
+[[joint]]
+kind = "distance"
+between = ["b", "wheel"]
+anchors = [[0.2, -0.5], [-0.05, 0.6]]
+"#;
+    agree(text, 0, 20, HELD, &[]);
+}
+
+const INCLINE: &str = r#"
+dimension = 2
+[materials.rough]
+friction = MU
+[[body]]
+name = "floor"
+kind = "static"
+shape = { half_space = [-0.5, 1] }
+material = "rough"
+[[body]]
+name = "a"
+shape = { box = [0.4, 0.2] }
+position = [-0.0447213595499958, 0.0894427190999916]
+angle = 0.4636476090008061
+velocity = VELOCITY
+material = "rough"
+"#;
+
+#[test]
+fn sliding_and_sticking_in_the_plane() {
+    let text = INCLINE.replace("MU", "0.2").replace("VELOCITY", "[1, 0.5]");
+    agree(&text, 2, 10, HELD, &["pose", "placement", "shape"]);
+    let text = INCLINE.replace("MU", "0.7").replace("VELOCITY", "[0, 0]");
+    agree(&text, 2, 10, HELD, &["pose", "placement", "shape", "velocity"]);
+}
+
+#[test]
+fn rolling_and_sliding_balls_in_space() {
+    for (friction, spin, cone) in [
+        ("0.8", "[2, 5, 1]", ""),
+        ("0.05", "[1, -3, 0.5]", ""),
+        ("0.8", "[2, 5, 1]", "friction_cone = 6"),
+        ("0.05", "[1, -3, 0.5]", "friction_cone = 6"),
+    ] {
+        println!("{friction} {cone}");
+        let text = format!(
+            r#"
+dimension = 3
+{cone}
+[materials.rough]
+friction = {friction}
+[[body]]
+name = "floor"
+kind = "static"
+shape = {{ half_space = [0.1, 0.2, 1] }}
+material = "rough"
+[[body]]
+name = "a"
+shape = {{ ball = 0.1 }}
+position = [0.00975900072948533, 0.01951800145897066, 0.0975900072948533]
+velocity = [0.5, 0.2, -0.09]
+spin = {spin}
+material = "rough"
+"#
+        );
+        agree(&text, 3, 10, HELD, &["pose", "placement", "shape"]);
+    }
+}
+
+#[test]
+fn boxes_on_a_slope_in_space() {
+    // Sliding on the round cone four corners are solved to 1e-10 only, which differences see; on a pyramid they are solved exactly.
+    for (velocity, friction, cone) in [("[0, 0, 0]", "0.7", ""), ("[0.9, 0.5, -0.19]", "0.1", "friction_cone = 8")] {
+        let text = format!(
+            r#"
+integrator = "energy-momentum"
+dimension = 3
+{cone}
+[materials.rough]
+friction = {friction}
+[[body]]
+name = "floor"
+kind = "static"
+shape = {{ half_space = [0.1, 0.2, 1] }}
+material = "rough"
+[[body]]
+name = "a"
+shape = {{ box = [0.4, 0.3, 0.2] }}
+position = [0.00975900072948533, 0.01951800145897066, 0.0975900072948533]
+rotation = [0.99395675784928716, -0.098183353072640228, 0.049091676536320114, 0]
+velocity = {velocity}
+material = "rough"
+"#
+        );
+        agree_within(&text, 10, 10, (HELD, REDUNDANT), &["pose", "placement", "shape", "velocity"]);
+    }
+}
+
+#[test]
+fn a_ball_bounces() {
+    let plane = r#"
+dimension = 2
+[materials.m]
+friction = 0.3
+restitution = 0.7
+[[body]]
+name = "floor"
+kind = "static"
+shape = { half_space = [0.1, 1] }
+material = "m"
+[[body]]
+name = "a"
+shape = { ball = 0.1 }
+position = [0, 0.15]
+velocity = [1, -1]
+spin = 2
+material = "m"
+"#;
+    agree(plane, 0, 20, HELD, &[]);
+    let space = plane
+        .replace("dimension = 2", "dimension = 3")
+        .replace("half_space = [0.1, 1]", "half_space = [0.1, 0.05, 1]")
+        .replace("position = [0, 0.15]", "position = [0, 0, 0.15]")
+        .replace("velocity = [1, -1]", "velocity = [1, 0.4, -1]")
+        .replace("spin = 2", "spin = [2, -1, 3]");
+    agree(&space, 0, 20, HELD, &[]);
+}
+
+#[test]
+fn a_box_lands_on_a_corner() {
+    let text = r#"
+dimension = 2
+[materials.m]
+friction = 0.3
+restitution = 0.4
+[[body]]
+name = "floor"
+kind = "static"
+shape = { half_space = [0, 1] }
+material = "m"
+[[body]]
+name = "a"
+shape = { box = [0.4, 0.2] }
+position = [0, 0.3]
+angle = 0.5
+velocity = [0.5, -1]
+spin = 1
+material = "m"
+"#;
+    for law in ["auto", "reflections", "gauss-seidel", "stronge", "newton"] {
+        println!("{law}");
+        agree(&format!("impact = \"{law}\"\n{text}"), 0, 25, HELD, &[]);
+    }
+    let space = text
+        .replace("dimension = 2", "dimension = 3")
+        .replace("half_space = [0, 1]", "half_space = [0.1, 0.05, 1]")
+        .replace("box = [0.4, 0.2]", "box = [0.4, 0.3, 0.2]")
+        .replace("position = [0, 0.3]", "position = [0, 0, 0.35]")
+        .replace("angle = 0.5", "rotation = [0.9, 0.3, 0.2, 0.1]")
+        .replace("velocity = [0.5, -1]", "velocity = [0.5, 0.2, -1]")
+        .replace("spin = 1", "spin = [2, -3, 1]");
+    agree(&space, 0, 25, HELD, &[]);
+}
+
+#[test]
+fn an_arm_strikes_the_ground() {
+    let text = r#"
+dimension = 2
+[materials.m]
+friction = 0.3
+restitution = 0.5
+[[body]]
+name = "floor"
+kind = "static"
+shape = { half_space = [0, 1] }
+material = "m"
+[[body]]
+name = "a"
+shape = { box = [0.4, 0.1] }
+position = [0.2, 0.35]
+mass = 1
+[[body]]
+name = "b"
+shape = { box = [0.4, 0.1] }
+position = [0.6, 0.35]
+mass = 1
+material = "m"
+[[joint]]
+kind = "hinge"
+between = ["a", "world"]
+anchor = [0, 0.35]
+[[joint]]
+kind = "hinge"
+between = ["b", "a"]
+anchor = [0.4, 0.35]
+"#;
+    agree(text, 30, 20, HELD, &[]);
+}
