@@ -137,6 +137,44 @@ fn friction_at_its_limit_has_both_sides() {
     assert!(holds("friction limit: by mu, sticking", by_vx(Weak::Active).parameters[friction].abs(), 1e-9));
 }
 
+/// A box on level ground that gravity pulls along with `part` of what friction can hold, after a few steps.
+fn pulled<G: Stage>(part: f64) -> World<G> {
+    let mut scene = carom_tests::Scene::<G>::new(0.01);
+    scene.model.gravity = G::at(part * 0.25 * 10.0, -10.0);
+    scene.ground(0.25, 0.0);
+    scene.body(G::cuboid(0.4, 0.1), 2.0, carom_tests::scene::pose(0.0, 0.05, 0.0), 0.25, 0.0);
+    let mut world = scene.world();
+    for _ in 0..3 {
+        world.step().unwrap();
+    }
+    world
+}
+
+/// Four corners that repeat each other, at their limit together.
+#[test]
+fn friction_at_its_limit_in_space_has_both_sides() {
+    let world = pulled::<Spatial>(1.0);
+    let run = world.rollout(2, &[], Tape::Full).unwrap();
+    let end = |way: f64| {
+        let mut state = world.state().clone();
+        state.twists[1].lin.x += way;
+        let mut other = World::new(world.model().clone(), state).unwrap();
+        other.step().unwrap();
+        other.step().unwrap();
+        other.state().twists[1].lin.x
+    };
+    let h = 1e-6;
+    let [left, right] = [(end(0.0) - end(-h)) / h, (end(h) - end(0.0)) / h];
+    assert!(left.abs() < 1e-6 && (right - 1.0).abs() < 1e-6, "{left} {right}");
+    for (weak, wanted) in [(Weak::Active, left), (Weak::Inactive, right), (Weak::Average, (left + right) / 2.0)] {
+        let g = gradient(&run, 1, 0, true, weak);
+        assert!(holds(&format!("friction limit in space, {weak}"), (g.twists[6] - wanted).abs(), 1e-6));
+        assert!(g.total().friction > 0, "{weak}: counted");
+    }
+    let between = gradient(&run, 1, 0, true, Weak::MinNorm).twists[6];
+    assert!(between > 0.0 && between < 1.0, "{between}");
+}
+
 /// A lift whose motor holds its weight with all it has.
 const MOTOR: &str = r#"
 dimension = 2
@@ -242,12 +280,27 @@ fn smoothed_gradients_converge_in_proportion_to_kappa() {
             let lists = [(&g.poses, &exact.poses), (&g.twists, &exact.twists), (&g.parameters, &exact.parameters)];
             lists.iter().flat_map(|(a, b)| a.iter().zip(b.iter())).fold(0.0f64, |m, (a, b)| m.max((a - b).abs() / (1.0 + b.abs())))
         };
-        let errors = [1e-6, 1e-7, 1e-8].map(error);
-        figure(&format!("{name}: smoothed against exact at kappa = 1e-8"), errors[2]);
-        let order = (errors[0] / errors[2]).log10() / 2.0;
-        good &= holds(&format!("{name}: order in kappa minus one"), (order - 1.0).abs(), 0.05) && errors[2] < 1e-3;
+        good &= falls_in_proportion(name, error);
+    }
+    // In space, where four corners repeat each other: by the velocities, which are unique.
+    for (name, part) in [("sliding in space", 1.4), ("sticking in space", 0.4)] {
+        let run = pulled::<Spatial>(part).rollout(3, &[], Tape::Full).unwrap();
+        let exact = gradient(&run, 1, 0, false, Weak::AsSolved);
+        good &= falls_in_proportion(name, |kappa| {
+            let g = gradient(&run, 1, 0, false, Weak::Smoothed { kappa });
+            assert_eq!(g.total().unconverged, 0, "{name}");
+            g.twists.iter().zip(&exact.twists).fold(0.0f64, |m, (a, b)| m.max((a - b).abs()))
+        });
     }
     assert!(good);
+}
+
+/// Whether an error falls like kappa.
+fn falls_in_proportion(name: &str, error: impl Fn(f64) -> f64) -> bool {
+    let errors = [1e-6, 1e-7, 1e-8].map(error);
+    figure(&format!("{name}: smoothed against exact at kappa = 1e-8"), errors[2]);
+    let order = (errors[0] / errors[2]).log10() / 2.0;
+    holds(&format!("{name}: order in kappa minus one"), (order - 1.0).abs(), 0.05) && errors[2] < 1e-3
 }
 
 fn transposes<G: Geometry>(world: &World<G>, seed: u64, worst: &mut f64, missed: &mut [usize; 2]) {
@@ -295,7 +348,7 @@ fn every_choice_is_its_own_transpose_on_random_scenes() {
     }
     figure("random scenes: rows smoothed", missed[1] as f64);
     figure("random scenes: flags of solves not converged, smoothing included", missed[0] as f64);
-    assert!(missed[1] > 100, "contacts were smoothed: {missed:?}");
+    assert!(missed[1] > 100 && 100 * missed[0] <= missed[1], "contacts were smoothed, nearly all: {missed:?}");
     assert!(holds("random scenes, every choice: transpose", worst, 1e-9));
 }
 
