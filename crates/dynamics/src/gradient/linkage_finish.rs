@@ -50,8 +50,7 @@ impl<G: Geometry> Linkage<G> {
             for k in 0..joint.rows {
                 let row = &self.rows[1][joint.first_row + k];
                 let turned: f64 = matrix[k * columns..(k + 1) * columns].iter().zip(&input).map(|(d, x)| d * x).sum();
-                x[self.residuals[1].range().start + joint.first_row + k] =
-                    turned + row[0].1.power(&speeds[0]) + row[1].1.power(&speeds[1]);
+                x[self.residuals[1].range().start + joint.first_row + k] = turned + row[0].1.power(&speeds[0]) + row[1].1.power(&speeds[1]);
             }
         }
         self.answer_tangent(1, sparse, x, scratch);
@@ -134,14 +133,7 @@ impl<G: Geometry> LinkBody<G> {
     }
 
     /// d of the velocity at q' before rows answer, theory (17.6)-(17.7).
-    fn end_tangent(
-        &self,
-        half: &Twist<G>,
-        impulse: &Wrench<G>,
-        xi: G::Ang,
-        (duration, rotation): (f64, G::Rot),
-        x: &[f64],
-    ) -> Twist<G> {
+    fn end_tangent(&self, half: &Twist<G>, impulse: &Wrench<G>, xi: G::Ang, (duration, rotation): (f64, G::Rot), x: &[f64]) -> Twist<G> {
         let result = self.response(1, &self.total[1]);
         let mut lin = half.lin + impulse.lin.scale(self.inv_mass);
         if let Some(mass) = self.mass {

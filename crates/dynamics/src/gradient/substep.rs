@@ -6,7 +6,7 @@ use super::hold::{hold_joints, hold_rows, push, row_count};
 use super::impact;
 use super::linkage;
 use super::loads::{column, loads};
-use super::motion::{ImplicitRate, displaced, moved, respond, response};
+use super::motion::{ImplicitRate, Loaded, answered, displaced, kicked, moved, respond, response};
 use super::program::{Block, Program};
 use super::record::{Length, Pace, Substep};
 use super::stage::{Running, Stage, Switches};
@@ -64,7 +64,8 @@ pub(crate) fn linearise<G: Geometry>(
     let (before, velocities) = ((&substep.poses[..], &running.poses[..]), (&substep.twists[..], &running.twists[..]));
     let forces = loads(program, stage, substep.time, before, velocities, &wrenches, gyroscopic);
     let impulses = stage.fresh(program);
-    for (local, block) in impulses.iter().enumerate() {
+    // The implicit rate of `euler` takes loads and rows apart.
+    for (local, block) in impulses.iter().enumerate().filter(|_| implicit) {
         if let (Some(block), Some(force)) = (block, wrenches[local]) {
             program.scaled(*block, force, share * t);
             if let Some(time) = time {
@@ -86,10 +87,10 @@ pub(crate) fn linearise<G: Geometry>(
         else {
             continue;
         };
-        program.copy(out, before);
         let body = &stage.bodies[local];
         let at = (pose, &substep.poses[local]);
         if implicit && body.turns() {
+            program.copy(out, before);
             // Semi-implicit Euler turns by the implicit rate of the loads, then by the rows: theory (17.9).
             euler_rate(
                 program,
@@ -103,7 +104,9 @@ pub(crate) fn linearise<G: Geometry>(
                 time,
             );
         } else {
-            response::<G>(program, out, (impulse, total[local]), at, body, stage.mass(local));
+            let time = time.map(|time| (time, Wrench::zero().plus(share, forces[local])));
+            let load = wrenches[local].filter(|_| !implicit).map(|wrench| Loaded { wrench, duration: share * t, time });
+            kicked::<G>(program, (out, Some(before)), (impulse, total[local], load), at, body, stage.mass(local));
         }
     }
     let velocity: Vec<Option<Block>> = (0..stage.bodies.len()).map(|b| known[b].or(running.twists[b])).collect();
@@ -133,7 +136,8 @@ pub(crate) fn linearise<G: Geometry>(
         }
         system.push_guard(Residual { velocity: nothing(), pose, time: 0.0 });
     }
-    let kicks: Vec<Twist<G>> = (0..stage.bodies.len()).map(|b| stage.bodies[b].response(&Wrench::zero().plus(share, forces[b]))).collect();
+    let bodies = if event.is_some() { stage.bodies.len() } else { 0 };
+    let kicks: Vec<Twist<G>> = (0..bodies).map(|b| stage.bodies[b].response(&Wrench::zero().plus(share, forces[b]))).collect();
     let column_of_time = event.map(|_| TimeColumn { kicks: &kicks, twists: &substep.half });
     let answer = |body: usize, wrench: &Wrench<G>| stage.bodies[body].response(wrench);
     system.solve(program, answer, Some((&substep.half, t)), column_of_time);
@@ -151,11 +155,16 @@ pub(crate) fn linearise<G: Geometry>(
     for local in 0..stage.bodies.len() {
         let Some(pose) = guess[local] else { continue };
         let next = program.fresh(G::DOF);
-        program.copy(next, pose);
         let free = if event.is_some() { time } else { None };
+        if let (Some(out), Some(known), Some(answer), None) = (half[local], known[local], answers[local], free) {
+            answered::<G>(program, (out, next), (known, pose), answer, &stage.bodies[local], (&substep.half[local], t));
+            poses[local] = Some(next);
+            continue;
+        }
+        program.copy(next, pose);
         if let (Some(out), Some(known), Some(answer)) = (half[local], known[local], answers[local]) {
             let change = program.fresh(G::DOF);
-            respond(program, change, answer, &stage.bodies[local]);
+            respond(program, change, None, answer, &stage.bodies[local]);
             if let Some(time) = free {
                 twist_column::<G>(program, change, time, &kicks[local]);
             }

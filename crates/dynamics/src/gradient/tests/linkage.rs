@@ -67,7 +67,6 @@ fn arm<G: Geometry>() -> World<G> {
     World::new(model, state).expect("a sound world")
 }
 
-
 /// Outputs of a program run forwards from `direction` and gradients of its run backwards from `cotangents`.
 fn run<G: Geometry>(world: &World<G>, record: &StepRecord<G>, wrt: Wrt, general: bool, seed: u64) -> (Vec<f64>, Vec<f64>, usize) {
     let (model, layout) = (world.model(), Parameters::of(world.model()));
@@ -88,7 +87,8 @@ fn run<G: Geometry>(world: &World<G>, record: &StepRecord<G>, wrt: Wrt, general:
         backward[block.range()].copy_from_slice(&numbers(block.len(), seed + 10 + k as u64));
     }
     program.adjoint(model, &mut backward, &mut scratch);
-    let gather = |x: &[f64], blocks: &[super::super::program::Block]| blocks.iter().flat_map(|b| x[b.range()].to_vec()).collect::<Vec<f64>>();
+    let gather =
+        |x: &[f64], blocks: &[super::super::program::Block]| blocks.iter().flat_map(|b| x[b.range()].to_vec()).collect::<Vec<f64>>();
     (gather(&forward, &outputs), gather(&backward, &inputs), program.linkages())
 }
 
