@@ -42,6 +42,11 @@ impl BlockMatrix {
     pub fn add_at(&mut self, slot: Slot, entry: impl FnMut(usize, usize) -> f64) {
         self.half(slot.transposed).add_at(slot, entry);
     }
+    /// Adds `product(row, column)` to every scalar of the block at a slot, for a list of its rows and one of its columns.
+    #[inline]
+    pub fn add_products<A, B>(&mut self, slot: Slot, rows: &[A], columns: &[B], product: impl Fn(&A, &B) -> f64) {
+        self.half(slot.transposed).add_products(slot, rows, columns, product);
+    }
     /// Adds to one scalar of the block at a slot of this matrix's pattern.
     #[inline]
     pub fn add_entry(&mut self, slot: Slot, row: usize, column: usize, value: f64) {

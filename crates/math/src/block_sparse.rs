@@ -232,6 +232,25 @@ impl BlockSparse {
             }
         }
     }
+    /// Adds `product(row, column)` to every scalar of the block at a slot, for a list of its rows and one of its columns.
+    #[inline]
+    pub fn add_products<A, B>(&mut self, slot: Slot, rows: &[A], columns: &[B], product: impl Fn(&A, &B) -> f64) {
+        let values = &mut self.values[slot.at..slot.at + slot.rows * slot.columns];
+        let (rows, columns) = (&rows[..slot.rows], &columns[..slot.columns]);
+        if slot.transposed {
+            for (line, column) in values.chunks_exact_mut(slot.rows.max(1)).zip(columns) {
+                for (value, row) in line.iter_mut().zip(rows) {
+                    *value += product(row, column);
+                }
+            }
+        } else {
+            for (line, row) in values.chunks_exact_mut(slot.columns.max(1)).zip(rows) {
+                for (value, column) in line.iter_mut().zip(columns) {
+                    *value += product(row, column);
+                }
+            }
+        }
+    }
     /// The block at a slot that was looked up with the later node as its row: `rows x columns` values by rows, and the number of columns.
     #[inline]
     pub fn block_mut(&mut self, slot: Slot) -> (&mut [f64], usize) {

@@ -335,6 +335,8 @@ impl LuFactor {
                 // A pivot without inverse: its unknown is zero and its equation counts for nothing.
                 self.dropped.push(Dropped { node: symbolic.order[place], row: step, column: step });
                 inverse[step] = 0.0;
+                (step + 1..size).for_each(|r| pivot[r * size + step] = 0.0);
+                continue;
             } else {
                 return false;
             }
@@ -348,6 +350,13 @@ impl LuFactor {
                 }
             }
         }
+        // Places that were kept, in order, where some were not.
+        let kept = &mut self.scratch.kept;
+        kept.clear();
+        if self.dropped.len() > dropped {
+            kept.extend((0..size).filter(|&k| inverse[k] != 0.0));
+        }
+        let kept = &kept[..];
         if self.dropped.len() == dropped {
             for row in panel_lower.chunks_exact_mut(size) {
                 divide_upper(size, pivot, inverse, row);
@@ -358,10 +367,10 @@ impl LuFactor {
         } else {
             let mut reaches = false;
             for row in panel_lower.chunks_exact_mut(size) {
-                reaches |= divide_left(size, pivot, inverse, row, floor);
+                reaches |= divide_left(size, kept, pivot, inverse, row, floor);
             }
             for row in panel_upper.chunks_exact_mut(size) {
-                reaches |= forward_left(size, pivot, inverse, row, floor);
+                reaches |= forward_left(size, kept, pivot, inverse, row, floor);
             }
             if reaches {
                 return false;
@@ -374,15 +383,15 @@ impl LuFactor {
             let rows = block.panel_row * size..(block.panel_row + width) * size;
             let (l, u) = (&panel_lower[rows.clone()], &panel_upper[rows]);
             let at = target.pivot_at - column.panel_end;
-            subtract_product(size, width, &mut later_lower[at..][..width * width], l, u);
+            take_kept(size, kept, width, &mut later_lower[at..][..width * width], l, u);
             let mut candidates = symbolic.below(target).iter();
             for row in &below[k + 1..] {
                 let Some(found) = candidates.find(|candidate| candidate.position == row.position) else { break };
                 let to = target.panel_at + found.panel_row * width - column.panel_end;
                 let to = to..to + row.size * width;
                 let rows = row.panel_row * size..(row.panel_row + row.size) * size;
-                subtract_product(size, width, &mut later_lower[to.clone()], &panel_lower[rows.clone()], u);
-                subtract_product(size, width, &mut later_upper[to], &panel_upper[rows], l);
+                take_kept(size, kept, width, &mut later_lower[to.clone()], &panel_lower[rows.clone()], u);
+                take_kept(size, kept, width, &mut later_upper[to], &panel_upper[rows], l);
             }
         }
         true
@@ -524,35 +533,66 @@ fn nothing_left(size: usize, step: usize, block: &[f64], before: &[f64]) -> bool
     })
 }
 
-/// x' := x' U^-1 where pivots without inverse are left out; `true` if the row reaches one of them.
-fn divide_left(size: usize, block: &[f64], inverse: &[f64], x: &mut [f64], floor: f64) -> bool {
+/// Largest size that the kernels are unrolled for.
+const UNROLLED: usize = 6;
+
+/// x' := x' U^-1 over the kept places; `true` if the row reaches one of the others, which are cleared.
+#[inline(always)]
+fn divide_left(size: usize, kept: &[usize], block: &[f64], inverse: &[f64], x: &mut [f64], floor: f64) -> bool {
     let enough = ENTANGLED * x.iter().fold(NOISE * floor, |m, value| m.max(value.abs()));
-    let mut reaches = false;
-    for r in 0..size {
-        // A NaN reaches too.
-        reaches |= inverse[r] == 0.0 && (x[r].is_nan() || x[r].abs() > enough);
+    for &r in kept {
         let value = x[r] * inverse[r];
         x[r] = value;
         for c in r + 1..size {
             x[c] -= block[r * size + c] * value;
         }
     }
-    reaches
+    clear_left(inverse, x, enough)
 }
 
 /// x := L^-1 x likewise.
-fn forward_left(size: usize, block: &[f64], inverse: &[f64], x: &mut [f64], floor: f64) -> bool {
+#[inline(always)]
+fn forward_left(size: usize, kept: &[usize], block: &[f64], inverse: &[f64], x: &mut [f64], floor: f64) -> bool {
     let enough = ENTANGLED * x.iter().fold(NOISE * floor, |m, value| m.max(value.abs()));
+    for &c in kept {
+        let value = x[c];
+        for r in c + 1..size {
+            x[r] -= block[r * size + c] * value;
+        }
+    }
+    clear_left(inverse, x, enough)
+}
+
+/// Clears places without inverse; `true` if more than rounding stood there.
+#[inline]
+fn clear_left(inverse: &[f64], x: &mut [f64], enough: f64) -> bool {
     let mut reaches = false;
-    for r in 0..size {
-        let sum: f64 = (0..r).map(|c| block[r * size + c] * x[c]).sum();
-        x[r] -= sum;
-        if inverse[r] == 0.0 {
-            reaches |= x[r].is_nan() || x[r].abs() > enough;
-            x[r] = 0.0;
+    for (value, inverse) in x.iter_mut().zip(inverse) {
+        if *inverse == 0.0 {
+            // A NaN reaches too.
+            reaches |= value.abs() > enough || value.is_nan();
+            *value = 0.0;
         }
     }
     reaches
+}
+
+/// target -= L U' over the kept places, or all where none are named.
+#[inline(always)]
+fn take_kept(size: usize, kept: &[usize], width: usize, target: &mut [f64], l: &[f64], u: &[f64]) {
+    // What was dropped is zero: in small blocks it costs less to take it along.
+    if kept.is_empty() || size <= UNROLLED {
+        return subtract_product(size, width, target, l, u);
+    }
+    for (out, l) in target.chunks_exact_mut(width.max(1)).zip(l.chunks_exact(size)) {
+        for (value, u) in out.iter_mut().zip(u.chunks_exact(size)) {
+            let mut sum = 0.0;
+            for &k in kept {
+                sum += l[k] * u[k];
+            }
+            *value -= sum;
+        }
+    }
 }
 
 /// target -= L U' over the kept places.

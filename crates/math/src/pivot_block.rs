@@ -15,13 +15,16 @@ pub(crate) struct PivotBlock {
     /// Inverse scales of the row and column at each place.
     row_weight: Vec<f64>,
     column_weight: Vec<f64>,
+    /// Places kept where some were dropped.
+    pub(crate) kept: Vec<usize>,
 }
 
 impl PivotBlock {
     /// Room for blocks of at most `largest` rows.
     pub(crate) fn new(largest: usize) -> Self {
         let (places, scales) = (vec![0; largest], vec![0.0; largest]);
-        PivotBlock { rows: places.clone(), columns: places, row_weight: scales.clone(), column_weight: scales }
+        let kept = Vec::with_capacity(largest);
+        PivotBlock { rows: places.clone(), columns: places, row_weight: scales.clone(), column_weight: scales, kept }
     }
 
     /// Scales of rows and columns such that the terms summed into entry (r, c) are at most their product, theory (9.17).

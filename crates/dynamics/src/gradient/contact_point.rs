@@ -1,6 +1,6 @@
 //! A contact at one pose as slots: normal, middle of the witness points and gap, theory (17.10).
 
-use super::contact_site::{Site, Sites, site};
+use super::contact_site::{Evaluated, Sites, site};
 use super::motion::add;
 use super::parameters::Parameters;
 use super::program::{Block, Program};
@@ -100,7 +100,7 @@ impl<G: Geometry> ContactPoint<G> {
     }
 
     fn of(program: &mut Program<G>, number: u32, bodies: [usize; 2], poses: &[Pose<G>], blocks: &[Option<Block>], felt: bool) -> Self {
-        let site: &Site<G> = program.sites.at(number);
+        let site: &Evaluated<G> = program.sites.at(number);
         let point = ContactPoint {
             block: Block::NOWHERE,
             bodies,
@@ -118,7 +118,7 @@ impl<G: Geometry> ContactPoint<G> {
     /// The same contact with other slots for the poses; its rows are felt through velocities alone where that is all that is asked.
     pub fn again(&self, program: &mut Program<G>, blocks: &[Option<Block>]) -> Self {
         let block = program.fresh(2 * G::DIM + 1);
-        let shared = program.sites.at(self.site).shared();
+        let shared = program.sites.shared(self.site);
         program.point(PointMap { out: block, site: self.site, poses: self.bodies.map(|b| blocks[b]), shared });
         ContactPoint { block, ..*self }
     }

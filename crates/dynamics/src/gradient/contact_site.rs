@@ -23,9 +23,9 @@ struct Shapes {
     sizes: [Block; 2],
 }
 
-/// A contact at a pose.
+/// A contact evaluated at a pose.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Site<G: Geometry> {
+pub(crate) struct Evaluated<G: Geometry> {
     /// Its name.
     key: Key<G>,
     /// Frames of the colliders.
@@ -42,6 +42,14 @@ pub(crate) struct Site<G: Geometry> {
     pub tangents: [G::Lin; 2],
     /// How they turn with each component of the normal.
     pub turning: [[G::Lin; 3]; 2],
+}
+
+/// A contact at a pose in a program.
+#[derive(Clone, Copy, Debug)]
+struct Site<G: Geometry> {
+    /// Where it was evaluated: in the present program, or in the one before it.
+    old: bool,
+    place: u32,
     shapes: Option<Shapes>,
     /// The site of the program before this one that stands for the same contact.
     earlier: Option<usize>,
@@ -56,12 +64,14 @@ pub(crate) struct Site<G: Geometry> {
 pub(crate) struct Sites<G: Geometry> {
     now: Vec<Site<G>>,
     before: Vec<Site<G>>,
+    /// What the present program evaluated, and the one before it.
+    evaluated: [Vec<Evaluated<G>>; 2],
     cursor: usize,
 }
 
 impl<G: Geometry> Default for Sites<G> {
     fn default() -> Self {
-        Sites { now: Vec::new(), before: Vec::new(), cursor: 0 }
+        Sites { now: Vec::new(), before: Vec::new(), evaluated: [Vec::new(), Vec::new()], cursor: 0 }
     }
 }
 
@@ -70,13 +80,25 @@ impl<G: Geometry> Sites<G> {
     pub fn turn_over(&mut self) {
         std::mem::swap(&mut self.now, &mut self.before);
         self.now.clear();
+        self.evaluated.swap(0, 1);
+        self.evaluated[0].clear();
         self.cursor = 0;
     }
 
-    /// A site of the present program.
+    /// The contact at a site of the present program.
     #[inline]
-    pub fn at(&self, number: u32) -> &Site<G> {
-        &self.now[number as usize]
+    pub fn at(&self, number: u32) -> &Evaluated<G> {
+        self.of(&self.now[number as usize])
+    }
+
+    #[inline]
+    fn of(&self, site: &Site<G>) -> &Evaluated<G> {
+        &self.evaluated[usize::from(site.old)][site.place as usize]
+    }
+
+    /// Slots through which sizes and placements act at a site.
+    pub fn shared(&self, number: u32) -> Option<Block> {
+        self.now[number as usize].shapes.as_ref().map(|shapes| shapes.out)
     }
 
     /// The site of the program before that stands for a contact at the same frames.
@@ -84,7 +106,13 @@ impl<G: Geometry> Sites<G> {
         let count = self.before.len();
         for step in 0..count.min(LOOKED_AT) {
             let place = (self.cursor + step) % count;
-            if self.before[place].key == *key && self.before[place].frames == *frames {
+            let site = &self.before[place];
+            // What was taken over from an earlier program still is no longer there.
+            if site.old {
+                continue;
+            }
+            let evaluated = &self.evaluated[1][site.place as usize];
+            if evaluated.key == *key && evaluated.frames == *frames {
                 self.cursor = place + 1;
                 return Some(place);
             }
@@ -94,8 +122,8 @@ impl<G: Geometry> Sites<G> {
 
     /// What sizes and placements do to a contact.
     pub fn tangent(&self, number: u32, model: &Model<G>, x: &mut [f64]) {
+        let Some(shapes) = &self.now[number as usize].shapes else { return };
         let site = self.at(number);
-        let Some(shapes) = &site.shapes else { return };
         let frame = |side: usize| {
             let local = twist::<G>(&x[shapes.placements[side].range()]);
             let rotation = site.rotations[side];
@@ -119,15 +147,15 @@ impl<G: Geometry> Sites<G> {
         if site.waits {
             site.waiting = Some(bar);
         } else {
-            site.by_shapes(model, &bar, x, scratch);
+            self.evaluated[usize::from(site.old)][site.place as usize].by_shapes(model, shapes, &bar, x, scratch);
         }
     }
 
     /// Hands over what waited for the present program and found no use there.
     pub fn settle(&mut self, model: &Model<G>, x: &mut [f64], scratch: &mut Vec<f64>) {
         for site in &mut self.before {
-            if let Some(bar) = site.waiting.take() {
-                site.by_shapes(model, &bar, x, scratch);
+            if let (Some(bar), Some(shapes)) = (site.waiting.take(), &site.shapes) {
+                self.evaluated[1][site.place as usize].by_shapes(model, shapes, &bar, x, scratch);
             }
         }
     }
@@ -153,7 +181,7 @@ fn write<G: Geometry>(change: &ContactTangent<G>, out: Block, x: &mut [f64]) {
     x[out.range().end - 1] += change.gap;
 }
 
-impl<G: Geometry> Site<G> {
+impl<G: Geometry> Evaluated<G> {
     /// Evaluates a contact at local poses.
     fn evaluate(model: &Model<G>, key: Key<G>, frames: [Pose<G>; 2], poses: [&Pose<G>; 2]) -> Self {
         let [a, b] = [0, 1].map(|side| &model.bodies[key.bodies[side]].colliders[key.colliders[side]].shape);
@@ -165,7 +193,7 @@ impl<G: Geometry> Site<G> {
             let [first, second] = G::tangents_derivative(contact.normal, change);
             (turning[0][i], turning[1][i]) = (first, second);
         }
-        Site {
+        Evaluated {
             key,
             frames,
             rotations: poses.map(|pose| pose.rotation),
@@ -174,21 +202,12 @@ impl<G: Geometry> Site<G> {
             jacobian: G::evaluate_jacobian(key.feature, a, &frames[0], b, &frames[1]),
             tangents: G::tangents(contact.normal),
             turning,
-            shapes: None,
-            earlier: None,
-            waits: false,
-            waiting: None,
         }
     }
 
     /// Whether the contact has a derivative here.
     pub fn regular(&self) -> bool {
         self.jacobian.regular
-    }
-
-    /// Slots through which sizes and placements act.
-    pub fn shared(&self) -> Option<Block> {
-        self.shapes.as_ref().map(|shapes| shapes.out)
     }
 
     /// What motions of the two bodies do to the contact, added to slots.
@@ -216,8 +235,7 @@ impl<G: Geometry> Site<G> {
     }
 
     /// Adds the gradient by sizes and placements.
-    fn by_shapes(&self, model: &Model<G>, bar: &ContactTangent<G>, x: &mut [f64], scratch: &mut Vec<f64>) {
-        let Some(shapes) = &self.shapes else { return };
+    fn by_shapes(&self, model: &Model<G>, shapes: &Shapes, bar: &ContactTangent<G>, x: &mut [f64], scratch: &mut Vec<f64>) {
         let lengths = shapes.sizes.map(|block| block.len());
         if lengths != [0; 2] {
             scratch.clear();
@@ -255,13 +273,15 @@ pub(crate) fn site<G: Geometry>(
 ) -> u32 {
     let frames = [0, 1].map(|side| placed(model, key.bodies[side], key.colliders[side], poses[side]));
     let earlier = if end { program.sites.earlier(&key, &frames) } else { None };
-    let mut site = match earlier {
-        Some(place) => Site { waiting: None, ..program.sites.before[place] },
-        None => Site::evaluate(model, key, frames, poses),
+    let (old, place) = match earlier {
+        Some(place) => (true, program.sites.before[place].place),
+        None => {
+            let found = &mut program.sites.evaluated[0];
+            found.push(Evaluated::evaluate(model, key, frames, poses));
+            (false, found.len() as u32 - 1)
+        }
     };
-    site.earlier = earlier;
-    site.waits = !end;
-    site.shapes = program.free(parameters.0).map(|all| {
+    let shapes = program.free(parameters.0).map(|all| {
         let slots = [0, 1].map(|side| &parameters.1.bodies[key.bodies[side]].colliders[key.colliders[side]]);
         Shapes {
             out: program.fresh(2 * G::DIM + 1),
@@ -270,9 +290,9 @@ pub(crate) fn site<G: Geometry>(
         }
     });
     let number = program.sites.now.len() as u32;
-    if site.shapes.is_some() {
+    if shapes.is_some() {
         program.shaped(number);
     }
-    program.sites.now.push(site);
+    program.sites.now.push(Site { old, place, shapes, earlier, waits: !end, waiting: None });
     number
 }

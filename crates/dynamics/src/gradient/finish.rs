@@ -5,7 +5,7 @@ use super::contact_rows::{self, Direction, along};
 use super::friction_rows::{Speed, friction_rows};
 use super::hold::{push, row_count};
 use super::loads::{column, loads};
-use super::motion::{ImplicitRate, Unfolded, linear_response, respond, response};
+use super::motion::{ImplicitRate, Loaded, Unfolded, kicked, linear_response, respond};
 use super::program::{Block, Program};
 use super::rate_row::RateRow;
 use super::record::{RowSource, Substep};
@@ -51,14 +51,20 @@ pub(crate) fn linearise<G: Geometry>(
     let t = substep.length;
     let share = 0.5;
     let mut total = vec![Wrench::zero(); stage.bodies.len()];
+    let mut loaded = vec![None; stage.bodies.len()];
     let impulses = stage.fresh(program);
     if kicks {
         let wrenches = stage.fresh(program);
         let forces = loads(program, stage, substep.time + t, (&substep.next, poses), (values, half), &wrenches, false);
         for (local, block) in impulses.iter().enumerate() {
             if let (Some(block), Some(force)) = (block, wrenches[local]) {
-                program.scaled(*block, force, share * t);
-                column::<G>(program, *block, time, &Wrench::zero().plus(share, forces[local]));
+                let per_second = Wrench::zero().plus(share, forces[local]);
+                if G::ANG == 1 {
+                    loaded[local] = Some(Loaded { wrench: force, duration: share * t, time: Some((time, per_second)) });
+                } else {
+                    program.scaled(*block, force, share * t);
+                    column::<G>(program, *block, time, &per_second);
+                }
                 total[local] = Wrench::zero().plus(share * t, forces[local]);
             }
         }
@@ -109,8 +115,7 @@ pub(crate) fn linearise<G: Geometry>(
                 );
             }
             None => {
-                program.copy(out, before);
-                response::<G>(program, out, (impulse, total[local]), at, body, stage.mass(local));
+                kicked::<G>(program, (out, Some(before)), (impulse, total[local], loaded[local]), at, body, stage.mass(local));
             }
         }
     }
@@ -149,15 +154,16 @@ pub(crate) fn linearise<G: Geometry>(
                 close_normal(stage, group, &column, &mut system);
                 let slip = point.slip(&substep.end);
                 let tangents = point.tangents();
-                let speeds = [0, 1].map(|k| {
-                    (k < G::TANGENTS).then(|| {
-                        let block = program.fresh(1);
-                        let own = |dn: G::Lin| point.turned(k, dn);
-                        let direction = Direction { value: tangents[k], own: &own, earlier: None };
-                        let (v, _) = contact_rows::speed(program, block, 1.0, point, &direction, &substep.end, &velocity, poses);
-                        Speed { block, value: tangents[k].dot(slip), row: Residual { velocity: v, pose: nothing(), time: 0.0 } }
-                    })
-                });
+                // In place: these are large, and `map` over an array would move each of them several times.
+                let mut speeds = [None, None];
+                for k in 0..G::TANGENTS {
+                    let block = program.fresh(1);
+                    let own = |dn: G::Lin| point.turned(k, dn);
+                    let direction = Direction { value: tangents[k], own: &own, earlier: None };
+                    let (v, _) = contact_rows::speed(program, block, 1.0, point, &direction, &substep.end, &velocity, poses);
+                    let row = Residual { velocity: v, pose: nothing(), time: 0.0 };
+                    speeds[k] = Some(Speed { block, value: tangents[k].dot(slip), row });
+                }
                 friction_rows(program, stage, key.bodies, friction, group, first, point, speeds, &mut system, switches);
             }
             continue;
@@ -191,14 +197,14 @@ pub(crate) fn linearise<G: Geometry>(
         .map(|local| {
             let (Some(known), Some(answer)) = (known[local], answers[local]) else { return half[local] };
             let out = program.fresh(G::DOF);
-            program.copy(out, known);
             let body = &stage.bodies[local];
             match &turns[local] {
                 Some((turn, unfolded)) => {
+                    program.copy(out, known);
                     linear_response::<G>(program, out, answer, &Wrench::zero(), body, None);
                     turn.respond(program, unfolded, out.part(G::DIM, G::ANG), answer.part(G::DIM, G::ANG));
                 }
-                None => respond(program, out, answer, body),
+                None => respond(program, out, Some(known), answer, body),
             }
             Some(out)
         })

@@ -246,10 +246,9 @@ fn slip_of_move<G: Geometry>(
 ) -> [Option<Speed<G>>; 2] {
     let tangents = start.tangents();
     let here = start.slip(&substep.half);
-    [0, 1].map(|k| {
-        if k >= G::TANGENTS {
-            return None;
-        }
+    // In place: these are large, and `map` over an array would move each of them several times.
+    let mut speeds = [None, None];
+    for k in 0..G::TANGENTS {
         let block = program.fresh(1);
         let tangent = tangents[k];
         let own = |dn: G::Lin| start.turned(k, dn);
@@ -276,6 +275,7 @@ fn slip_of_move<G: Geometry>(
             row.pose = q;
             value += 0.5 * carried.dot(end.slip(&substep.half));
         }
-        Some(Speed { block, value, row })
-    })
+        speeds[k] = Some(Speed { block, value, row });
+    }
+    speeds
 }

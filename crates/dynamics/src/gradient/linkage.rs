@@ -17,7 +17,7 @@ use crate::island::LocalJoint;
 use crate::options::Integrator;
 use crate::predict::kick_share;
 use carom_geometry::Geometry;
-use carom_math::{Pose, Twist, Wrench};
+use carom_math::{Pose, Twist, Vector, Wrench};
 
 /// A body of a linkage over a substep.
 #[derive(Clone, Copy, Debug)]
@@ -42,6 +42,8 @@ pub(crate) struct LinkBody<G: Geometry> {
     pub inertia: G::Inertia,
     /// Turn of the move.
     pub turn: G::Rot,
+    /// How a covector on the orientation at q' is carried over the move, columns over the length of the move.
+    pub carrier: [G::Ang; 3],
     /// Loads at q and at q'.
     pub force: [Wrench<G>; 2],
     /// Impulses of loads and rows at q and at q'.
@@ -79,8 +81,6 @@ pub(crate) struct Linkage<G: Geometry> {
     /// Slots by row: residuals and unknowns of both rooms.
     pub(super) residuals: [Block; 2],
     pub(super) unknowns: [Block; 2],
-    felt: Vec<Sides<G>>,
-    given: Vec<[(usize, Twist<G>); 2]>,
 }
 
 impl<G: Geometry> Default for Linkage<G> {
@@ -104,8 +104,6 @@ impl<G: Geometry> Default for Linkage<G> {
             end: Block::NOWHERE,
             residuals: nowhere,
             unknowns: nowhere,
-            felt: Vec::new(),
-            given: Vec::new(),
         }
     }
 }
@@ -214,6 +212,7 @@ impl<G: Geometry> Linkage<G> {
             self.joints.push((*joint, program.free(stage.parameters.0.part(range.start, range.len()))));
         }
         self.bodies.clear();
+        let per_time = 1.0 / substep.length;
         for (local, body) in stage.bodies.iter().enumerate() {
             let blocks = body.dynamic.then(|| stage.mass(local));
             let half = substep.half[local];
@@ -227,6 +226,7 @@ impl<G: Geometry> Linkage<G> {
                 per_mass: if body.mass > 0.0 { 1.0 / body.mass } else { 0.0 },
                 inv_inertia: [body.inv_inertia; 2],
                 inertia: body.inertia,
+                carrier: if G::ANG > 1 { carrier::<G>(&half, substep.length).map(|column| column * per_time) } else { [G::Ang::zero(); 3] },
                 turn: if G::ANG > 1 { G::exp(half.ang * substep.length) } else { G::identity() },
                 force: [Wrench::zero(); 2],
                 total: [Wrench::zero(); 2],
@@ -269,40 +269,51 @@ impl<G: Geometry> Linkage<G> {
         if self.rows[0].is_empty() {
             return true;
         }
-        let Linkage { bodies, rows, felt, given, .. } = self;
-        // phi(q')/t by the velocity of the move; in the plane that is the row itself.
-        felt.clear();
-        if G::ANG > 1 {
-            let per_time = 1.0 / self.length;
-            let carriers: Vec<[G::Ang; 3]> =
-                bodies.iter().map(|body| carrier::<G>(&body.twists[0], self.length).map(|c| c * per_time)).collect();
-            felt.extend(rows[1].iter().map(|row| {
-                row.map(|(body, covector)| {
-                    let columns = &carriers[body];
-                    let ang = columns[0] * covector.ang[0] + columns[1] * covector.ang[1] + columns[2] * covector.ang[2];
-                    (body, Wrench { lin: covector.lin, ang })
-                })
-            }));
+        for room in 0..2 {
+            let Linkage { bodies, rows, .. } = self;
+            let movable = |body: usize| bodies[body].dynamic;
+            let respond = |body: usize, wrench: &Wrench<G>| bodies[body].response(room, wrench);
+            let lists = (&rows[1][..], &rows[room][..]);
+            // phi(q')/t by the velocity of the move, then J v by that at q'.
+            let found = if room == 0 {
+                program.sparse.factor_rows(lists, movable, |body, covector| bodies[body].carried(covector), respond)
+            } else {
+                program.sparse.factor_rows(lists, movable, |_, covector| *covector, respond)
+            };
+            self.factors[room] = found.or_else(|| self.factor_searched(program, room));
+            if self.factors[room].is_none() {
+                return false;
+            }
         }
-        given.clear();
-        given.extend(rows[0].iter().map(|row| row.map(|(body, wrench)| (body, bodies[body].response(0, &wrench)))));
-        let moved = if G::ANG > 1 { &felt[..] } else { &rows[1][..] };
-        self.factors[0] = program.sparse.factor(moved, given, &[], &[]).map(|found| found.0);
-        if self.factors[0].is_none() {
-            return false;
-        }
-        given.clear();
-        given.extend(rows[1].iter().map(|row| row.map(|(body, wrench)| (body, bodies[body].response(1, &wrench)))));
-        self.factors[1] = program.sparse.factor(&rows[1], given, &[], &[]).map(|found| found.0);
-        self.factors[1].is_some()
+        true
+    }
+
+    /// Factors a room with a search for pivots.
+    fn factor_searched(&self, program: &mut Program<G>, room: usize) -> Option<Factored> {
+        let felt: Vec<Sides<G>> = self.rows[1]
+            .iter()
+            .map(|row| row.map(|(body, covector)| (body, if room == 0 { self.bodies[body].carried(&covector) } else { covector })))
+            .collect();
+        let given: Vec<[(usize, Twist<G>); 2]> =
+            self.rows[room].iter().map(|row| row.map(|(body, wrench)| (body, self.bodies[body].response(room, &wrench)))).collect();
+        program.sparse.factor(&felt, &given, &[], &[]).map(|found| found.0)
     }
 }
 
 impl<G: Geometry> LinkBody<G> {
+    /// The covector on the velocity of the move of one on q', over the length of the move.
+    #[inline]
+    pub(super) fn carried(&self, covector: &Wrench<G>) -> Wrench<G> {
+        if G::ANG == 1 {
+            return *covector;
+        }
+        let columns = &self.carrier;
+        Wrench { lin: covector.lin, ang: columns[0] * covector.ang[0] + columns[1] * covector.ang[1] + columns[2] * covector.ang[2] }
+    }
+
     /// The velocity that an impulse gives in a room.
     #[inline]
     pub(super) fn response(&self, room: usize, impulse: &Wrench<G>) -> Twist<G> {
-        use carom_math::Vector;
         let ang = match (&self.rate, room) {
             (Some((_, unfolded)), 1) => ImplicitRate::<G>::unfold(unfolded, impulse.ang),
             _ => G::inertia_apply(self.inv_inertia[room], impulse.ang),

@@ -1,7 +1,7 @@
 //! Rooms 4 to 6 of a linkage: impulses along the rows at q, and the move that closes every joint at its end, theory (17.40)-(17.41).
 
 use super::linkage::{LinkBody, Linkage, add_parameters, add_wrench};
-use super::motion::{carried, changed, changed_transpose, turned, turned_transpose};
+use super::motion::{changed, changed_transpose, turned, turned_transpose};
 use super::slots::{put, twist, wrench};
 use super::sparse::Sparse;
 use crate::constraints::{JointFunction, MAX_COLUMNS, MAX_PARAMETERS, MAX_POSE_COLUMNS, MAX_ROWS};
@@ -74,7 +74,7 @@ impl<G: Geometry> Linkage<G> {
         for (local, body) in self.bodies.iter().enumerate().filter(|(_, body)| body.dynamic) {
             let by_next = wrench::<G>(&x[Self::part(self.next, local)]);
             let by_half = wrench::<G>(&x[Self::part(self.half, local)]);
-            let change = by_half.plus(1.0, carried::<G>(by_next, &body.twists[0], t));
+            let change = by_half.plus(t, body.carried(&by_next));
             let answer = body.response(0, &change);
             put::<G>(answer.lin, answer.ang, &mut x[Self::part(self.answers[0], local)]);
         }
@@ -109,7 +109,7 @@ impl<G: Geometry> Linkage<G> {
             add_wrench::<G>(&mut x[pose.range()], &back);
             by_time += by_next.power(&body.twists[0]);
             let Some(velocity) = body.twist else { continue };
-            let mut known = carried::<G>(by_next, &body.twists[0], t);
+            let mut known = Wrench::zero().plus(t, body.carried(&by_next));
             if body.dynamic {
                 known = known.plus(1.0, wrench::<G>(&x[Self::part(self.half, local)]));
                 let impulse = body.response(0, &known);

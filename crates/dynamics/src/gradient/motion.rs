@@ -59,11 +59,25 @@ fn halves<G: Geometry>(block: Block) -> (Block, Block) {
     (block.part(0, G::DIM), block.part(G::DIM, G::ANG))
 }
 
-/// out += M^-1 p for an impulse p, as p, the pose and the inertia change, theory (17.6).
+/// A load that acts over a time: its slots, the time, and where the time is asked about its slot and what a second of it gives.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Loaded<G: Geometry> {
+    /// Slots of the load.
+    pub wrench: Block,
+    /// How long it acts [s].
+    pub duration: f64,
+    /// Slot of the length of the move and the impulse of a second of it.
+    pub time: Option<(Block, Wrench<G>)>,
+}
+
+/// out += v + M^-1 p for a velocity v and an impulse p, as they, the pose and the inertia change, theory (17.6).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ResponseMap<G: Geometry> {
     out: Block,
+    before: Option<Block>,
     impulse: Block,
+    /// A load beside the impulse.
+    load: Option<Loaded<G>>,
     /// Angular part of the pose, mass and inertia, where they are asked about.
     turn: Option<Block>,
     mass: Option<Block>,
@@ -79,9 +93,20 @@ pub(crate) struct ResponseMap<G: Geometry> {
 impl<G: Geometry> ResponseMap<G> {
     /// The tangent.
     pub fn tangent(&self, x: &mut [f64]) {
-        let p = wrench::<G>(&x[self.impulse.range()]);
+        let mut p = wrench::<G>(&x[self.impulse.range()]);
+        if let Some(load) = &self.load {
+            p = p.plus(load.duration, wrench::<G>(&x[load.wrench.range()]));
+            if let Some((slot, per_second)) = load.time {
+                p = p.plus(x[slot.range().start], per_second);
+            }
+        }
         let mut lin = p.lin.scale(self.inv_mass);
         let mut ang = G::inertia_apply(self.inv_inertia, p.ang);
+        if let Some(before) = self.before {
+            let before = twist::<G>(&x[before.range()]);
+            lin += before.lin;
+            ang += before.ang;
+        }
         if let Some(turn) = self.turn {
             ang += turned::<G>(self.inv_inertia, G::Ang::from_slice(&x[turn.range()]), self.value);
         }
@@ -98,10 +123,23 @@ impl<G: Geometry> ResponseMap<G> {
     /// The adjoint.
     pub fn adjoint(&self, x: &mut [f64]) {
         let w = wrench::<G>(&x[self.out.range()]);
-        let (lin, ang) = halves::<G>(self.impulse);
         let pushed = G::inertia_apply(self.inv_inertia, w.ang);
-        add(x, lin, w.lin.scale(self.inv_mass).as_slice());
-        add(x, ang, pushed.as_slice());
+        let p = Twist { lin: w.lin.scale(self.inv_mass), ang: pushed };
+        let add_both = |x: &mut [f64], block: Block, lin: G::Lin, ang: G::Ang| {
+            let (lin_block, ang_block) = halves::<G>(block);
+            add(x, lin_block, lin.as_slice());
+            add(x, ang_block, ang.as_slice());
+        };
+        add_both(x, self.impulse, p.lin, p.ang);
+        if let Some(load) = &self.load {
+            add_both(x, load.wrench, p.lin * load.duration, p.ang * load.duration);
+            if let Some((slot, per_second)) = &load.time {
+                x[slot.range().start] += per_second.power(&p);
+            }
+        }
+        if let Some(before) = self.before {
+            add_both(x, before, w.lin, w.ang);
+        }
         if let Some(turn) = self.turn {
             add(x, turn, turned_transpose::<G>(self.inv_inertia, w.ang, self.value).as_slice());
         }
@@ -118,15 +156,29 @@ impl<G: Geometry> ResponseMap<G> {
 pub(crate) fn response<G: Geometry>(
     program: &mut Program<G>,
     out: Block,
-    impulse: (Block, Wrench<G>),
+    (impulse, value): (Block, Wrench<G>),
     pose: (Block, &Pose<G>),
     body: &LocalBody<G>,
     mass: MassBlocks,
 ) {
-    let (block, value) = impulse;
+    kicked(program, (out, None), (impulse, value, None), pose, body, mass);
+}
+
+/// out += v + M^-1 p where a load acts beside the impulse; p is the value of both.
+pub(crate) fn kicked<G: Geometry>(
+    program: &mut Program<G>,
+    (out, before): (Block, Option<Block>),
+    impulse: (Block, Wrench<G>, Option<Loaded<G>>),
+    pose: (Block, &Pose<G>),
+    body: &LocalBody<G>,
+    mass: MassBlocks,
+) {
+    let (block, value, load) = impulse;
     let map = ResponseMap {
         out,
+        before,
         impulse: block,
+        load,
         turn: (G::ANG > 1).then(|| pose.0.part(G::DIM, G::ANG)),
         mass: program.free(mass.mass),
         inertia: program.free(mass.inertia),
@@ -140,11 +192,13 @@ pub(crate) fn response<G: Geometry>(
     program.response(map);
 }
 
-/// out += M^-1 p at fixed inertia.
-pub(crate) fn respond<G: Geometry>(program: &mut Program<G>, out: Block, impulse: Block, body: &LocalBody<G>) {
+/// out += v + M^-1 p at fixed inertia.
+pub(crate) fn respond<G: Geometry>(program: &mut Program<G>, out: Block, before: Option<Block>, impulse: Block, body: &LocalBody<G>) {
     let map = ResponseMap {
         out,
+        before,
         impulse,
+        load: None,
         turn: None,
         mass: None,
         inertia: None,
@@ -169,7 +223,9 @@ pub(crate) fn linear_response<G: Geometry>(
 ) {
     let map = ResponseMap {
         out,
+        before: None,
         impulse,
+        load: None,
         turn: None,
         mass: mass.and_then(|mass| program.free(mass.mass)),
         inertia: None,
@@ -432,7 +488,7 @@ pub(crate) fn moved<G: Geometry>(
         time: time.0.and_then(|slot| program.free(slot)),
         value: *value,
         length: time.1,
-        rotation: G::exp(value.ang * time.1),
+        rotation: if G::ANG > 1 { G::exp(value.ang * time.1) } else { G::identity() },
     };
     program.moves(map);
 }
@@ -441,6 +497,60 @@ pub(crate) fn moved<G: Geometry>(
 pub(crate) fn displaced<G: Geometry>(program: &mut Program<G>, out: Block, twists: (Block, &Twist<G>), time: (Option<Block>, f64)) {
     let map = MoveMap { out, pose: None, twist: twists.0, time: time.0, value: *twists.1, length: time.1, rotation: G::identity() };
     program.moves(map);
+}
+
+/// What the impulses that answer do over a move: v' = v + M^-1 p and q' = q + B M^-1 p, theory (17.12).
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct AnswerMap<G: Geometry> {
+    /// Velocity and pose after.
+    after: (Block, Block),
+    /// Velocity and pose before.
+    before: (Block, Block),
+    impulse: Block,
+    inv_mass: G::Lin,
+    inv_inertia: G::Inertia,
+    value: Twist<G>,
+    length: f64,
+}
+
+impl<G: Geometry> AnswerMap<G> {
+    /// The tangent.
+    pub fn tangent(&self, x: &mut [f64]) {
+        let p = wrench::<G>(&x[self.impulse.range()]);
+        let change = Twist { lin: p.lin.scale(self.inv_mass), ang: G::inertia_apply(self.inv_inertia, p.ang) };
+        let turned = G::exp_derivative(self.value.ang * self.length, change.ang * self.length);
+        let velocity = twist::<G>(&x[self.before.0.range()]).plus(1.0, change);
+        let pose = twist::<G>(&x[self.before.1.range()]).plus(1.0, Twist { lin: change.lin * self.length, ang: turned });
+        for (block, value) in [(self.after.0, velocity), (self.after.1, pose)] {
+            let (lin, ang) = halves::<G>(block);
+            add(x, lin, value.lin.as_slice());
+            add(x, ang, value.ang.as_slice());
+        }
+    }
+    /// The adjoint.
+    pub fn adjoint(&self, x: &mut [f64]) {
+        let (by_velocity, by_pose) = (wrench::<G>(&x[self.after.0.range()]), wrench::<G>(&x[self.after.1.range()]));
+        let change = by_velocity.plus(1.0, carried::<G>(by_pose, &self.value, self.length));
+        let pushed = Wrench { lin: change.lin.scale(self.inv_mass), ang: G::inertia_apply(self.inv_inertia, change.ang) };
+        for (block, value) in [(self.before.0, by_velocity), (self.before.1, by_pose), (self.impulse, pushed)] {
+            let (lin, ang) = halves::<G>(block);
+            add(x, lin, value.lin.as_slice());
+            add(x, ang, value.ang.as_slice());
+        }
+    }
+}
+
+/// Velocity and pose after the impulses of a move have answered.
+pub(crate) fn answered<G: Geometry>(
+    program: &mut Program<G>,
+    after: (Block, Block),
+    before: (Block, Block),
+    impulse: Block,
+    body: &LocalBody<G>,
+    (value, length): (&Twist<G>, f64),
+) {
+    let map = AnswerMap { after, before, impulse, inv_mass: body.inv_mass, inv_inertia: body.inv_inertia, value: *value, length };
+    program.answer(map);
 }
 
 /// Gravity, damping and, where asked, the gyroscopic torque of one body, theory (17.18).

@@ -10,7 +10,7 @@ use super::contact_site::Sites;
 use super::joint_rows::JointMap;
 use super::law::LawMap;
 use super::linkage::Linkage;
-use super::motion::{LoadMap, MoveMap, RateMap, ResponseMap};
+use super::motion::{AnswerMap, LoadMap, MoveMap, RateMap, ResponseMap};
 use super::pivoted::Pivoted;
 use super::smoothed_rows::SmoothingRoom;
 use super::sparse::{Factored, Sparse};
@@ -60,6 +60,8 @@ enum Element {
     Scaled { out: Block, input: Block, factor: f64 },
     /// out += M in, M by rows from this place on.
     Matrix { out: Block, input: Block, first: u32 },
+    /// out += c in for a single slot, c from this place on.
+    Column { out: Block, input: u32, first: u32 },
     /// out := -S^-1 in, with this dense factor.
     Dense { out: Block, input: Block, factor: u32 },
     /// out := -S^-1 in, with this sparse factor.
@@ -80,6 +82,8 @@ enum Element {
     Rate(u32),
     /// The move.
     Move(u32),
+    /// What impulses that answer do over the move.
+    Answer(u32),
     /// Gravity, damping and the gyroscopic torque.
     Load(u32),
     /// An impact law.
@@ -109,6 +113,7 @@ pub(crate) struct Program<G: Geometry> {
     responses: Vec<ResponseMap<G>>,
     rates: Vec<RateMap<G>>,
     moves: Vec<MoveMap<G>>,
+    answers: Vec<AnswerMap<G>>,
     loads: Vec<LoadMap<G>>,
     laws: Vec<LawMap<G>>,
     spare_laws: Vec<LawMap<G>>,
@@ -146,6 +151,7 @@ impl<G: Geometry> Default for Program<G> {
             responses: Vec::new(),
             rates: Vec::new(),
             moves: Vec::new(),
+            answers: Vec::new(),
             loads: Vec::new(),
             laws: Vec::new(),
             spare_laws: Vec::new(),
@@ -187,6 +193,7 @@ impl<G: Geometry> Program<G> {
         self.responses.clear();
         self.rates.clear();
         self.moves.clear();
+        self.answers.clear();
         self.loads.clear();
         self.spare_laws.append(&mut self.laws);
         self.linkages_used = 0;
@@ -281,8 +288,12 @@ impl<G: Geometry> Program<G> {
 
     /// out += c in for a single input slot.
     pub fn column(&mut self, out: Block, input: Block, values: &[f64]) {
-        debug_assert_eq!(input.len(), 1);
-        self.matrix(out, input, values);
+        debug_assert!(input.len() == 1 && values.len() == out.len());
+        if !self.is_frozen(input) {
+            let first = self.values.len() as u32;
+            self.values.extend_from_slice(values);
+            self.elements.push(Element::Column { out, input: input.at, first });
+        }
     }
 
     keep!(joint, joints, Joint, JointMap<G>, "Adds what a joint does.");
@@ -292,6 +303,7 @@ impl<G: Geometry> Program<G> {
     keep!(response, responses, Response, ResponseMap<G>, "Adds M^-1.");
     keep!(rate, rates, Rate, RateMap<G>, "Adds an implicit rate.");
     keep!(moves, moves, Move, MoveMap<G>, "Adds a move.");
+    keep!(answer, answers, Answer, AnswerMap<G>, "Adds what impulses that answer do over the move.");
     keep!(load, loads, Load, LoadMap<G>, "Adds gravity, damping and the gyroscopic torque of a body.");
     keep!(law, laws, Law, LawMap<G>, "Adds an impact law.");
 
@@ -383,6 +395,11 @@ impl<G: Geometry> Program<G> {
                         x[o] += sum;
                     }
                 }
+                Element::Column { out, input, first } => {
+                    let value = x[input as usize];
+                    let column = &self.values[first as usize..][..out.len()];
+                    x[out.range()].iter_mut().zip(column).for_each(|(o, c)| *o += c * value);
+                }
                 Element::Dense { out, input, factor } => {
                     scratch.clear();
                     scratch.extend_from_slice(&x[input.range()]);
@@ -400,6 +417,7 @@ impl<G: Geometry> Program<G> {
                 Element::Response(k) => self.responses[k as usize].tangent(x),
                 Element::Rate(k) => self.rates[k as usize].tangent(x),
                 Element::Move(k) => self.moves[k as usize].tangent(x),
+                Element::Answer(k) => self.answers[k as usize].tangent(x),
                 Element::Load(k) => self.loads[k as usize].tangent(x),
                 Element::Law(k) => self.laws[k as usize].tangent(x),
                 Element::LinkageMove(k) => self.linkages[k as usize].move_tangent(model, &self.sparse, x, scratch),
@@ -432,6 +450,11 @@ impl<G: Geometry> Program<G> {
                         }
                     }
                 }
+                Element::Column { out, input, first } => {
+                    let column = &self.values[first as usize..][..out.len()];
+                    let sum: f64 = x[out.range()].iter().zip(column).map(|(o, c)| c * o).sum();
+                    x[input as usize] += sum;
+                }
                 Element::Dense { out, input, factor } => {
                     scratch.clear();
                     scratch.extend_from_slice(&x[out.range()]);
@@ -449,6 +472,7 @@ impl<G: Geometry> Program<G> {
                 Element::Response(k) => self.responses[k as usize].adjoint(x),
                 Element::Rate(k) => self.rates[k as usize].adjoint(x),
                 Element::Move(k) => self.moves[k as usize].adjoint(x),
+                Element::Answer(k) => self.answers[k as usize].adjoint(x),
                 Element::Load(k) => self.loads[k as usize].adjoint(x),
                 Element::Law(k) => self.laws[k as usize].adjoint(x),
                 Element::LinkageMove(k) => self.linkages[k as usize].move_adjoint(model, &self.sparse, x, scratch),

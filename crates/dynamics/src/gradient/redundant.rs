@@ -29,30 +29,31 @@ impl Redundant {
     /// (row, unknown, value) and the column of the time. `false` where all are needed, or where leaving some out would be felt elsewhere.
     pub fn find<G: Geometry>(
         &mut self,
-        felt: &[[Wrench<G>; 2]],
-        answers: &[[Twist<G>; 2]],
+        felt: [&[Wrench<G>]; 2],
+        answers: [&[Twist<G>]; 2],
         entries: impl Iterator<Item = (usize, usize, f64)>,
         times: impl Fn(usize) -> f64,
     ) -> bool {
-        let n = felt.len();
+        let n = felt[0].len();
         let sides = 2 * G::DOF;
         let (width, height) = (n + sides + 1, n + sides);
         self.values.clear();
         self.values.resize(width * height, 0.0);
         // [rows x unknowns | covectors | time] over [velocities].
-        for (r, row) in felt.iter().enumerate() {
+        for r in 0..n {
             let line = &mut self.values[r * width..(r + 1) * width];
-            for (c, answer) in answers.iter().enumerate() {
-                line[c] = row[0].power(&answer[0]) + row[1].power(&answer[1]);
+            for c in 0..n {
+                line[c] = felt[0][r].power(&answers[0][c]) + felt[1][r].power(&answers[1][c]);
             }
             for side in 0..2 {
-                super::slots::put::<G>(row[side].lin, row[side].ang, &mut line[n + side * G::DOF..]);
+                super::slots::put::<G>(felt[side][r].lin, felt[side][r].ang, &mut line[n + side * G::DOF..]);
             }
             line[n + sides] = times(r);
         }
-        for (c, answer) in answers.iter().enumerate() {
+        for c in 0..n {
             for side in 0..2 {
-                for (k, value) in answer[side].lin.as_slice().iter().chain(answer[side].ang.as_slice()).enumerate() {
+                let answer = &answers[side][c];
+                for (k, value) in answer.lin.as_slice().iter().chain(answer.ang.as_slice()).enumerate() {
                     self.values[(n + side * G::DOF + k) * width + c] = *value;
                 }
             }

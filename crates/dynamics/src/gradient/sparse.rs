@@ -102,8 +102,9 @@ pub(crate) struct Sparse<G: Geometry> {
     movable: Vec<bool>,
     /// Nodes with the rows that are kept.
     nodes: Vec<Node>,
-    felt: Vec<[Wrench<G>; 2]>,
-    answers: Vec<[Twist<G>; 2]>,
+    /// Sorted rows and unknowns: covectors and velocities on the first and on the second body of their node.
+    felt: [Vec<Wrench<G>>; 2],
+    answers: [Vec<Twist<G>>; 2],
     redundant: Redundant,
     /// Place of each row and of each unknown within its node once what repeats is left out, or none; by node, then in order.
     kept: [Vec<u32>; 2],
@@ -126,8 +127,8 @@ impl<G: Geometry> Default for Sparse<G> {
             heads: Vec::new(),
             movable: Vec::new(),
             nodes: Vec::new(),
-            felt: Vec::new(),
-            answers: Vec::new(),
+            felt: [Vec::new(), Vec::new()],
+            answers: [Vec::new(), Vec::new()],
             redundant: Redundant::default(),
             kept: [Vec::new(), Vec::new()],
             times: Vec::new(),
@@ -169,6 +170,64 @@ impl<G: Geometry> Sparse<G> {
         let found = self.factor_arranged(&mut arrangement, felt, answers, entries, times);
         self.arrangements[at] = arrangement;
         found
+    }
+
+    /// Factors R M^-1 J' for rows that two lists give between the same bodies: `carry` turns a row of the first into a covector on velocities,
+    /// `respond` one of the second into a velocity. `None` where pivots have to be searched: then `factor` may still have an answer.
+    pub fn factor_rows(
+        &mut self,
+        (felt, given): (&[Sides<G>], &[Sides<G>]),
+        movable: impl Fn(usize) -> bool,
+        carry: impl Fn(usize, &Wrench<G>) -> Wrench<G>,
+        respond: impl Fn(usize, &Wrench<G>) -> Twist<G>,
+    ) -> Option<Factored> {
+        if self.refuses {
+            return None;
+        }
+        self.pairs.clear();
+        self.pairs.extend(given.iter().map(|row| {
+            let [a, b] = row.map(|(body, _)| if movable(body) { body as u32 } else { NONE });
+            [a.min(b), a.max(b)]
+        }));
+        let at = self.find_arrangement();
+        for side in 0..2 {
+            self.felt[side].resize(given.len(), Wrench::zero());
+            self.answers[side].resize(given.len(), Twist::zero());
+        }
+        let arrangement = &self.arrangements[at];
+        for (((felt, given), pair), &place) in felt.iter().zip(given).zip(&arrangement.pairs).zip(&arrangement.places) {
+            for k in 0..2 {
+                let body = given[k].0;
+                // The side of a body that does not move is never read.
+                let side = usize::from(pair[0] != body as u32);
+                if pair[side] == body as u32 {
+                    self.felt[side][place as usize] = carry(body, &felt[k].1);
+                    self.answers[side][place as usize] = respond(body, &given[k].1);
+                }
+            }
+        }
+        if arrangement.topologies[0] == NONE {
+            let nodes = std::mem::take(&mut self.arrangements[at].nodes);
+            let found = self.topology(&nodes, 0);
+            self.arrangements[at].nodes = nodes;
+            self.arrangements[at].topologies[0] = found?;
+        }
+        let number = self.arrangements[at].topologies[0];
+        self.factor_unsearched(number, at)
+    }
+
+    /// Factors the sorted rows without a search for pivots.
+    fn factor_unsearched(&mut self, number: u32, at: usize) -> Option<Factored> {
+        let topology = self.topologies[number as usize].filled(&self.felt, &self.answers);
+        topology.ready();
+        if !topology.factors[topology.used].factor_plain(&topology.matrix) {
+            return None;
+        }
+        let first_place = self.places.len();
+        let places = &self.arrangements[at].places;
+        self.places.extend_from_slice(places);
+        self.places.extend_from_slice(places);
+        Some(self.keep(number, first_place, 0).0)
     }
 
     fn factor_arranged(
@@ -224,8 +283,10 @@ impl<G: Geometry> Sparse<G> {
         }
         if arrangement.searched {
             // Rows and unknowns that are kept move together.
-            compact(&mut self.felt, &self.kept[0], &arrangement.starts, nodes);
-            compact(&mut self.answers, &self.kept[1], &arrangement.starts, nodes);
+            for side in 0..2 {
+                compact(&mut self.felt[side], &self.kept[0], &arrangement.starts, nodes);
+                compact(&mut self.answers[side], &self.kept[1], &arrangement.starts, nodes);
+            }
         }
         let columns = &self.answers;
         let topology = self.topologies[number as usize].filled(&self.felt, &self.answers);
@@ -252,7 +313,7 @@ impl<G: Geometry> Sparse<G> {
                 for (body, covector) in guard {
                     for side in 0..2 {
                         if bodies[side] as usize == *body {
-                            sum += covector.power(&columns[place][side]);
+                            sum += covector.power(&columns[side][place]);
                         }
                     }
                 }
@@ -268,7 +329,7 @@ impl<G: Geometry> Sparse<G> {
             self.places.truncate(first_place);
             return None;
         }
-        let left_out = answers.len() - self.answers.len();
+        let left_out = answers.len() - self.answers[0].len();
         Some(self.keep(number, first_place, left_out))
     }
 
@@ -313,6 +374,11 @@ impl<G: Geometry> Sparse<G> {
             let [a, b] = answer.map(|(body, _)| if self.movable[body] { body as u32 } else { NONE });
             [a.min(b), a.max(b)]
         }));
+        self.find_arrangement()
+    }
+
+    /// Finds the arrangement of the pairs, or makes it; returns where it stands.
+    fn find_arrangement(&mut self) -> usize {
         let count = self.arrangements.len();
         for step in 0..count {
             let at = (self.latest + step) % count;
@@ -321,7 +387,7 @@ impl<G: Geometry> Sparse<G> {
                 return at;
             }
         }
-        let arrangement = self.sort_pairs(bodies);
+        let arrangement = self.sort_pairs();
         if count < ARRANGED {
             self.arrangements.push(arrangement);
             self.latest = count;
@@ -334,7 +400,8 @@ impl<G: Geometry> Sparse<G> {
     }
 
     /// Sorts the pairs into nodes.
-    fn sort_pairs(&mut self, bodies: usize) -> Arrangement {
+    fn sort_pairs(&mut self) -> Arrangement {
+        let bodies = self.pairs.iter().flatten().filter(|&&body| body != NONE).max().map_or(0, |&body| body as usize + 1);
         let mut out = Arrangement { pairs: self.pairs.clone(), topologies: [NONE; 2], ..Arrangement::default() };
         self.heads.clear();
         self.heads.resize(bodies + 1, NONE);
@@ -371,22 +438,24 @@ impl<G: Geometry> Sparse<G> {
 
     /// Rows in the order of the nodes, each with its covectors on the first and the second body of its node.
     fn sort_rows(&mut self, arrangement: &Arrangement, felt: &[Sides<G>], answers: &[[(usize, Twist<G>); 2]]) {
-        self.felt.resize(answers.len(), [Wrench::zero(); 2]);
-        self.answers.resize(answers.len(), [Twist::zero(); 2]);
+        let (felt_sides, answer_sides) = (&mut self.felt, &mut self.answers);
+        felt_sides.iter_mut().for_each(|list| list.resize(answers.len(), Wrench::zero()));
+        answer_sides.iter_mut().for_each(|list| list.resize(answers.len(), Twist::zero()));
         for (((answer, row), pair), &place) in answers.iter().zip(felt).zip(&arrangement.pairs).zip(&arrangement.places) {
-            let (mut covectors, mut twists) = ([Wrench::zero(); 2], [Twist::zero(); 2]);
             for side in 0..2 {
+                let body = pair[side] as usize;
+                let (mut covector, mut twist) = (Wrench::zero(), Twist::zero());
                 for k in 0..2 {
-                    if row[k].0 == pair[side] as usize {
-                        covectors[side] = covectors[side].plus(1.0, row[k].1);
+                    if row[k].0 == body {
+                        covector = covector.plus(1.0, row[k].1);
                     }
-                    if answer[k].0 == pair[side] as usize {
-                        twists[side] = twists[side].plus(1.0, answer[k].1);
+                    if answer[k].0 == body {
+                        twist = twist.plus(1.0, answer[k].1);
                     }
                 }
+                felt_sides[side][place as usize] = covector;
+                answer_sides[side][place as usize] = twist;
             }
-            self.felt[place as usize] = covectors;
-            self.answers[place as usize] = twists;
         }
     }
 
@@ -415,7 +484,11 @@ impl<G: Geometry> Sparse<G> {
             }
             let own_times = &self.times;
             let time = |r: usize| own_times.get(r).copied().unwrap_or(0.0);
-            if !self.redundant.find::<G>(&self.felt[range.clone()], &self.answers[range.clone()], own, time) {
+            let [first, second] = &self.felt;
+            let felt: [&[Wrench<G>]; 2] = [&first[range.clone()], &second[range.clone()]];
+            let [first, second] = &self.answers;
+            let answers: [&[Twist<G>]; 2] = [&first[range.clone()], &second[range.clone()]];
+            if !self.redundant.find::<G>(felt, answers, own, time) {
                 continue;
             }
             for (kept, chosen) in self.kept.iter_mut().zip([&self.redundant.rows, &self.redundant.columns]) {
@@ -539,14 +612,13 @@ impl Topology {
 
 impl Topology {
     /// Fills the matrix with R M^-1 J', given by the sorted rows and columns.
-    fn filled<G: Geometry>(&mut self, rows: &[[Wrench<G>; 2]], columns: &[[Twist<G>; 2]]) -> &mut Self {
+    fn filled<G: Geometry>(&mut self, rows: &[Vec<Wrench<G>>; 2], columns: &[Vec<Twist<G>>; 2]) -> &mut Self {
         let pattern = self.symbolic.pattern();
         self.matrix.clear();
         for coupling in &self.couplings {
             let (top, left) = (pattern.start(coupling.rows as usize), pattern.start(coupling.columns as usize));
-            let (row_side, column_side) = (coupling.row_side as usize, coupling.column_side as usize);
-            let (rows, columns) = (&rows[top..], &columns[left..]);
-            self.matrix.add_at(coupling.slot, |r, c| rows[r][row_side].power(&columns[c][column_side]));
+            let (rows, columns) = (&rows[coupling.row_side as usize][top..], &columns[coupling.column_side as usize][left..]);
+            self.matrix.add_products(coupling.slot, rows, columns, |row, column| row.power(column));
         }
         self
     }

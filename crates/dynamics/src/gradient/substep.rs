@@ -9,7 +9,7 @@ use super::impact;
 use super::linkage;
 use super::loads::{column, loads};
 use super::mean_step;
-use super::motion::{ImplicitRate, displaced, moved, respond, response};
+use super::motion::{ImplicitRate, Loaded, answered, displaced, kicked, moved, respond, response};
 use super::program::{Block, Program};
 use super::record::{Length, Pace, Substep};
 use super::stage::{Running, Stage, Switches};
@@ -79,7 +79,8 @@ pub(crate) fn linearise<G: Geometry>(
     let (before, velocities) = ((&substep.poses[..], &running.poses[..]), (&substep.twists[..], &running.twists[..]));
     let forces = loads(program, stage, substep.time, before, velocities, &wrenches, gyroscopic);
     let impulses = stage.fresh(program);
-    for (local, block) in impulses.iter().enumerate() {
+    // The implicit rate of `euler` takes loads and rows apart.
+    for (local, block) in impulses.iter().enumerate().filter(|_| implicit) {
         if let (Some(block), Some(force)) = (block, wrenches[local]) {
             program.scaled(*block, force, share * t);
             if let Some(time) = time {
@@ -115,10 +116,10 @@ pub(crate) fn linearise<G: Geometry>(
         else {
             continue;
         };
-        program.copy(out, before);
         let body = &stage.bodies[local];
         let at = (pose, &substep.poses[local]);
         if implicit && body.turns() {
+            program.copy(out, before);
             // Semi-implicit Euler turns by the implicit rate of the loads, then by the rows: theory (17.9).
             euler_rate(
                 program,
@@ -132,7 +133,9 @@ pub(crate) fn linearise<G: Geometry>(
                 time,
             );
         } else {
-            response::<G>(program, out, (impulse, total[local]), at, body, stage.mass(local));
+            let time = time.map(|time| (time, Wrench::zero().plus(share, forces[local])));
+            let load = wrenches[local].filter(|_| !implicit).map(|wrench| Loaded { wrench, duration: share * t, time });
+            kicked::<G>(program, (out, Some(before)), (impulse, total[local], load), at, body, stage.mass(local));
         }
         if let Some((_, slowed)) = slowed[local] {
             program.scaled(out.part(G::DIM, G::ANG), slowed, -1.0);
@@ -165,8 +168,8 @@ pub(crate) fn linearise<G: Geometry>(
         }
         system.push_guard(Residual { velocity: nothing(), pose, time: 0.0 });
     }
-    let mut kicks: Vec<Twist<G>> =
-        (0..stage.bodies.len()).map(|b| stage.bodies[b].response(&Wrench::zero().plus(share, forces[b]))).collect();
+    let bodies = if event.is_some() { stage.bodies.len() } else { 0 };
+    let mut kicks: Vec<Twist<G>> = (0..bodies).map(|b| stage.bodies[b].response(&Wrench::zero().plus(share, forces[b]))).collect();
     for (kick, slowed) in kicks.iter_mut().zip(&slowed) {
         kick.ang -= slowed.map_or_else(G::Ang::zero, |(slowed, _)| slowed.by_length());
     }
@@ -187,11 +190,16 @@ pub(crate) fn linearise<G: Geometry>(
     for local in 0..stage.bodies.len() {
         let Some(pose) = guess[local] else { continue };
         let next = program.fresh(G::DOF);
-        program.copy(next, pose);
         let free = if event.is_some() { time } else { None };
+        if let (Some(out), Some(known), Some(answer), None) = (half[local], known[local], answers[local], free) {
+            answered::<G>(program, (out, next), (known, pose), answer, &stage.bodies[local], (&substep.half[local], t));
+            poses[local] = Some(next);
+            continue;
+        }
+        program.copy(next, pose);
         if let (Some(out), Some(known), Some(answer)) = (half[local], known[local], answers[local]) {
             let change = program.fresh(G::DOF);
-            respond(program, change, answer, &stage.bodies[local]);
+            respond(program, change, None, answer, &stage.bodies[local]);
             if let Some(time) = free {
                 twist_column::<G>(program, change, time, &kicks[local]);
             }
