@@ -16,14 +16,14 @@ const STL_TITLE: usize = 80;
 const STL_FACE: usize = 50;
 /// Bytes of the normal.
 const STL_NORMAL: usize = 12;
-/// Points hulled at once; the hulls of the parts are hulled again.
-const CHUNK: usize = 1000;
-/// Rounds of hulls of hulls: each shrinks the points or is the last.
-const MAX_ROUNDS: usize = 32;
-/// Points above which a hull is thinned: detection is quadratic in the edges.
-const MAX_HULL: usize = 512;
+/// Rounds of points added beyond the faces of a hull.
+const MAX_ROUNDS: usize = 16;
+/// Height over a face, as a part of the size, that still counts as on it: six digits of a mesh file.
+const ON_FACE: f64 = 1e-6;
+/// Most vertices of a hull: detection is quadratic in the edges.
+const MAX_HULL: usize = 256;
 /// Directions whose extreme points stay when a hull is thinned.
-const DIRECTIONS: usize = 400;
+const DIRECTIONS: usize = 200;
 
 /// Vertices [m] and triangles.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -182,32 +182,49 @@ pub struct Convex {
     pub thinned: bool,
 }
 
-/// The hull of points: hulls of slabs, then of what is left of them.
+/// The hull of points: that of the outermost in many directions, then with the farthest point beyond each of its faces, until none is left.
 pub fn hull(points: &[Vector3<f64>]) -> Result<Convex, String> {
-    let mut left = points.to_vec();
-    left.sort_by(by_coordinates);
-    left.dedup();
+    let mut beyond = points.to_vec();
+    beyond.sort_by(by_coordinates);
+    beyond.dedup();
+    if beyond.len() <= MAX_HULL {
+        let mesh = outline(&beyond)?;
+        return Ok(Convex { points: mesh.points.clone(), mesh, thinned: false });
+    }
+    let mut mesh = outline(&extreme(&beyond))?;
+    let size = mesh.points.iter().flat_map(|p| p.iter()).fold(0.0_f64, |m, x| m.max(x.abs()));
     for _ in 0..MAX_ROUNDS {
-        if left.len() <= CHUNK {
+        let planes: Vec<(Vector3<f64>, f64)> = mesh.faces.iter().filter_map(|f| plane(&mesh, f)).collect();
+        // Of every face the point farthest beyond it; what is behind all faces never comes back.
+        let mut farthest: Vec<Option<(f64, usize)>> = vec![None; planes.len()];
+        beyond.retain(|p| planes.iter().any(|(normal, at)| normal.dot(p) - at > ON_FACE * size));
+        for (i, p) in beyond.iter().enumerate() {
+            let mut worst = (0.0, 0);
+            for (f, (normal, at)) in planes.iter().enumerate() {
+                let height = normal.dot(p) - at;
+                if height > worst.0 {
+                    worst = (height, f);
+                }
+            }
+            if farthest[worst.1].is_none_or(|(height, _)| worst.0 > height) {
+                farthest[worst.1] = Some((worst.0, i));
+            }
+        }
+        let mut next = mesh.points.clone();
+        next.extend(farthest.iter().flatten().map(|&(_, i)| beyond[i]));
+        if beyond.is_empty() || next.len() > MAX_HULL {
             break;
         }
-        let before = left.len();
-        let parts = left.chunks(CHUNK);
-        // A slab that has no volume keeps all its points.
-        left = parts.flat_map(|part| outline(part).map_or_else(|_| part.to_vec(), |mesh| mesh.points)).collect();
-        left.sort_by(by_coordinates);
-        if left.len() == before {
-            break;
-        }
+        mesh = outline(&next)?;
     }
-    let thinned = left.len() > MAX_HULL;
-    if thinned && left.len() > CHUNK {
-        left = extreme(&left);
-    }
-    let mesh = outline(&left)?;
-    let points = if mesh.points.len() > MAX_HULL { outline(&extreme(&mesh.points))?.points } else { mesh.points.clone() };
-    let thinned = thinned && points.len() < mesh.points.len() || left.len() > CHUNK;
-    Ok(Convex { mesh, points, thinned })
+    Ok(Convex { points: mesh.points.clone(), mesh, thinned: !beyond.is_empty() })
+}
+
+/// Outward unit normal and offset of a face; `None` for one without area.
+fn plane(mesh: &Mesh, face: &[usize; 3]) -> Option<(Vector3<f64>, f64)> {
+    let [a, b, c] = face.map(|i| mesh.points[i]);
+    let normal = (b - a).cross(&(c - a)).try_normalize(f64::MIN_POSITIVE)?;
+    Some((normal, normal.dot(&a)))
 }
 
 /// Hull of few points.

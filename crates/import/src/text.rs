@@ -86,7 +86,7 @@ impl Texts {
             return Err(format!("is one file too many: a model has at most {MAX_FILES}"));
         }
         let bytes = std::fs::read(path).map_err(|e| format!("cannot be read: {e}"))?;
-        let text = String::from_utf8_lossy(&bytes).into_owned();
+        let text = tidy(&String::from_utf8_lossy(&bytes));
         Ok(self.add(&path.display().to_string(), Some(real), text))
     }
     /// The text that starts at a place; empty for any other.
@@ -132,6 +132,20 @@ impl Texts {
     pub fn relocate(&self, error: &SceneError) -> SceneError {
         let (file, line, column, span, _) = self.place(&error.span);
         Details { file, line, column, span, ..(**error).clone() }.into()
+    }
+}
+
+/// The text without what some writers leave around it, byte for byte in place: a declaration after blanks becomes blanks, zeros at the end go.
+fn tidy(text: &str) -> String {
+    let text = text.trim_end_matches('\0');
+    let blanks = text.len() - text.trim_start().len();
+    match text[blanks..].find("?>").filter(|_| blanks > 0 && text[blanks..].starts_with("<?xml")) {
+        Some(end) => {
+            let end = blanks + end + "?>".len();
+            let blank = text[blanks..end].replace(|c: char| c.is_ascii() && c != '\n', " ");
+            format!("{}{blank}{}", &text[..blanks], &text[end..])
+        }
+        None => text.to_string(),
     }
 }
 

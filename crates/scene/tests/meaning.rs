@@ -237,3 +237,22 @@ fn meshes_are_read_beside_the_scene_and_move_only_when_convex() {
     assert!(error.problem.starts_with("is not a file"), "{error}");
     std::fs::remove_dir_all(&folder).unwrap();
 }
+
+#[test]
+fn a_given_centre_takes_the_place_of_the_centroid() {
+    let body =
+        "[[body]]\nshape = [{ box = [1, 1, 1] }, { ball = 0.5, at = [3, 0, 0] }]\nmass = 2\ninertia = [1, 1, 1]\nposition = [0, 0, 5]\n";
+    let s = space(&format!("{body}centre = [1, 0, 0]\n"));
+    assert_eq!(s.model.bodies[0].colliders[0].local.position.x, -1.0);
+    assert_eq!(s.model.bodies[0].colliders[1].local.position.x, 2.0);
+    assert_eq!(s.state.poses[0].position.z, 5.0);
+    // Written and read back the shapes stay where they are.
+    let written = carom_scene::to_toml(&Scene::Spatial(s.clone()));
+    assert!(written.contains("centre = [0.0, 0.0, 0.0]"), "{written}");
+    let Ok(Scene::Spatial(again)) = from_toml(&written, "test.toml") else { panic!("reads back") };
+    assert_eq!(again.model, s.model);
+    // Without it they are centred, and nothing is written.
+    assert!(!carom_scene::to_toml(&Scene::Spatial(space(body))).contains("centre"));
+    let error = from_toml("dimension = 3\n[[body]]\nshape = { ball = 1 }\ncentre = [1, 0, 0]\n", "test.toml").unwrap_err();
+    assert_eq!((error.line, error.key.as_str()), (4, "centre"));
+}

@@ -148,7 +148,7 @@ pub fn read(item: &Item<'_>, frame: &Isometry3<f64>, compiler: &Compiler, assets
         }
         "box" | "ellipsoid" => {
             let half = match half_length {
-                Some(half) => Vector3::new(extent(0)?, if size.len() > 1 { extent(1)? } else { extent(0)? }, half),
+                Some(half) => Vector3::new(extent(0)?, extent(0)?, half),
                 None => Vector3::new(extent(0)?, extent(1)?, extent(2)?),
             };
             if kind == "box" {

@@ -1,0 +1,167 @@
+"""Models nobody here wrote, against the engines they were written for.
+
+The MJCF models of gymnasium and the URDF models of pybullet_data, where those packages and MuJoCo are installed: mass, centre of mass and
+joints, and a passive swing of one second with roots held. `tests/imports/reference.py` says how MuJoCo is set up.
+"""
+
+import importlib.util
+import pathlib
+import re
+import warnings
+
+import numpy as np
+import pytest
+
+import carom
+
+ROOT = pathlib.Path(__file__).parents[2]
+MODELS = ROOT / "tests" / "models"
+STEPS = (2e-4, 1e-4)
+TOLERANCE = 1e-4
+
+
+def reference():
+    """The script that makes the golden numbers, as a module."""
+    pytest.importorskip("mujoco")
+    spec = importlib.util.spec_from_file_location("reference", ROOT / "tests" / "imports" / "reference.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def folder(package, *parts):
+    """A folder of an installed package, or None; the package is not imported."""
+    found = importlib.util.find_spec(package)
+    return None if found is None or not found.origin else pathlib.Path(found.origin).parent.joinpath(*parts)
+
+
+def listed(place, pattern):
+    return sorted(place.glob(pattern)) if place and place.is_dir() else []
+
+
+GYMNASIUM = listed(folder("gymnasium", "envs", "mujoco", "assets"), "*.xml")
+BULLET = [path for path in listed(folder("pybullet_data"), "**/*.urdf") if "random_urdfs" not in path.parts]
+RANDOM = listed(folder("pybullet_data", "random_urdfs"), "0[0-9]0/*.urdf")
+# What these files lack, precisely: not XML, not numbers, or inertias that no body has.
+REFUSED = {
+    "bike.urdf": "not a number", "husky.urdf": "not a number", "microtaur.urdf": "more than 3 numbers",
+    "racecar_differential.urdf": "more than 3 numbers", "torus_deform.urdf": "no links", "cube_no_rotation.urdf": "not positive",
+}
+
+
+def load(path, **options):
+    make = carom.World.from_urdf if path.suffix == ".urdf" else carom.World.from_mjcf
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return make(path, **options)
+
+
+def weight(world):
+    """Mass, centre of mass and joints of what moves."""
+    mass = world.params["mass"]
+    moves = np.isfinite(mass)
+    joints = sum(len(name.split("+")) for name in world.joints if not name.endswith(":spring"))
+    return mass[moves].sum(), mass[moves] @ world.q[moves, :3] / mass[moves].sum(), joints
+
+
+def turned(quaternion, vector):
+    w, u = quaternion[0], np.asarray(quaternion[1:])
+    return vector + 2 * np.cross(u, np.cross(u, vector) + w * vector)
+
+
+def swing(path, facts):
+    """Worst distance of the bodies' centres from where MuJoCo has them, and the way they moved."""
+    pose, start, end = facts
+    ends = []
+    for step in STEPS:
+        world = load(path, base="fixed", contacts=False, controls=False, limits=False, pose=pose)
+        world.params["step"] = step
+        world.params["gravity"] = [1.0, 2.0, -9.0]
+        first = world.q
+        world.step(round(1 / step))
+        ends.append(world.q[:, :3])
+    last = 2 * ends[1] - ends[0]
+    worst = moved = 0.0
+    for i, name in enumerate(world.bodies):
+        if name not in start:
+            continue
+        x, q = np.array(start[name][:3]), np.array(start[name][3:])
+        local = turned(q * [1, -1, -1, -1], first[i, :3] - x)
+        wanted = np.array(end[name][:3]) + turned(np.array(end[name][3:]), local)
+        worst, moved = max(worst, np.linalg.norm(last[i] - wanted)), max(moved, np.linalg.norm(last[i] - first[i, :3]))
+    return worst, moved
+
+
+@pytest.mark.parametrize("path", GYMNASIUM, ids=lambda p: p.name)
+def test_gymnasium_models_weigh_and_swing_as_in_mujoco(path):
+    module = reference()
+    import mujoco
+
+    mass, centre, joints = module.weight(mujoco.MjModel.from_xml_path(str(path)))
+    world = load(path)
+    found = weight(world)
+    assert found[0] == pytest.approx(mass, rel=1e-9)
+    assert found[1] == pytest.approx(centre, abs=1e-9)
+    # Bodies on free joints, or held by locked axes, have no joint here.
+    loose = {"ant.xml": 1, "humanoid.xml": 1, "humanoidstandup.xml": 1, "pusher.xml": 4, "pusher_v5.xml": 4, "reacher.xml": 2}
+    assert found[2] == joints - loose.get(path.name, 0)
+    spec = mujoco.MjSpec.from_file(str(path))
+    module.hold(spec)
+    worst, _ = swing(path, module.swing(spec.compile()))
+    assert worst < TOLERANCE
+
+
+def without_shapes(path):
+    """A URDF text for MuJoCo: no shapes, and inertias as they are."""
+    text = re.sub(r"<(visual|collision)\b(?:[^>]*/>|.*?</\1>)", "", path.read_text(errors="replace"), flags=re.S)
+    text = text.replace("\0", "").strip()
+    flags = '<mujoco><compiler discardvisual="true" inertiafromgeom="false" fusestatic="false" balanceinertia="false"/></mujoco>'
+    return re.sub(r"(<robot\b[^>]*>)", r"\1" + flags, text, count=1)
+
+
+@pytest.mark.parametrize("path", BULLET + RANDOM, ids=lambda p: "/".join(p.parts[-2:]))
+def test_bullet_models_weigh_and_swing_as_in_mujoco(path):
+    if path.name in REFUSED:
+        with pytest.raises(carom.SceneError, match=REFUSED[path.name]):
+            load(path)
+        return
+    world = load(path)
+    assert all(re.search(r":\d+:\d+: ", note) for note in world.notes)
+    if not np.isfinite(world.params["mass"]).any():
+        return
+    module = reference()
+    import mujoco
+
+    try:
+        spec = mujoco.MjSpec.from_string(without_shapes(path))
+        spec.compiler.fusestatic = False
+        model = spec.compile()
+    except ValueError as cause:
+        pytest.skip(f"MuJoCo refuses it: {cause}")
+    # MuJoCo fixes every root; ours says so when asked.
+    found = weight(load(path, base="fixed"))
+    mass, centre, joints = module.weight(model) if model.njnt else (0.0, None, 0)
+    if not joints:
+        return
+    assert found[0] == pytest.approx(mass, rel=1e-9)
+    assert found[1] == pytest.approx(centre, abs=1e-9)
+    assert found[2] == joints
+    worst, _ = swing(path, module.swing(model))
+    assert worst < TOLERANCE
+
+
+def test_options_notes_and_strict():
+    with pytest.warns(UserWarning, match="ellipsoid"):
+        world = carom.World.from_mjcf(MODELS / "chains.xml")
+    assert len(world.notes) == 1 and "chains.xml:29" in world.notes[0]
+    with pytest.raises(carom.SceneError, match="ellipsoid"):
+        carom.World.from_mjcf(MODELS / "chains.xml", strict=True)
+    arm = carom.World.from_urdf(MODELS / "arm.urdf", strict=True)
+    assert arm.notes == () and arm.controls == ["yaw", "lift", "reach"]
+    assert carom.World.from_urdf(MODELS / "arm.urdf", controls=False).controls == []
+    bent = carom.World.from_urdf(MODELS / "arm.urdf", pose={"lift": 0.5})
+    assert np.abs(bent.q - arm.q).max() > 0.05
+    with pytest.raises(carom.SceneError, match="no joint of this name"):
+        carom.World.from_urdf(MODELS / "arm.urdf", pose={"knee": 0.5})
+    with pytest.raises(carom.SceneError, match="not the root of this format"):
+        carom.World.from_mjcf(MODELS / "arm.urdf")
