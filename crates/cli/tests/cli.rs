@@ -267,6 +267,21 @@ fn every_output_is_written_and_readable() {
 }
 
 #[test]
+fn a_page_replays_a_run_and_is_the_same_however_it_was_made() {
+    let folder = Folder::new("page");
+    folder.write("drop.toml", DROP);
+    let answer = folder.json(&["run", "drop.toml", "--steps", "40", "--json", "--out", "a.html", "a.caromlog"]);
+    assert_eq!(answer["files"].as_array().map(Vec::len), Some(2), "{answer}");
+    let page = fs::read_to_string(folder.file("a.html")).unwrap();
+    assert!(page.starts_with("<!doctype html>") && page.contains("id=\"carom-run\""));
+    assert_eq!(code(&folder.carom(&["convert", "a.caromlog", "b.html"])), 0);
+    assert!(page == fs::read_to_string(folder.file("b.html")).unwrap(), "the steps are taken again to the same bits");
+    folder.json(&["run", "drop.toml", "--steps", "15", "--json", "--out", "c.caromlog"]);
+    folder.json(&["run", "--resume", "c.caromlog", "--steps", "40", "--json", "--out", "c.html"]);
+    assert!(page == fs::read_to_string(folder.file("c.html")).unwrap(), "a resumed run shows its past too");
+}
+
+#[test]
 fn paths_that_cannot_be_written_are_told_before_the_run() {
     let folder = Folder::new("unwritable");
     folder.write("drop.toml", DROP);

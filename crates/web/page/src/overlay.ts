@@ -32,8 +32,11 @@ export interface Scenery {
   arrows: BodyArrow[];
 }
 
-/** Longest impulse arrow and longest gradient arrow [pixels]. */
+/** Longest arrow [pixels], and as a share of the picture. */
 const LONGEST = 96;
+const LONGEST_SHARE = 0.16;
+/** Contacts above which dots and arrows are drawn smaller. */
+const CROWD = 80;
 /** Shortest impulse arrow that is drawn. */
 const SHORTEST = 5;
 /** Names drawn at once: more cannot be read. */
@@ -75,7 +78,7 @@ export class Overlay {
     for (const arrow of s.arrows) {
       this.at(arrow.at, this.a);
       this.at(arrow.to, this.b);
-      this.arrow(this.a, this.b, 14 + (LONGEST - 14) * arrow.share, this.theme.css("gradient"), 2.5);
+      this.arrow(this.a, this.b, 14 + (this.longest(false) - 14) * arrow.share, this.theme.css("gradient"), 2.5);
     }
     if (s.layers.names) this.names(s);
     else if (s.selected !== null) this.name(s, s.selected, new Set());
@@ -154,6 +157,8 @@ export class Overlay {
 
   private contacts(s: Scenery): void {
     const t = s.shot.touches;
+    const crowded = t.length / TOUCH > CROWD;
+    const [radius, length] = crowded ? [2.5, 12] : [3.5, 18];
     const color = this.theme.css("contact");
     for (let i = 0; i < t.length; i += TOUCH) {
       this.at(t.subarray(i + 2, i + 5), this.a);
@@ -162,27 +167,35 @@ export class Overlay {
       this.stage.project(t[i + 2]! + far * t[i + 5]!, t[i + 3]! + far * t[i + 6]!, t[i + 4]! + far * t[i + 7]!, this.b);
       const norm = Math.hypot(this.b.x - this.a.x, this.b.y - this.a.y);
       if (norm > 1e-9) {
-        const scale = 18 / norm;
+        const scale = length / norm;
         this.b.set(this.a.x + scale * (this.b.x - this.a.x), this.a.y + scale * (this.b.y - this.a.y), this.b.z);
         this.line(this.a, this.b, this.theme.css("halo"), 4);
         this.line(this.a, this.b, color, 2);
       }
-      this.dot(this.a, 3.5, color);
+      this.dot(this.a, radius, color);
     }
+  }
+
+  /** Length of the longest arrow: a part of the picture, so that a small one is not buried. */
+  private longest(crowded: boolean): number {
+    const share = LONGEST_SHARE * Math.min(this.canvas.clientWidth, this.canvas.clientHeight);
+    return Math.min(LONGEST, Math.max(36, share)) * (crowded ? 0.6 : 1);
   }
 
   private impulses(s: Scenery): void {
     const t = s.shot.touches;
+    const crowded = t.length / TOUCH > CROWD;
+    const longest = this.longest(crowded);
     for (let i = 0; i < t.length; i += TOUCH) {
       const [jx, jy, jz] = [t[i + 8]!, t[i + 9]!, t[i + 10]!];
       const size = Math.hypot(jx, jy, jz);
       // The root brings weak and strong onto one screen.
-      const length = LONGEST * Math.sqrt(size / s.strongest);
+      const length = longest * Math.sqrt(size / s.strongest);
       if (!(length >= SHORTEST)) continue;
       const far = (0.05 * this.stage.size * this.side(s, t[i]!)) / size;
       this.at(t.subarray(i + 2, i + 5), this.a);
       this.stage.project(t[i + 2]! + far * jx, t[i + 3]! + far * jy, t[i + 4]! + far * jz, this.b);
-      this.arrow(this.a, this.b, length, this.theme.css("impulse"), 2.5);
+      this.arrow(this.a, this.b, length, this.theme.css("impulse"), crowded ? 1.75 : 2.5);
     }
   }
 

@@ -11,6 +11,8 @@ export interface Source {
 
 /** How far behind a live run the cursor is kept [s of real time]. */
 const AHEAD = 0.05;
+/** How far behind it gives up to follow smoothly [s of real time]. */
+const LOST = 0.4;
 /** Share of what it is further behind that it makes good in one frame. */
 const CATCH_UP = 0.2;
 
@@ -112,6 +114,7 @@ export class Player {
       // A little behind the newest shot there is something to move towards; further behind the cursor hurries.
       const lag = track.end - this.cursor;
       if (lag < AHEAD * this.speed) this.ask(true);
+      else if (this.asked && lag > LOST * this.speed) this.cursor = track.end - AHEAD * this.speed;
       else if (this.asked) this.cursor += CATCH_UP * (lag - AHEAD * this.speed);
     }
     return this.cursor !== before;

@@ -290,9 +290,9 @@ export class Stage {
       Object.assign(this.flat, { top: half, bottom: -half, left: -half * aspect, right: half * aspect, near: -10, far: 10, zoom: 1 });
       this.flat.position.set(middle.x, middle.y, 1);
     } else {
-      const radius = 0.5 * Math.max(extent.length(), 1e-6);
-      const reach = (0.8 * radius) / Math.sin((FIELD * Math.PI) / 360) / Math.min(1, aspect);
-      this.deep.position.copy(middle).add(new Vector3(0.55, -1, 0.5).normalize().multiplyScalar(reach));
+      const away = new Vector3(0.55, -1, 0.5).normalize();
+      const reach = distanceFor(extent, away, Math.tan((FIELD * Math.PI) / 360), aspect);
+      this.deep.position.copy(middle).add(away.multiplyScalar(reach));
       Object.assign(this.deep, { near: 0.01 * this.size, far: 60 * this.size + 4 * reach });
     }
     this.controls.target.set(middle.x, middle.y, this.picture.dimension === 2 ? 0 : middle.z);
@@ -305,7 +305,7 @@ export class Stage {
     this.controls.update();
     if (this.shadows) {
       // A shadow of constant size on the screen.
-      const shift = [(2 * 2.5) / this.width, (-2 * 3) / this.height];
+      const shift = [(2 * 1.5) / this.width, (-2 * 2) / this.height];
       for (const mesh of this.shadows.meshes) (mesh.material as ShaderMaterial).uniforms.shift!.value = shift;
     }
     this.renderer.render(this.scene, this.camera);
@@ -352,6 +352,19 @@ export class Stage {
     const plane = new Plane().setFromNormalAndCoplanarPoint(normal, point);
     return this.ray.ray.intersectPlane(plane, new Vector3()) ?? point.clone();
   }
+}
+
+/** How far off a box must be seen, from a direction, to be in view whole [m]. */
+function distanceFor(extent: Vector3, away: Vector3, slope: number, aspect: number): number {
+  const right = new Vector3(0, 0, 1).cross(away).normalize();
+  const up = away.clone().cross(right);
+  let most = 1e-6;
+  for (let corner = 0; corner < 8; corner++) {
+    const p = new Vector3(corner & 1 ? 0.5 : -0.5, corner & 2 ? 0.5 : -0.5, corner & 4 ? 0.5 : -0.5).multiply(extent);
+    const aside = Math.max(Math.abs(p.dot(right)) / (slope * aspect), Math.abs(p.dot(up)) / slope);
+    most = Math.max(most, 1.15 * aside + p.dot(away));
+  }
+  return most;
 }
 
 /** Whether the browser draws with the processor alone. */
