@@ -53,11 +53,11 @@ struct Line {
 
 /// Measures the scenes named, or all embedded ones.
 pub fn bench(args: &BenchArgs) -> Result<(), Failure> {
+    let interrupt = Interrupt::listen();
     let names: Vec<String> =
         if args.scenes.is_empty() { scenes().iter().map(|s| s.name.to_string()).collect() } else { args.scenes.clone() };
     // Every name is looked up before anything is timed.
     let sources = names.iter().map(|name| find(name)).collect::<Result<Vec<Source>, _>>()?;
-    let interrupt = Interrupt::listen();
     let bar = progress::bar(args.quiet, "bench", sources.len() as u64, "scenes");
     let mut lines = Vec::new();
     for source in sources {

@@ -149,7 +149,8 @@ impl Failure {
     /// Prints to standard error, for people.
     pub fn explain(&self) {
         if let Failure::BadInput(faults) | Failure::Failed(faults) = self {
-            let handler = miette::MietteHandlerOpts::new().build();
+            let color = anstream::AutoStream::choice(&io::stderr()) != anstream::ColorChoice::Never;
+            let handler = miette::MietteHandlerOpts::new().color(color).build();
             for fault in faults {
                 // Nothing is left to do where not even this can be written.
                 let _ = writeln!(io::stderr(), "{}", Shown { fault, handler: &handler });

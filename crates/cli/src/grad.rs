@@ -78,6 +78,7 @@ struct Differences {
 }
 
 fn go<G: SceneSpace>(args: &GradArgs, place: &str, scene: SceneOf<G>) -> Result<(), Failure> {
+    let interrupt = Interrupt::listen();
     let duration = scene.duration;
     let start = Start::new(place, scene)?;
     let loss = Loss::parse(&args.loss, start.world.model()).map_err(|error| loss_fault(&args.loss, error))?;
@@ -98,7 +99,6 @@ fn go<G: SceneSpace>(args: &GradArgs, place: &str, scene: SceneOf<G>) -> Result<
     let weak = args.at_switches.weak();
     let mut gradient = rollout.backward_by(&slope.states, Wrt::Everything, weak).map_err(|error| gradient_fault(&error))?;
     gradient.parameters.iter_mut().zip(&slope.parameters).for_each(|(g, s)| *g += s);
-    let interrupt = Interrupt::listen();
     let bar = progress::bar(args.quiet || args.no_differences, "differences", variables.len() as u64, "parameters");
     let differences: Vec<Option<Differences>> = variables
         .iter()

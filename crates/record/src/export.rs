@@ -3,7 +3,7 @@
 use crate::atomic::AtomicFile;
 use crate::error::RecordError;
 use crate::replay::Log;
-use crate::{csv, npz};
+use crate::{csv, mcap, npz};
 use std::path::{Path, PathBuf};
 
 /// A file format, named by the ending of a file.
@@ -15,6 +15,8 @@ pub enum Format {
     Csv,
     /// `.npz`: NumPy arrays.
     Npz,
+    /// `.mcap`: poses and energies for robotics tools; written, not read back.
+    Mcap,
     /// `.parquet`: the rows of `.csv`, and energies in `NAME.energy.parquet` beside it.
     #[cfg(feature = "parquet")]
     Parquet,
@@ -26,6 +28,7 @@ impl Format {
         ".caromlog",
         ".csv",
         ".npz",
+        ".mcap",
         #[cfg(feature = "parquet")]
         ".parquet",
     ];
@@ -36,6 +39,7 @@ impl Format {
             Some("caromlog") => Ok(Format::Log),
             Some("csv") => Ok(Format::Csv),
             Some("npz") => Ok(Format::Npz),
+            Some("mcap") => Ok(Format::Mcap),
             #[cfg(feature = "parquet")]
             Some("parquet") => Ok(Format::Parquet),
             _ => Err(RecordError::Format { path: path.to_path_buf(), allowed: Format::ENDINGS }),
@@ -78,6 +82,7 @@ impl Export {
             Format::Log => log.copy(&mut self.file)?,
             Format::Csv => csv::write(log, &mut self.file, &path)?,
             Format::Npz => npz::write(log, &mut self.file, &path)?,
+            Format::Mcap => mcap::write(log, &mut self.file, &path)?,
             #[cfg(feature = "parquet")]
             Format::Parquet => crate::parquet::write_motion(log, &mut self.file, &path)?,
         }

@@ -2,7 +2,7 @@
 //!
 //! A [`LogWriter`] writes a `.caromlog` while a world runs: a header with the scene, then chunks of frames bit for bit, and with each
 //! chunk a mark from which the run can go on as if it had never stopped. A [`Log`] reads it back, whole or as far as it was written.
-//! [`export`](fn@export::export) turns a log into `.csv`, `.npz` or `.parquet`; [`read`] reads any of them back.
+//! [`export`](fn@export::export) turns a log into `.csv`, `.npz`, `.parquet` or `.mcap`; [`read`] reads any of them back.
 //!
 //! ```
 //! use carom_dynamics::{Body, BodyKind, Model, State, World};
@@ -41,6 +41,7 @@ pub mod columns;
 mod csv;
 pub mod error;
 pub mod export;
+mod mcap;
 mod npz;
 #[cfg(feature = "parquet")]
 mod parquet;

@@ -10,7 +10,16 @@ use carom_math::{Planar, Space, Spatial};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Reads a trajectory in the format its ending names.
+/// Endings of the files that can be read back.
+const READABLE: &[&str] = &[
+    ".caromlog",
+    ".csv",
+    ".npz",
+    #[cfg(feature = "parquet")]
+    ".parquet",
+];
+
+/// Reads a trajectory in the format its ending names; `.mcap` is written only.
 ///
 /// A table (`.csv`, `.parquet`) needs the columns `time` and `body`; of the others (`x`, `y`, `angle`, `vx`, ...) it may have any, and not
 /// every body must stand in every frame: what is not there is NaN. A column `z` or a quaternion makes it spatial. Tables and `.npz`
@@ -23,6 +32,7 @@ pub fn read(path: &Path) -> Result<Trajectory, RecordError> {
         Format::Log => Log::open(path)?.trajectory(),
         Format::Csv => csv::read(path),
         Format::Npz => npz::read(path),
+        Format::Mcap => Err(RecordError::Format { path: path.to_path_buf(), allowed: READABLE }),
         #[cfg(feature = "parquet")]
         Format::Parquet => crate::parquet::read(path),
     }

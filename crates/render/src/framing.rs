@@ -24,6 +24,10 @@ const WHOLE: f64 = 12.0;
 const SURROUNDINGS: f64 = 0.75;
 /// A view is never smaller than this part of its longest side, in any direction.
 const THINNEST: f64 = 0.05;
+/// A crowd without anything around it is shown until it is so many times as wide as at first.
+const BURST: f64 = 3.0;
+/// Half of a view is at least so many extents of the largest body.
+const AIR: f64 = 0.8;
 /// Smallest view [m].
 const LEAST: f64 = 1e-3;
 /// Samples on either side over which a camera that follows is held steady.
@@ -114,8 +118,19 @@ impl<G: Geometry> Framing<G> {
                 moving.push(seen);
             }
         }
-        let whole = join(moving.iter().copied()).or_else(|| join(fixed.iter().copied())).unwrap_or(Aabb::of_point(G::Lin::zero()));
+        // A crowd that bursts with nothing around it is shown until it is too wide to be seen.
         let size = |b: &Aabb<G>| (0..G::DIM).fold(0.0f64, |s, k| s.max(b.max[k] - b.min[k]));
+        let free = fixed.is_empty() && model.joints.is_empty() && model.bodies.len() >= CROWD;
+        if let Some(first) = moving.first().filter(|_| free).map(&size) {
+            moving.iter_mut().fold(first, |widest, seen| {
+                let keep = size(seen) <= BURST * first;
+                if !keep {
+                    *seen = clipped(seen, widest);
+                }
+                if keep { widest.max(size(seen)) } else { widest }
+            });
+        }
+        let whole = join(moving.iter().copied()).or_else(|| join(fixed.iter().copied())).unwrap_or(Aabb::of_point(G::Lin::zero()));
         // Fixed things count whole where they are not much larger or farther, otherwise as far as they surround what moves.
         let moved = size(&whole).max(LEAST);
         let near = whole.grown(SURROUNDINGS * moved);
@@ -151,6 +166,13 @@ impl<G: Geometry> Framing<G> {
                 }
             }
         }
+        // Air around the largest body, so that a body alone does not fill the picture.
+        let largest =
+            model.bodies.iter().filter(|b| b.kind == BodyKind::Dynamic).map(|b| b.extent()).filter(|e| e.is_finite()).fold(0.0, f64::max);
+        let most = (0..G::DIM).fold(0.0f64, |m, k| m.max(half[k]));
+        if most < AIR * largest {
+            half = half * (AIR * largest / most.max(LEAST));
+        }
         let longest = (0..G::DIM).fold(LEAST, |l, k| l.max(half[k]));
         for k in 0..G::DIM {
             half[k] = half[k].max(THINNEST * longest);
@@ -167,6 +189,16 @@ impl<G: Geometry> Framing<G> {
         let above = (below + 1).min(last);
         self.centres[below] + (self.centres[above] - self.centres[below]) * (place - below as f64)
     }
+}
+
+/// The part of a box within a distance of its middle.
+fn clipped<G: Geometry>(b: &Aabb<G>, width: f64) -> Aabb<G> {
+    let (centre, mut out) = (middle::<G>(b), *b);
+    for k in 0..G::DIM {
+        out.min[k] = b.min[k].max(centre[k] - 0.5 * width);
+        out.max[k] = b.max[k].min(centre[k] + 0.5 * width);
+    }
+    out
 }
 
 fn middle<G: Geometry>(b: &Aabb<G>) -> G::Lin {

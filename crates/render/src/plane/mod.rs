@@ -44,8 +44,8 @@ const TICKS: f64 = 10.0;
 const TICK: f64 = 4.0;
 const TICK_STRENGTH: f64 = 0.55;
 /// Bends of a spring and how far [pixels] they go aside.
-const COILS: usize = 9;
-const COIL: f64 = 4.0;
+const COILS: usize = 16;
+const COIL: f64 = 5.5;
 /// Bodies beyond which outlines are left out: they would be most of the picture.
 const MANY: usize = 2500;
 

@@ -56,7 +56,10 @@ pub fn drawing(view: &View, camera: &Camera, centre: V, scenery: &Scenery<'_, Sp
         grid(&mut out, view, camera, centre, *origin, *normal, scenery.ink.edge);
         shadows(&mut out, camera, &stage, *origin, *normal, lamp.towards, mix([0.0; 3], scenery.ink.ground, SHADOW));
     }
-    let placed: Vec<Placed<'_>> = stage.pieces.iter().filter_map(|piece| place(camera, piece)).collect();
+    let mut placed: Vec<Placed<'_>> = stage.pieces.iter().filter_map(|piece| place(camera, piece)).collect();
+    // What lies inside a ball, as the pin of a wheel, is not seen and has no place in an order.
+    let balls: Vec<(V, f64)> = placed.iter().filter(|p| p.radius > 0.0).map(|p| (p.centre, p.radius)).collect();
+    placed.retain(|p| !balls.iter().any(|(c, r)| p.radius < *r && p.corners.iter().all(|q| (q - c).norm() + p.radius < *r)));
     for k in order(&placed, camera.eye, view.size) {
         put(&mut out, camera, placed[k].piece, lamp.towards);
     }
