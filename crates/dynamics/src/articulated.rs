@@ -3,6 +3,7 @@
 
 use crate::assembly::{Assembly, Group};
 use crate::joint_factor::JointFactor;
+use crate::joint_rows::JointRows;
 use crate::line::Line;
 use crate::solve::Solve;
 use carom_geometry::Geometry;
@@ -66,7 +67,7 @@ impl<G: Geometry> Inserted<G> {
     pub fn insert(
         &mut self,
         factor: &JointFactor,
-        equalities: &[Line<G>],
+        equalities: &JointRows<G>,
         groups: &[Group],
         lines: &[Line<G>],
         locked: f64,
@@ -94,8 +95,7 @@ impl<G: Geometry> Inserted<G> {
             for line in rows {
                 for side in 0..2 {
                     for joint in factor.attached(line.bodies[side]) {
-                        let own = &equalities[joint.first..joint.first + joint.rows];
-                        packed.extend(own.iter().map(|e| e.block(joint.side).power(&line.response[side])));
+                        equalities.speeds_at(joint.node, joint.side, &line.response[side], |_, speed| packed.push(speed));
                     }
                 }
             }

@@ -3,11 +3,10 @@
 //! Made once per pose: room 7 builds it at q', and the next substep's rooms 2, 4 and 5 select from it.
 
 use crate::articulated::Inserted;
-use crate::compact_rows::CompactRows;
-use crate::constraints::Row;
 use crate::contacts::NO_GROUP;
 use crate::island::{Context, Island, LocalBody};
 use crate::joint_factor::JointFactor;
+use crate::joint_rows::{JointRows, Placed};
 use crate::line::Line;
 use crate::options::{FrictionCone, Options, SolverChoice};
 use crate::predict::{effective_mass, soft_spring};
@@ -72,9 +71,11 @@ pub(crate) struct Group {
 #[derive(Debug)]
 pub(crate) struct Assembly<G: Geometry> {
     /// Equality rows of the joints.
-    pub equalities: Vec<Line<G>>,
-    /// The same in little room: what the rounds of the correction read.
-    compact: CompactRows<G>,
+    pub equalities: JointRows<G>,
+    /// The same at the end of the move at hand, as its correction last found them.
+    pub ahead: Placed<G>,
+    /// The rows stand at the present poses already.
+    placed: bool,
     /// Their factor.
     pub factor: JointFactor,
     /// Redundant equality rows.
@@ -92,7 +93,6 @@ pub(crate) struct Assembly<G: Geometry> {
     pub inserted: Inserted<G>,
     /// Whether a row has no freedom left.
     pub locked_rows: Vec<bool>,
-    rows: Vec<Row<G>>,
     /// (J_e M^-1 J_e')^-1 J_e M^-1 J' of the row at hand.
     column: Vec<f64>,
     /// Held responses M~^-1 J' and their momenta, row by row over all bodies.
@@ -107,8 +107,9 @@ impl<G: Geometry> Assembly<G> {
     /// No rows.
     pub fn empty() -> Self {
         Assembly {
-            equalities: Vec::new(),
-            compact: CompactRows::default(),
+            equalities: JointRows::default(),
+            ahead: Placed::default(),
+            placed: false,
             factor: JointFactor::default(),
             redundant: 0,
             groups: Vec::new(),
@@ -118,7 +119,6 @@ impl<G: Geometry> Assembly<G> {
             articulated: false,
             inserted: Inserted::default(),
             locked_rows: Vec::new(),
-            rows: Vec::new(),
             column: Vec::new(),
             held: Vec::new(),
             momenta: Vec::new(),
@@ -144,8 +144,23 @@ impl<G: Geometry> Assembly<G> {
             }
         }
         self.factor.solve(scratch);
-        self.compact.push(scratch, twists);
+        self.equalities.push(scratch, twists);
         for (sum, impulse) in reaction.iter_mut().zip(scratch.iter()) {
+            *sum += impulse;
+        }
+    }
+
+    /// Takes over the joint rows at the end of the move, where the island now is.
+    pub fn arrive(&mut self) {
+        std::mem::swap(&mut self.equalities.now, &mut self.ahead);
+        self.placed = true;
+    }
+
+    /// Changes J_e v by joint impulses; `change` becomes them, and they are added to `reaction`.
+    pub fn change_joints(&self, change: &mut Vec<f64>, reaction: &mut [f64], twists: &mut [Twist<G>]) {
+        self.factor.solve(change);
+        self.equalities.push(change, twists);
+        for (sum, impulse) in reaction.iter_mut().zip(change.iter()) {
             *sum += impulse;
         }
     }
@@ -156,9 +171,9 @@ impl<G: Geometry> Assembly<G> {
         if self.equalities.is_empty() {
             return;
         }
-        self.compact.lacking(target, twists, reaction);
+        self.equalities.lacking(target, twists, reaction);
         self.factor.solve(reaction);
-        self.compact.push(reaction, twists);
+        self.equalities.push(reaction, twists);
     }
 }
 
@@ -166,19 +181,12 @@ impl<G: Geometry> Assembly<G> {
 pub(crate) fn assemble<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>) {
     let model = ctx.model;
     let Island { bodies, poses, twists, joints, near, assembly, report, .. } = island;
-    let Assembly { equalities, compact, factor, redundant, groups, lines, rows, .. } = assembly;
+    let Assembly { equalities, placed, factor, redundant, groups, lines, .. } = assembly;
 
     // Joints.
-    equalities.clear();
-    compact.clear(bodies);
-    for joint in joints.iter() {
-        if joint.rows > 0 {
-            let [a, b] = joint.bodies;
-            rows.resize(joint.rows, Row::zero());
-            model.joints[joint.index].rows(&poses[a], &poses[b], rows);
-            equalities.extend(rows.iter().map(|row| Line::new(joint.bodies, *row, bodies)));
-            compact.add(joint.bodies, rows);
-        }
+    equalities.weigh(bodies);
+    if !std::mem::take(placed) {
+        equalities.place(joints, model, poses);
     }
 
     // Contacts that touch, were active, or will be crossed slowly.
@@ -242,7 +250,7 @@ pub(crate) fn assemble<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>) {
     }
 
     let articulated = articulates::<G>(&model.options, lines.len(), equalities.len());
-    *redundant = factor.refactor(joints, equalities, bodies, articulated);
+    *redundant = factor.refactor(equalities, articulated);
     report.redundant = report.redundant.max(*redundant);
     assembly.articulated = articulated;
     assembly.reduced = false;
@@ -277,12 +285,11 @@ fn articulates<G: Geometry>(options: &Options, rows: usize, equalities: usize) -
 
 /// out += s J_e M^-1 J' for one row: its couplings with the joints at its bodies.
 #[inline]
-fn couple_joints<G: Geometry>(factor: &JointFactor, equalities: &[Line<G>], line: &Line<G>, s: f64, out: &mut [f64]) {
+fn couple_joints<G: Geometry>(factor: &JointFactor, equalities: &JointRows<G>, line: &Line<G>, s: f64, out: &mut [f64]) {
     for side in 0..2 {
         for joint in factor.attached(line.bodies[side]) {
-            for row in joint.first..joint.first + joint.rows {
-                out[row] += s * equalities[row].block(joint.side).power(&line.response[side]);
-            }
+            let own = &mut out[joint.first..joint.first + joint.rows];
+            equalities.speeds_at(joint.node, joint.side, &line.response[side], |r, speed| own[r] += s * speed);
         }
     }
 }
@@ -374,9 +381,7 @@ fn reduce<G: Geometry>(assembly: &mut Assembly<G>, bodies: &[LocalBody<G>], lock
             couple_joints(factor, equalities, &lines[i], -1.0, column);
             if column.iter().any(|x| *x != 0.0) {
                 factor.solve(column);
-                for (equality, &x) in equalities.iter().zip(column.iter()) {
-                    equality.push(x, response);
-                }
+                equalities.push(column, response);
             }
             for (b, body) in bodies.iter().enumerate().filter(|(_, body)| body.dynamic) {
                 momenta[i * count + b] = body.momentum(&response[b]);

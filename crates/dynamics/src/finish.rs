@@ -50,11 +50,9 @@ pub(crate) fn book<G: Geometry>(island: &mut Island<G>, before: &[Twist<G>], aft
             enter(flow, group.source, k, relative);
         }
     }
-    for (line, &impulse) in assembly.equalities.iter().zip(&solve.reaction) {
-        let (relative, fed) = work(line, impulse);
-        flow.joint_work += relative;
-        flow.work_in += fed;
-    }
+    let (relative, driven) = assembly.equalities.work(&solve.reaction, [before, after], |body| kinematic && bodies[body].kinematic);
+    flow.joint_work += 0.5 * relative;
+    flow.work_in -= 0.5 * driven;
 }
 
 /// Enters the work of the k-th row of a group between bodies that no law moves.
@@ -227,7 +225,5 @@ fn angular_impulses<G: Geometry>(island: &Island<G>, out: &mut [G::Ang]) {
     for (&line, &impulse) in island.solve.lines.iter().zip(&island.solve.impulses) {
         add(&island.assembly.lines[line], impulse);
     }
-    for (line, &impulse) in island.assembly.equalities.iter().zip(&island.solve.reaction) {
-        add(line, impulse);
-    }
+    island.assembly.equalities.add_torques(&island.solve.reaction, out);
 }

@@ -234,10 +234,9 @@ fn kinematic_work<G: Geometry>(island: &Island<G>, work: &ImpactScratch) -> f64 
     for (&line, &impulse) in work.lines.iter().zip(&work.impulses) {
         sum += impulse * island.assembly.lines[line].driven_speed(&island.bodies, &island.twists);
     }
-    for (equality, &impulse) in island.assembly.equalities.iter().zip(&work.reaction) {
-        sum += impulse * equality.driven_speed(&island.bodies, &island.twists);
-    }
-    sum
+    let (_, twice) =
+        island.assembly.equalities.work(&work.reaction, [&island.twists, &island.twists], |body| island.bodies[body].kinematic);
+    sum + 0.5 * twice
 }
 
 /// Rows of the problem: all normals, then all tangents contact by contact, with their matrix and coefficients.

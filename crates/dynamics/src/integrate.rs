@@ -498,7 +498,10 @@ pub(crate) fn commit<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, move
         }
     }
     contacts::remember(&island.near, &mut island.memory);
-    island.curvature.learn(&island.joints, moved.time, &island.solve.joint_target);
+    island.curvature.learn(&island.joints, moved.time, &island.solve.joint_target, &island.assembly.equalities.now.errors);
+    if std::mem::take(&mut island.solve.ahead) {
+        island.assembly.arrive();
+    }
     let Island { poses, next, .. } = island;
     std::mem::swap(poses, next);
     island.refresh_inertia();

@@ -222,6 +222,7 @@ impl Partition {
         for island in &mut islands[..islands_used] {
             let graph = self.graphs.of(&island.joints, &island.bodies, !model.options.whole_bodies);
             island.assembly.factor.prepare(graph, &island.joints, &island.bodies);
+            island.assembly.equalities.lay_out(&island.joints, model);
             island.curvature.take(curvature, &island.joints);
         }
         islands_used

@@ -1,11 +1,12 @@
 //! The matrix J M^-1 J' of an island's joints as a block factor over the joint graph, theory (2.11) and chapters 9 and 12.
 
+use crate::constraints::MAX_ROWS;
 use crate::island::{LocalBody, LocalJoint};
-use crate::joint_graph::{Coupling, JointGraph};
-use crate::line::Line;
+use crate::joint_graph::{Coupling, Elimination, End, JointGraph};
+use crate::joint_rows::JointRows;
 use carom_geometry::Geometry;
-use carom_math::block_sparse::BlockSparse;
-use carom_math::ldl::{DROP_REDUNDANT, Factor, Pivots};
+use carom_math::block_ldl::BlockFactor;
+use carom_math::ldl::{DROP_REDUNDANT, Factor, Pivots, Place, Redundant};
 use carom_math::{Twist, Wrench};
 use std::sync::Arc;
 
@@ -26,10 +27,11 @@ pub(crate) struct Attached {
 #[derive(Debug, Default)]
 pub(crate) struct JointFactor {
     graph: Option<Arc<JointGraph>>,
-    matrix: Option<BlockSparse>,
-    /// For least fill, and for short paths.
-    factors: [Option<Factor>; 2],
-    /// Which of the two holds the present numbers.
+    /// With least fill, where joints are all there is to solve for.
+    alone: Option<(Arc<Elimination>, BlockFactor)>,
+    /// With short paths, for rows to be inserted.
+    pathed: Option<(Arc<Elimination>, Factor)>,
+    /// Whether the second of the two holds the present numbers.
     short_paths: bool,
     /// Joints at each body of the island: body b has `attached[starts[b]..starts[b + 1]]`.
     attached: Vec<Attached>,
@@ -45,8 +47,8 @@ impl JointFactor {
             _ => false,
         };
         if !same {
-            self.matrix = graph.as_ref().map(|graph| BlockSparse::new(Arc::clone(&graph.pattern)));
-            self.factors = [None, None];
+            self.alone = None;
+            self.pathed = None;
             self.graph = graph;
         }
         // Counting sort by body.
@@ -85,34 +87,46 @@ impl JointFactor {
     }
 
     /// Factors for the present rows; a row that depends on others is dropped and counted in the return value.
-    pub fn refactor<G: Geometry>(&mut self, joints: &[LocalJoint], lines: &[Line<G>], bodies: &[LocalBody<G>], short_paths: bool) -> usize {
-        let (Some(graph), Some(matrix)) = (&self.graph, &mut self.matrix) else { return 0 };
+    pub fn refactor<G: Geometry>(&mut self, rows: &JointRows<G>, short_paths: bool) -> usize {
+        let Some(graph) = &self.graph else { return 0 };
         self.short_paths = short_paths;
-        let place = &mut self.factors[usize::from(short_paths)];
-        if place.is_none() {
-            *place = graph.symbolic(short_paths).map(Factor::new);
-        }
-        let Some(factor) = place else { return 0 };
-        fill(graph, matrix, joints, lines, bodies);
-        match factor.factor(matrix, Pivots::Regularise { relative: DROP_REDUNDANT }) {
-            Ok(()) => factor.redundant().iter().filter(|r| graph.joint_of[r.node].is_some()).count(),
+        let pivots = Pivots::Regularise { relative: DROP_REDUNDANT };
+        let (outcome, redundant) = if short_paths {
+            if self.pathed.is_none() {
+                self.pathed = graph.elimination(true).map(|order| (Arc::clone(&order), Factor::new(Arc::clone(&order.symbolic))));
+            }
+            let Some((order, factor)) = &mut self.pathed else { return 0 };
+            (factor.factor_with(pivots, |values| fill(&order.couplings, rows, values)), factor.redundant())
+        } else {
+            if self.alone.is_none() {
+                let order = graph.elimination(false);
+                self.alone = order.and_then(|order| BlockFactor::new(Arc::clone(&order.symbolic)).map(|factor| (order, factor)));
+            }
+            let Some((order, factor)) = &mut self.alone else { return 0 };
+            (factor.factor_with(pivots, |values| fill(&order.couplings, rows, values)), factor.redundant())
+        };
+        match outcome {
+            Ok(()) => redundant.iter().filter(|r| graph.joint_of[r.node].is_some()).count(),
             // Only values that are not finite fail; they are caught as such when the velocities are.
-            Err(_) => lines.len(),
+            Err(_) => rows.len(),
         }
     }
 
     /// y := (J M^-1 J')^-1 y; the welds of split bodies have no place in y before or after.
     pub fn solve(&self, y: &mut Vec<f64>) {
-        if let (Some(graph), Some(factor)) = (&self.graph, self.factor()) {
-            y.resize(graph.pattern.rows(), 0.0);
-            factor.solve(y);
-            y.truncate(graph.rows);
+        let Some(graph) = &self.graph else { return };
+        y.resize(graph.pattern.rows(), 0.0);
+        match (self.short_paths, &self.pathed, &self.alone) {
+            (true, Some((_, factor)), _) => factor.solve(y),
+            (false, _, Some((_, factor))) => factor.solve(y),
+            _ => {}
         }
+        y.truncate(graph.rows);
     }
 
-    /// The factor with the present numbers.
+    /// The factor for inserted rows, where it holds the present numbers.
     pub fn factor(&self) -> Option<&Factor> {
-        self.factors[usize::from(self.short_paths)].as_ref()
+        self.pathed.as_ref().filter(|_| self.short_paths).map(|(_, factor)| factor)
     }
 
     /// The joints at a body of the island; none where it does not move.
@@ -123,52 +137,51 @@ impl JointFactor {
 
     /// Joints of the island, some twice, with a row that depends on others.
     pub fn redundant_joints(&self) -> impl Iterator<Item = usize> + '_ {
-        let found = self.graph.as_ref().zip(self.factor());
-        found.into_iter().flat_map(|(graph, factor)| factor.redundant().iter().filter_map(|r| graph.joint_of[r.node]))
+        let redundant: &[Redundant] = match (self.short_paths, &self.pathed, &self.alone) {
+            (true, Some((_, factor)), _) => factor.redundant(),
+            (false, _, Some((_, factor))) => factor.redundant(),
+            _ => &[],
+        };
+        self.graph.iter().flat_map(move |graph| redundant.iter().filter_map(|r| graph.joint_of[r.node]))
     }
 }
 
-/// The numbers of the matrix at the present rows.
-fn fill<G: Geometry>(graph: &JointGraph, matrix: &mut BlockSparse, joints: &[LocalJoint], lines: &[Line<G>], bodies: &[LocalBody<G>]) {
-    matrix.clear();
-    let rows_of = |joint: usize| &lines[joints[joint].first_row..][..joints[joint].rows];
-    for &(slot, coupling) in &graph.couplings {
-        let (block, width) = matrix.block_mut(slot);
-        let entries = block.chunks_exact_mut(width).enumerate();
+/// The numbers of the matrix at the present rows, each block where the order of elimination wants it.
+fn fill<G: Geometry>(couplings: &[(Place, Coupling)], rows: &JointRows<G>, values: &mut [f64]) {
+    let mut responses = [Twist::zero(); MAX_ROWS];
+    for &(place, coupling) in couplings {
+        let (height, width) = (place.rows, place.columns);
+        let block = &mut values[place.at..][..height * width];
+        // Columns of a block are what the responses of one joint's rows do along those of the other.
+        let mut couple = |a: End, b: End, parts: f64| {
+            let count = rows.responses_at(b.node, b.side, &mut responses);
+            for (c, response) in responses[..count].iter().enumerate() {
+                rows.speeds_at(a.node, a.side, response, |r, speed| block[r * width + c] += parts * speed);
+            }
+        };
         match coupling {
-            Coupling::Own { joint, parts } => {
-                let rows = rows_of(joint);
-                for (r, out) in entries {
-                    let row = &rows[r].row;
-                    // The factor reads the lower triangle only.
-                    for (value, other) in out.iter_mut().zip(&rows[..=r]) {
-                        *value += parts[0] * row.a.power(&other.response[0]) + parts[1] * row.b.power(&other.response[1]);
+            Coupling::Own { node, parts } => {
+                for side in 0..2 {
+                    if parts[side] != 0.0 {
+                        couple(End { node, side }, End { node, side }, parts[side]);
                     }
                 }
             }
-            Coupling::Shared { ends: [a, b], parts } => {
-                let (rows_a, rows_b) = (rows_of(a.joint), rows_of(b.joint));
-                for (r, out) in entries {
-                    let row = rows_a[r].block(a.side);
-                    for (value, other) in out.iter_mut().zip(rows_b) {
-                        *value += parts * row.power(&other.response[b.side]);
-                    }
-                }
-            }
+            Coupling::Shared { ends: [a, b], parts } => couple(a, b, parts),
             Coupling::Pulled { end, parts } => {
-                let rows = rows_of(end.joint);
-                for (r, out) in entries {
-                    for (value, other) in out.iter_mut().zip(rows) {
-                        *value += parts * component(&other.response[end.side], r);
+                let count = rows.responses_at(end.node, end.side, &mut responses);
+                for (c, response) in responses[..count].iter().enumerate() {
+                    for r in 0..G::DOF {
+                        let at = if place.transposed { c * width + r } else { r * width + c };
+                        block[at] += parts * component(response, r);
                     }
                 }
             }
             Coupling::Welds { end, parts } => {
-                let body = &bodies[joints[end.joint].bodies[end.side]];
-                for (r, out) in entries {
-                    let response = body.response(&unit::<G>(r));
-                    for (c, value) in out.iter_mut().enumerate() {
-                        *value += parts * component(&response, c);
+                for r in 0..height {
+                    let response = rows.response(end.node, end.side, &unit::<G>(r));
+                    for c in 0..width {
+                        block[r * width + c] += parts * component(&response, c);
                     }
                 }
             }

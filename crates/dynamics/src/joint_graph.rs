@@ -3,8 +3,8 @@
 
 use crate::island::{LocalBody, LocalJoint};
 use carom_geometry::Geometry;
-use carom_math::block_sparse::{Pattern, Slot};
-use carom_math::ldl::{Order, Symbolic};
+use carom_math::block_sparse::Pattern;
+use carom_math::ldl::{Order, Place, Symbolic};
 use carom_solve::splitting::assign;
 use std::sync::{Arc, OnceLock};
 
@@ -14,8 +14,8 @@ const KEPT: usize = 64;
 /// One side of a joint: which body it pulls on, whatever its number in the island.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct End {
-    /// Joint of the island.
-    pub joint: usize,
+    /// The node of the joint, which is its place among the joints with rows.
+    pub node: usize,
     /// Its side, 0 or 1.
     pub side: usize,
 }
@@ -25,8 +25,8 @@ pub(crate) struct End {
 pub(crate) enum Coupling {
     /// Rows of a joint with themselves; the inverse mass of each side counts that many times.
     Own {
-        /// The joint.
-        joint: usize,
+        /// The node of the joint.
+        node: usize,
         /// Parts of the bodies at its sides, 0 where one does not move.
         parts: [f64; 2],
     },
@@ -60,8 +60,8 @@ pub(crate) struct JointGraph {
     topology: Vec<usize>,
     /// Nodes: joints with rows, in order, then welds.
     pub pattern: Arc<Pattern>,
-    /// Every block with its place, joints first.
-    pub couplings: Vec<(Slot, Coupling)>,
+    /// What couples two nodes, the first of which has the rows.
+    couplings: Vec<((usize, usize), Coupling)>,
     /// The joint of each node; welds have none.
     pub joint_of: Vec<Option<usize>>,
     /// The node of each joint of the island; `usize::MAX` where it has no rows.
@@ -71,7 +71,35 @@ pub(crate) struct JointGraph {
     /// Joints that close loops: they lose ties in the order, so that redundancy shows at them.
     closing: Vec<usize>,
     /// Least fill, and short paths, each analysed when first needed.
-    orders: [OnceLock<Arc<Symbolic>>; 2],
+    orders: [OnceLock<Arc<Elimination>>; 2],
+}
+
+/// An order of elimination, and where it wants the blocks of the matrix.
+#[derive(Debug)]
+pub(crate) struct Elimination {
+    /// Order and pattern of the factor.
+    pub symbolic: Arc<Symbolic>,
+    /// Every coupling with its place, by rising place.
+    pub couplings: Vec<(Place, Coupling)>,
+}
+
+impl Elimination {
+    fn new(symbolic: Symbolic, found: &[((usize, usize), Coupling)]) -> Self {
+        let place = |&((row, column), coupling): &((usize, usize), Coupling)| {
+            let place = symbolic.place(row, column)?;
+            Some(match coupling {
+                // Rows of either joint against the other: the block is made as it lies.
+                Coupling::Shared { ends: [a, b], parts } if place.transposed => {
+                    (Place { transposed: false, ..place }, Coupling::Shared { ends: [b, a], parts })
+                }
+                coupling => (place, coupling),
+            })
+        };
+        // By place in memory, so that the matrix is filled in one walk; a joint between the same two bodies as another shares both.
+        let mut couplings: Vec<_> = found.iter().filter_map(place).collect();
+        couplings.sort_by_key(|(place, _)| place.at);
+        Elimination { symbolic: Arc::new(symbolic), couplings }
+    }
 }
 
 impl JointGraph {
@@ -87,7 +115,7 @@ impl JointGraph {
             sizes.push(local.rows);
             for side in 0..2 {
                 if bodies[local.bodies[side]].dynamic {
-                    at_body[local.bodies[side]].push(End { joint, side });
+                    at_body[local.bodies[side]].push(End { node: node_of[joint], side });
                 }
             }
         }
@@ -95,26 +123,26 @@ impl JointGraph {
             return None;
         }
         let rows = sizes.iter().sum();
-        let mut own = vec![[0.0; 2]; joints.len()];
+        let mut own = vec![[0.0; 2]; joint_of.len()];
         let mut found: Vec<((usize, usize), Coupling)> = Vec::new();
         for ends in at_body.iter().filter(|ends| !ends.is_empty()) {
-            let counts: Vec<usize> = ends.iter().map(|end| joints[end.joint].rows).collect();
+            let counts: Vec<usize> = ends.iter().map(|end| sizes[end.node]).collect();
             let starts = if split { assign(&counts, G::DOF).starts } else { vec![0, ends.len()] };
             let (count, parts) = (starts.len() - 1, (starts.len() - 1) as f64);
             let first_weld = joint_of.len();
             for part in 0..count {
                 let here = &ends[starts[part]..starts[part + 1]];
                 for (k, a) in here.iter().enumerate() {
-                    own[a.joint][a.side] = parts;
+                    own[a.node][a.side] = parts;
                     for b in &here[..k] {
-                        found.push(((node_of[a.joint], node_of[b.joint]), Coupling::Shared { ends: [*a, *b], parts }));
+                        found.push(((a.node, b.node), Coupling::Shared { ends: [*a, *b], parts }));
                     }
                     // Welds [1, -1]: this part is the second of the one before it and the first of the one after.
                     if part > 0 {
-                        found.push(((first_weld + part - 1, node_of[a.joint]), Coupling::Pulled { end: *a, parts: -parts }));
+                        found.push(((first_weld + part - 1, a.node), Coupling::Pulled { end: *a, parts: -parts }));
                     }
                     if part + 1 < count {
-                        found.push(((first_weld + part, node_of[a.joint]), Coupling::Pulled { end: *a, parts }));
+                        found.push(((first_weld + part, a.node), Coupling::Pulled { end: *a, parts }));
                     }
                 }
                 if part + 1 < count {
@@ -128,20 +156,12 @@ impl JointGraph {
             joint_of.resize(first_weld + count - 1, None);
             sizes.resize(first_weld + count - 1, G::DOF);
         }
-        for (node, joint) in joint_of.iter().enumerate() {
-            if let Some(joint) = *joint {
-                found.push(((node, node), Coupling::Own { joint, parts: own[joint] }));
-            }
-        }
+        found.extend(own.iter().enumerate().map(|(node, &parts)| ((node, node), Coupling::Own { node, parts })));
         let edges: Vec<(usize, usize)> = found.iter().map(|(edge, _)| *edge).collect();
         let pattern = Arc::new(Pattern::new(&sizes, &edges).ok()?);
-        // By place in memory, so that the matrix is filled in one walk; a joint between the same two bodies as another shares both.
-        let mut couplings: Vec<(Slot, Coupling)> =
-            found.iter().filter_map(|&((row, column), coupling)| pattern.slot(row, column).map(|slot| (slot, coupling))).collect();
-        couplings.sort_by_key(|(slot, _)| slot.place());
         let closing = closing(joints, bodies, &node_of);
         let topology = joints.iter().map(|j| j.index).collect();
-        Some(JointGraph { topology, pattern, couplings, joint_of, node_of, rows, closing, orders: Default::default() })
+        Some(JointGraph { topology, pattern, couplings: found, joint_of, node_of, rows, closing, orders: Default::default() })
     }
 
     /// Whether it is the graph of these joints.
@@ -150,14 +170,14 @@ impl JointGraph {
     }
 
     /// Order and pattern of the factor: least fill, or short paths for many inserted rows.
-    pub fn symbolic(&self, short_paths: bool) -> Option<Arc<Symbolic>> {
+    pub fn elimination(&self, short_paths: bool) -> Option<Arc<Elimination>> {
         let place = &self.orders[usize::from(short_paths)];
         if let Some(known) = place.get() {
             return Some(Arc::clone(known));
         }
         let order = if short_paths { Order::ShortPaths(&self.closing) } else { Order::MinimumDegreeLate(&self.closing) };
-        let symbolic = Arc::new(Symbolic::analyse(&self.pattern, order).ok()?);
-        Some(Arc::clone(place.get_or_init(|| symbolic)))
+        let found = Arc::new(Elimination::new(Symbolic::analyse(&self.pattern, order).ok()?, &self.couplings));
+        Some(Arc::clone(place.get_or_init(|| found)))
     }
 }
 

@@ -5,7 +5,6 @@
 
 mod articulated;
 mod assembly;
-mod compact_rows;
 pub mod constraints;
 mod contacts;
 mod curvature;
@@ -19,6 +18,7 @@ mod island;
 mod islands;
 mod joint_factor;
 mod joint_graph;
+mod joint_rows;
 pub mod ledger;
 mod line;
 pub mod model;

@@ -29,11 +29,6 @@ impl<G: Geometry> Line<G> {
         let row = Row { a: Wrench::along(direction, arms[0]), b: Wrench::along(direction, arms[1]).negated() };
         Line::new(bodies, row, masses)
     }
-    /// The row's block of one side.
-    #[inline]
-    pub fn block(&self, side: usize) -> &Wrench<G> {
-        if side == 0 { &self.row.a } else { &self.row.b }
-    }
     /// J v.
     #[inline]
     pub fn speed(&self, twists: &[Twist<G>]) -> f64 {

@@ -4,6 +4,7 @@ use crate::constraints::Row;
 use crate::island::{LocalBody, LocalJoint};
 use crate::joint_factor::JointFactor;
 use crate::joint_graph::JointGraphs;
+use crate::joint_rows::JointRows;
 use crate::line::Line;
 use crate::model::{BodyKind, Model};
 use crate::state::State;
@@ -49,7 +50,11 @@ impl<G: Geometry> Jointed<G> {
         let mut factor = JointFactor::default();
         let graph = JointGraphs::default().of(&joints, &bodies, !model.options.whole_bodies);
         factor.prepare(graph, &joints, &bodies);
-        factor.refactor(&joints, &lines, &bodies, false);
+        let mut compact = JointRows::default();
+        compact.lay_out(&joints, model);
+        compact.weigh(&bodies);
+        compact.place(&joints, model, &poses);
+        factor.refactor(&compact, false);
         Jointed { bodies, joints, lines, factor }
     }
 }

@@ -72,6 +72,8 @@ pub(crate) struct Solve {
     pub uncorrected: bool,
     /// Joints were seen to hold at the end of the last move.
     pub closed: bool,
+    /// The joint rows at the end of the last move are at hand.
+    pub ahead: bool,
     /// Softness of soft rows: (row, inverse stiffness).
     pub softness: Vec<(usize, f64)>,
     open: Vec<OpenRow>,
@@ -315,6 +317,7 @@ pub(crate) fn hold<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, t: f64
 pub(crate) fn hold_rows<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, t: f64, uncorrected: bool) -> Held {
     let options = &ctx.model.options;
     island.solve.uncorrected = uncorrected;
+    island.solve.ahead = false;
     if options.integrator == Integrator::EnergyMomentum {
         return energy_momentum::hold(island, ctx, t, uncorrected);
     }
@@ -324,16 +327,24 @@ pub(crate) fn hold_rows<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, t
     }
     // The targets of redundant rows are answered by no impulse and say nothing of the next move.
     if !uncorrected && island.assembly.redundant == 0 {
-        island.curvature.guess(&island.joints, t, &mut island.solve.joint_target);
+        island.curvature.guess(&island.joints, t, &island.assembly.equalities.now.errors, &mut island.solve.joint_target);
     }
     let mut scratch = std::mem::take(&mut island.scratch);
     scratch.clear();
     scratch.extend((0..island.bodies.len()).map(|body| kick(island, body, options, t)));
     let mut held = Held { converged: false, outcome: Outcome::failed(0, carom_solve::status::Method::Trivial) };
     let mut last = f64::INFINITY;
-    for _ in 0..CORRECTION_CAP {
+    for round in 0..CORRECTION_CAP {
         let Island { assembly, solve, solver, half, report, .. } = island;
-        held.outcome = resolve(assembly, solve, solver, options.friction_cone, &scratch, half, report);
+        if round > 0 && solve.lines.is_empty() {
+            // Joints alone: the velocities meet the targets of the round before, and what the errors move them by is all that is lacking.
+            solve.scratch.clear();
+            solve.scratch.extend(assembly.ahead.errors.iter().map(|error| -error / t));
+            assembly.change_joints(&mut solve.scratch, &mut solve.reaction, half);
+            report.solves += 1;
+        } else {
+            held.outcome = resolve(assembly, solve, solver, options.friction_cone, &scratch, half, report);
+        }
         island.next.clear();
         island.next.extend(island.poses.iter().zip(&island.half).map(|(pose, twist)| pose.advanced(*twist, t)));
         if uncorrected || t == 0.0 {
@@ -345,6 +356,7 @@ pub(crate) fn hold_rows<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, t
         // Targets cannot be met more exactly than the problem was solved.
         if worst <= if held.outcome.is_solved() { 1.0 } else { INACCURATE_SLACK } {
             held.converged = true;
+            island.solve.ahead = worst <= 1.0;
             if worst > 1.0 {
                 close_joints(island, ctx, t);
             }
@@ -494,24 +506,26 @@ pub(crate) fn correct_targets<G: Geometry>(island: &mut Island<G>, ctx: &Context
 fn joint_miss<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, t: f64, anew: bool) -> f64 {
     let model = ctx.model;
     let Island { joints, assembly, solve, next, half, report, .. } = island;
+    let Assembly { equalities, ahead, .. } = assembly;
     let (mut worst, mut largest): (f64, f64) = (0.0, 0.0);
-    for joint in joints.iter().filter(|j| j.rows > 0) {
+    if anew {
+        solve.joint_target.fill(0.0);
+        equalities.add_speeds(1.0, half, &mut solve.joint_target);
+    }
+    let targets = &mut solve.joint_target;
+    let per_time = 1.0 / t;
+    equalities.place_ahead(joints, model, next, ahead, |joint, errors| {
         let [a, b] = joint.bodies;
-        solve.error.clear();
-        solve.error.resize(joint.rows, 0.0);
-        model.joints[joint.index].error(&next[a], &next[b], &mut solve.error);
         let reach = next[a].position.max_abs().max(next[b].position.max_abs());
         let tolerance = (model.tolerances.position * joint.size).max(ROUNDING * f64::EPSILON * (reach + joint.size));
-        for (row, &error) in solve.error.iter().enumerate() {
-            worst = worst.max(error.abs() / tolerance);
-            largest = largest.max(error.abs());
-            let target = &mut solve.joint_target[joint.first_row + row];
-            if anew {
-                *target = assembly.equalities[joint.first_row + row].speed(half);
-            }
-            *target -= error / t;
+        let mut most = 0.0f64;
+        for (target, &error) in targets[joint.first_row..].iter_mut().zip(errors) {
+            most = most.max(error.abs());
+            *target -= error * per_time;
         }
-    }
+        largest = largest.max(most);
+        worst = worst.max(most / tolerance);
+    });
     if worst <= 1.0 {
         report.joint_error = report.joint_error.max(largest);
     }

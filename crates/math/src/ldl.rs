@@ -5,7 +5,7 @@
 
 use crate::block_sparse::BlockSparse;
 use crate::small::{backward_block, by_size, dot, factor_block, forward_block, invert_block, scale_panel, subtract_product, unscale_panel};
-pub use crate::symbolic::{Order, Reach, Symbolic};
+pub use crate::symbolic::{Order, Place, Reach, Symbolic};
 use std::fmt;
 use std::sync::Arc;
 
@@ -119,6 +119,26 @@ fn identity_blocks(symbolic: &Symbolic) -> Vec<f64> {
     whole
 }
 
+/// The matrix into the pattern of L.
+pub(crate) fn load(symbolic: &Symbolic, matrix: &[f64], values: &mut [f64]) {
+    for block in &symbolic.scatter {
+        let count = block.rows * block.columns;
+        if count == 0 {
+            continue;
+        }
+        let (from, to) = (&matrix[block.from..][..count], &mut values[block.to..][..count]);
+        if block.transposed {
+            for (c, row) in to.chunks_exact_mut(block.rows).enumerate() {
+                for (r, value) in row.iter_mut().enumerate() {
+                    *value = from[r * block.columns + c];
+                }
+            }
+        } else {
+            to.copy_from_slice(from);
+        }
+    }
+}
+
 /// How refinement ended.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[must_use]
@@ -171,14 +191,26 @@ impl Factor {
 
     /// Factors a matrix over the analysed pattern; after an error the factor stands for the identity.
     pub fn factor(&mut self, matrix: &BlockSparse, pivots: Pivots) -> Result<(), LdlError> {
-        let outcome = self.try_factor(matrix, pivots);
-        if outcome.is_err() {
-            self.values.fill(0.0);
-            self.whole = identity_blocks(&self.symbolic);
-            self.inverse.fill(1.0);
-            self.redundant.clear();
+        let symbolic = Arc::clone(&self.symbolic);
+        if !Arc::ptr_eq(matrix.pattern(), &symbolic.pattern) && matrix.pattern() != &symbolic.pattern {
+            return Err(self.give_up(LdlError::PatternMismatch));
         }
-        outcome
+        self.factor_with(pivots, |values| load(&symbolic, matrix.values(), values))
+    }
+    /// Factors a matrix that `write` puts, block by block, where [`Symbolic::place`] says, into numbers that are zero before: the road without
+    /// a copy. Of a block on the diagonal the lower triangle is read. After an error the factor stands for the identity.
+    pub fn factor_with(&mut self, pivots: Pivots, write: impl FnOnce(&mut [f64])) -> Result<(), LdlError> {
+        self.values.fill(0.0);
+        write(&mut self.values);
+        let outcome = self.try_factor(pivots);
+        outcome.map_err(|error| self.give_up(error))
+    }
+    fn give_up(&mut self, error: LdlError) -> LdlError {
+        self.values.fill(0.0);
+        self.whole = identity_blocks(&self.symbolic);
+        self.inverse.fill(1.0);
+        self.redundant.clear();
+        error
     }
 
     /// x := A^-1 x, by whole blocks: products only, no row waits for the one before it.
@@ -295,13 +327,14 @@ impl Factor {
         Refined { rounds: REFINEMENT_CAP, residual }
     }
 
-    fn try_factor(&mut self, matrix: &BlockSparse, pivots: Pivots) -> Result<(), LdlError> {
+    fn try_factor(&mut self, pivots: Pivots) -> Result<(), LdlError> {
         let symbolic = Arc::clone(&self.symbolic);
-        if !Arc::ptr_eq(matrix.pattern(), &symbolic.pattern) && matrix.pattern() != &symbolic.pattern {
-            return Err(LdlError::PatternMismatch);
-        }
         self.redundant.clear();
-        self.load(&symbolic, matrix.values());
+        for column in &symbolic.columns {
+            for r in 0..column.size {
+                self.diagonal[column.start + r] = self.values[column.pivot_at + r * (column.size + 1)].abs();
+            }
+        }
         let largest = self.diagonal.iter().fold(0.0_f64, |worst, &value| worst.max(value));
         let floor = if largest > 0.0 { largest } else { 1.0 };
         for place in 0..symbolic.columns.len() {
@@ -310,32 +343,6 @@ impl Factor {
             outcome?;
         }
         Ok(())
-    }
-
-    /// The matrix into the pattern of L; fill starts at zero.
-    fn load(&mut self, symbolic: &Symbolic, matrix: &[f64]) {
-        self.values.fill(0.0);
-        for block in &symbolic.scatter {
-            let count = block.rows * block.columns;
-            if count == 0 {
-                continue;
-            }
-            let (from, to) = (&matrix[block.from..][..count], &mut self.values[block.to..][..count]);
-            if block.transposed {
-                for (c, row) in to.chunks_exact_mut(block.rows).enumerate() {
-                    for (r, value) in row.iter_mut().enumerate() {
-                        *value = from[r * block.columns + c];
-                    }
-                }
-            } else {
-                to.copy_from_slice(from);
-            }
-        }
-        for column in &symbolic.columns {
-            for r in 0..column.size {
-                self.diagonal[column.start + r] = self.values[column.pivot_at + r * (column.size + 1)].abs();
-            }
-        }
     }
 
     /// Factors one column and takes its product from the columns after it, theory (9.7)-(9.8).

@@ -139,6 +139,8 @@ pub trait Space: Copy + Clone + Debug + Default + PartialEq + Eq + PartialOrd + 
 
     /// I w.
     fn inertia_apply(inertia: Self::Inertia, rate: Self::Ang) -> Self::Ang;
+    /// I (r x e_k) for each axis e_k of the world: what unit forces at an arm do, the first `DIM` entries counting.
+    fn inertia_arm(inertia: Self::Inertia, arm: Self::Lin) -> [Self::Ang; 3];
     /// I^-1 as a map, or `None` where I is not positive definite.
     fn inertia_invert(inertia: Self::Inertia) -> Option<Self::Inertia>;
     /// R I R', body to world.
@@ -270,6 +272,10 @@ impl Space for Planar {
     #[inline(always)]
     fn inertia_apply(inertia: Self::Inertia, rate: Self::Ang) -> Self::Ang {
         Vector1::new(inertia.x * rate.x)
+    }
+    #[inline(always)]
+    fn inertia_arm(inertia: Self::Inertia, arm: Self::Lin) -> [Self::Ang; 3] {
+        [Vector1::new(-inertia.x * arm.y), Vector1::new(inertia.x * arm.x), Vector1::zeros()]
     }
     #[inline]
     fn inertia_invert(inertia: Self::Inertia) -> Option<Self::Inertia> {
@@ -426,6 +432,12 @@ impl Space for Spatial {
     #[inline(always)]
     fn inertia_apply(inertia: Self::Inertia, rate: Self::Ang) -> Self::Ang {
         inertia * rate
+    }
+    #[inline(always)]
+    fn inertia_arm(inertia: Self::Inertia, r: Self::Lin) -> [Self::Ang; 3] {
+        // r x e_x = (0, z, -y), and so on around.
+        let [x, y, z] = [0, 1, 2].map(|k| Vector3::new(inertia[(0, k)], inertia[(1, k)], inertia[(2, k)]));
+        [y * r.z - z * r.y, z * r.x - x * r.z, x * r.y - y * r.x]
     }
     #[inline]
     fn inertia_invert(inertia: Self::Inertia) -> Option<Self::Inertia> {

@@ -60,6 +60,19 @@ pub(crate) struct Scatter {
     pub(crate) transposed: bool,
 }
 
+/// Where a block of the matrix lies among the numbers of a factor, before it is factored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// First of its numbers.
+    pub at: usize,
+    /// Rows of the block as it lies there: those of the node eliminated later.
+    pub rows: usize,
+    /// Its columns; it lies by rows.
+    pub columns: usize,
+    /// It lies there as the transpose of the block asked for.
+    pub transposed: bool,
+}
+
 /// The analysis of a pattern: computed once per topology, shared by every factor over it.
 #[derive(Clone, Debug)]
 pub struct Symbolic {
@@ -112,6 +125,22 @@ impl Symbolic {
         }
         symbolic.find_scatter();
         Ok(symbolic)
+    }
+
+    /// Where block (row, column) of the matrix is to be written for [`crate::ldl::Factor::factor_with`]; `None` when the nodes do not couple.
+    pub fn place(&self, row: usize, column: usize) -> Option<Place> {
+        if row.max(column) >= self.order.len() {
+            return None;
+        }
+        let (lower, upper) = (self.position[row].max(self.position[column]), self.position[row].min(self.position[column]));
+        let owner = &self.columns[upper];
+        if lower == upper {
+            return Some(Place { at: owner.pivot_at, rows: owner.size, columns: owner.size, transposed: false });
+        }
+        let below = self.below(owner);
+        let found = &below[below.binary_search_by_key(&lower, |block| block.position).ok()?];
+        let at = owner.panel_at + found.panel_row * owner.size;
+        Some(Place { at, rows: found.size, columns: owner.size, transposed: self.position[row] < self.position[column] })
     }
 
     /// The pattern that was analysed.

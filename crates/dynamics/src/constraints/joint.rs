@@ -1,13 +1,14 @@
 //! A joint in the frames of its bodies: errors, rows, free coordinate, inequalities, spring.
 
 use super::check;
+use super::group::Group;
 use super::kind::JointKind;
 use super::row::Row;
 use super::soft::SpringState;
 use super::spec::{JointSpec, Motor};
 use super::{angle, distance, slide};
 use crate::error::ModelError;
-use carom_math::{Pose, Space};
+use carom_math::{Pose, Space, Vector};
 
 /// Most equality rows of a joint: a weld in space.
 pub const MAX_ROWS: usize = 6;
@@ -114,6 +115,43 @@ impl<S: Space> Joint<S> {
             group.rows(self, pose_a, pose_b, &mut out[first..]);
             first += group.count::<S>();
         }
+    }
+
+    /// How many turns the joint holds besides a pinned point; `None` where its rows are no such ones.
+    pub(crate) fn pinned_turns(&self) -> Option<usize> {
+        match self.kind.groups() {
+            [Group::Point, held @ ..] => Some(held.iter().map(|group| group.count::<S>()).sum()),
+            _ => None,
+        }
+    }
+
+    /// World arms to the pinned point, covectors of the turns that are held, and position errors of a joint with [`Joint::pinned_turns`]: the same as
+    /// [`Joint::rows`] and [`Joint::error`] in little room and time.
+    #[inline]
+    pub(crate) fn pin(&self, pose_a: &Pose<S>, pose_b: &Pose<S>, turns: &mut [S::Ang], error: &mut [f64]) -> [S::Lin; 2] {
+        let arms = [pose_a.direction(self.anchors[0]), pose_b.direction(self.anchors[1])];
+        let apart = (pose_a.position + arms[0]) - (pose_b.position + arms[1]);
+        error[..S::DIM].copy_from_slice(apart.as_slice());
+        let error = &mut error[S::DIM..];
+        if self.kind == JointKind::Hinge {
+            let axis = pose_b.direction(self.axes[1]);
+            for ((turn, error), across) in turns.iter_mut().zip(error).zip(self.across) {
+                let across = pose_a.direction(across);
+                *turn = S::torque(across, axis);
+                *error = across.dot(axis);
+            }
+            return arms;
+        }
+        let mut first = 0;
+        for group in &self.kind.groups()[1..] {
+            let mut rows = [Row::zero(); 3];
+            group.rows(self, pose_a, pose_b, &mut rows);
+            group.error(self, pose_a, pose_b, &mut error[first..]);
+            let count = group.count::<S>();
+            turns[first..first + count].iter_mut().zip(rows).for_each(|(turn, row)| *turn = row.a.ang);
+            first += count;
+        }
+        arms
     }
 
     /// Whether one coordinate is free and measured: the angle of a hinge, the position of a slider, the slide of a cylindrical joint.

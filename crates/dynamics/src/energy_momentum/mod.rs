@@ -14,6 +14,7 @@ use crate::assembly::Source;
 use crate::constraints::Row;
 use crate::island::{Context, Island, LocalBody};
 use crate::joint_factor::JointFactor;
+use crate::joint_rows::JointRows;
 use crate::line::Line;
 use crate::solve::{Held, INACCURATE_SLACK, correct_targets, resolve, select_move};
 use carom_geometry::Geometry;
@@ -59,6 +60,8 @@ pub(crate) struct Midpoint<G: Geometry> {
     /// Mean joint rows.
     lines: Vec<Line<G>>,
     rows: Vec<Row<G>>,
+    /// The same for the factor.
+    compact: JointRows<G>,
     /// Bodies with the stiffness of their tensions in the inertia, theory (13.15).
     stiffened: Vec<LocalBody<G>>,
     factor: JointFactor,
@@ -100,6 +103,7 @@ impl<G: Geometry> Midpoint<G> {
             reaction: Vec::new(),
             lines: Vec::new(),
             rows: Vec::new(),
+            compact: JointRows::default(),
             stiffened: Vec::new(),
             factor: JointFactor::default(),
             change: Vec::new(),
@@ -187,7 +191,10 @@ impl<G: Geometry> Midpoint<G> {
     fn aim(&self, island: &mut Island<G>, joints_only: bool) {
         let Island { assembly, solve, .. } = island;
         solve.joint_target.clear();
-        solve.joint_target.extend(assembly.equalities.iter().map(|line| if joints_only { 0.0 } else { line.speed(&self.mean) }));
+        solve.joint_target.resize(assembly.equalities.len(), 0.0);
+        if !joints_only {
+            assembly.equalities.add_speeds(1.0, &self.mean, &mut solve.joint_target);
+        }
     }
 
     /// How far the mean twists are from what the impulses make of them, and the fastest of them [m/s], both in the metric of the masses.
@@ -214,7 +221,12 @@ impl<G: Geometry> Midpoint<G> {
         }
         if anew {
             self.factor.prepare(island.assembly.factor.graph(), &island.joints, &island.bodies);
-            let _ = self.factor.refactor(&island.joints, &self.lines, &self.stiffened, false);
+            self.compact.lay_out_whole(&island.joints);
+            self.compact.weigh(&self.stiffened);
+            for (place, joint) in island.joints.iter().filter(|j| j.rows > 0).enumerate() {
+                self.compact.set_whole(place, self.lines[joint.first_row..][..joint.rows].iter().map(|line| line.row));
+            }
+            let _ = self.factor.refactor(&self.compact, false);
         }
         self.change.clear();
         for (index, body) in island.bodies.iter().enumerate() {
@@ -243,9 +255,9 @@ impl<G: Geometry> Midpoint<G> {
         free.clear();
         free.extend_from_slice(&self.balanced);
         let Island { assembly, solve, solver, report, .. } = island;
-        for (line, y) in assembly.equalities.iter().zip(&self.reaction) {
-            line.push(-y, &mut free);
-        }
+        solve.reaction.clear();
+        solve.reaction.extend(self.reaction.iter().map(|y| -y));
+        assembly.equalities.push(&solve.reaction, &mut free);
         for (&line, impulse) in solve.lines.iter().zip(&solve.impulses) {
             assembly.lines[line].push(-impulse, &mut free);
         }

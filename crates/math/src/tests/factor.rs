@@ -1,6 +1,7 @@
 //! Block matrices and their factors against dense algebra.
 
 use super::cases;
+use crate::block_ldl::BlockFactor;
 use crate::block_sparse::{BlockSparse, Pattern, PatternError};
 use crate::ldl::{DROP_REDUNDANT, Factor, LdlError, Order, Pivots, Reach, Redundant, RefineWork, Symbolic};
 use nalgebra::{DMatrix, DVector};
@@ -259,6 +260,27 @@ proptest! {
     }
 
     #[test]
+    fn whole_blocks_give_what_scalar_columns_give(rig in rigs(12, LARGEST_JOINT), copied in prop::collection::vec(0..8_usize, 0..4)) {
+        let singular = redundancy(&Rig { sizes: rig.sizes.iter().take(8).copied().collect(), ..rig.clone() }, &copied);
+        for matrix in [rig.matrix(), singular.matrix] {
+            for order in [Order::MinimumDegree, Order::Natural] {
+                let symbolic = analysed(matrix.pattern(), order);
+                let mut whole = BlockFactor::new(Arc::clone(&symbolic)).expect("nodes as wide as joints");
+                let mut columns = Factor::new(symbolic);
+                let pivots = Pivots::Regularise { relative: DROP_REDUNDANT };
+                whole.factor(&matrix, pivots).expect("finite numbers");
+                columns.factor(&matrix, pivots).expect("finite numbers");
+                prop_assert_eq!(whole.redundant(), columns.redundant());
+                let (mut x, mut y) = (rig.right_side(matrix.pattern().rows()), rig.right_side(matrix.pattern().rows()));
+                whole.solve(&mut x);
+                columns.solve(&mut y);
+                let scale = y.iter().fold(1.0_f64, |most, value| most.max(value.abs()));
+                prop_assert!(worst(&x, &y) <= AGREEMENT * scale, "{x:?} is not {y:?}");
+            }
+        }
+    }
+
+    #[test]
     fn redundant_rows_are_named_and_the_rest_is_solved(rig in rigs(8, 2), copied in prop::collection::vec(0..8_usize, 0..4)) {
         let Redundancy { matrix, copies } = redundancy(&rig, &copied);
         let pattern = Arc::clone(matrix.pattern());
@@ -449,6 +471,24 @@ fn a_value_that_is_not_finite_stops_the_factor_and_does_not_travel() {
             }
         }
     }
+}
+
+#[test]
+fn whole_blocks_along_a_chain_solve_it_and_refuse_what_is_not_finite() {
+    for size in 1..=LARGEST_JOINT {
+        let matrix = chain(40, size).matrix();
+        let mut factor = BlockFactor::new(analysed(matrix.pattern(), Order::MinimumDegree)).expect("nodes as wide as joints");
+        let b = spread(matrix.pattern().rows());
+        let mut x = b.clone();
+        factor.factor(&matrix, Pivots::Strict).expect("a positive definite matrix");
+        factor.solve(&mut x);
+        let mut residual = vec![0.0; b.len()];
+        assert!(matrix.residual(&b, &x, &mut residual) <= AGREEMENT);
+        let mut broken = matrix.clone();
+        broken.add_diagonal(7, 0, f64::NAN).expect("a node has its rows");
+        assert!(matches!(factor.factor(&broken, Pivots::Strict), Err(LdlError::NotFinite { .. })));
+    }
+    assert!(BlockFactor::new(analysed(&chain(3, LARGEST_JOINT + 1).pattern(), Order::Natural)).is_none());
 }
 
 #[test]

@@ -1,0 +1,316 @@
+//! The equality rows of joints in the least memory: velocities and impulses pass over them several times in every substep, and a long chain is
+//! bound by what it has to read. Responses M^-1 J' are not kept: a joint's impulses are summed to one wrench on each side first.
+//!
+//! Most joints pin a point and hold some turns. Their rows are [1, -[r]x | -1, [s]x] and [0, w | 0, -w]: two arms and a covector for each turn say it
+//! all, and products with them are cross products, theory (3.3), (3.5)-(3.7). Rows of other joints are kept whole.
+
+use crate::constraints::{Joint, MAX_ROWS, Row};
+use crate::island::{LocalBody, LocalJoint};
+use crate::model::Model;
+use carom_geometry::Geometry;
+use carom_math::{Pose, Twist, Vector, Wrench};
+
+/// A row: equal and opposite along a direction, with its torque on either side.
+#[derive(Clone, Copy, Debug)]
+struct WholeRow<G: Geometry> {
+    lin: G::Lin,
+    ang: [G::Ang; 2],
+}
+
+/// The rows of one joint.
+#[derive(Clone, Copy, Debug)]
+struct Span {
+    /// Bodies of the island.
+    bodies: [u32; 2],
+    /// First of its rows.
+    first: u32,
+    /// How many.
+    rows: u32,
+    /// First of its turns or, where it does not pin a point, of its whole rows.
+    at: u32,
+    /// Its arms, or `WHOLE`.
+    pin: u32,
+}
+
+/// Marks rows that are kept whole.
+const WHOLE: u32 = u32::MAX;
+
+/// The numbers of all rows at some poses.
+#[derive(Debug)]
+pub(crate) struct Placed<G: Geometry> {
+    /// Arms from the centres of mass to the pinned point.
+    pins: Vec<[G::Lin; 2]>,
+    /// Covectors of the turns that pinned joints hold, a against b.
+    turns: Vec<G::Ang>,
+    whole: Vec<WholeRow<G>>,
+    /// Position errors, row by row.
+    pub errors: Vec<f64>,
+}
+
+/// The equality rows of an island and the inverse masses of its bodies; joints without rows have no part in it.
+#[derive(Debug)]
+pub(crate) struct JointRows<G: Geometry> {
+    spans: Vec<Span>,
+    /// The rows at the present poses.
+    pub now: Placed<G>,
+    /// Inverse mass per world axis and inverse inertia in world axes, body by body.
+    inverse: Vec<(G::Lin, G::Inertia)>,
+}
+
+impl<G: Geometry> Default for Placed<G> {
+    fn default() -> Self {
+        Placed { pins: Vec::new(), turns: Vec::new(), whole: Vec::new(), errors: Vec::new() }
+    }
+}
+
+impl<G: Geometry> Default for JointRows<G> {
+    fn default() -> Self {
+        JointRows { spans: Vec::new(), now: Placed::default(), inverse: Vec::new() }
+    }
+}
+
+impl<G: Geometry> Placed<G> {
+    /// Room for as many numbers as another has.
+    fn fit(&mut self, other: &Placed<G>) {
+        self.pins.resize(other.pins.len(), [G::Lin::zero(); 2]);
+        self.turns.resize(other.turns.len(), G::Ang::zero());
+        self.whole.resize(other.whole.len(), WholeRow { lin: G::Lin::zero(), ang: [G::Ang::zero(); 2] });
+        self.errors.resize(other.errors.len(), 0.0);
+    }
+    /// Rows and errors of one joint at the poses of its bodies; the errors are returned.
+    #[inline]
+    fn place(&mut self, span: &Span, joint: &Joint<G>, a: &Pose<G>, b: &Pose<G>) -> &mut [f64] {
+        let errors = &mut self.errors[span.first as usize..][..span.rows as usize];
+        if span.pin != WHOLE {
+            let turns = &mut self.turns[span.at as usize..][..span.rows as usize - G::DIM];
+            self.pins[span.pin as usize] = joint.pin(a, b, turns, errors);
+        } else {
+            let mut rows = [Row::zero(); MAX_ROWS];
+            joint.rows(a, b, &mut rows);
+            joint.error(a, b, errors);
+            let whole = &mut self.whole[span.at as usize..][..span.rows as usize];
+            whole.iter_mut().zip(rows).for_each(|(whole, row)| *whole = WholeRow::of(&row));
+        }
+        errors
+    }
+}
+
+impl<G: Geometry> WholeRow<G> {
+    fn of(row: &Row<G>) -> Self {
+        debug_assert!(row.b.lin == -row.a.lin, "a row is a difference: it pulls the second body by what it pushes the first");
+        WholeRow { lin: row.a.lin, ang: [row.a.ang, row.b.ang] }
+    }
+}
+
+impl<G: Geometry> JointRows<G> {
+    /// Room for the rows of these joints.
+    pub fn lay_out(&mut self, joints: &[LocalJoint], model: &Model<G>) {
+        self.lay_out_as(joints, |joint| model.joints[joint.index].pinned_turns());
+    }
+    /// Room for rows of these joints that are no rows of a pose.
+    pub fn lay_out_whole(&mut self, joints: &[LocalJoint]) {
+        self.lay_out_as(joints, |_| None);
+    }
+    fn lay_out_as(&mut self, joints: &[LocalJoint], pinned_turns: impl Fn(&LocalJoint) -> Option<usize>) {
+        self.spans.clear();
+        let (mut first, mut pins, mut turns, mut whole) = (0, 0, 0, 0);
+        for joint in joints.iter().filter(|joint| joint.rows > 0) {
+            let (at, pin) = match pinned_turns(joint) {
+                Some(_) => (turns, pins),
+                None => (whole, WHOLE),
+            };
+            let [bodies, [rows, _]] = [joint.bodies, [joint.rows, 0]].map(|pair| pair.map(|x| x as u32));
+            self.spans.push(Span { bodies, first, rows, at, pin });
+            first += rows;
+            if pin == WHOLE {
+                whole += rows;
+            } else {
+                pins += 1;
+                turns += rows - G::DIM as u32;
+            }
+        }
+        self.now.pins.resize(pins as usize, [G::Lin::zero(); 2]);
+        self.now.turns.resize(turns as usize, G::Ang::zero());
+        self.now.whole.resize(whole as usize, WholeRow { lin: G::Lin::zero(), ang: [G::Ang::zero(); 2] });
+        self.now.errors.clear();
+        self.now.errors.resize(first as usize, 0.0);
+    }
+    /// Takes the inverse masses of these bodies.
+    pub fn weigh(&mut self, bodies: &[LocalBody<G>]) {
+        self.inverse.clear();
+        self.inverse.extend(bodies.iter().map(|body| (body.inv_mass, body.inv_inertia)));
+    }
+    /// Rows and errors at these poses of the joints that were laid out.
+    pub fn place(&mut self, joints: &[LocalJoint], model: &Model<G>, poses: &[Pose<G>]) {
+        let JointRows { spans, now, .. } = self;
+        for (span, joint) in spans.iter().zip(joints.iter().filter(|joint| joint.rows > 0)) {
+            let [a, b] = joint.bodies;
+            now.place(span, &model.joints[joint.index], &poses[a], &poses[b]);
+        }
+    }
+    /// Rows and errors at other poses; `meet` is told the errors of each joint.
+    #[inline]
+    pub fn place_ahead(
+        &self,
+        joints: &[LocalJoint],
+        model: &Model<G>,
+        poses: &[Pose<G>],
+        ahead: &mut Placed<G>,
+        mut meet: impl FnMut(&LocalJoint, &[f64]),
+    ) {
+        ahead.fit(&self.now);
+        for (span, joint) in self.spans.iter().zip(joints.iter().filter(|joint| joint.rows > 0)) {
+            let [a, b] = joint.bodies;
+            let errors = ahead.place(span, &model.joints[joint.index], &poses[a], &poses[b]);
+            meet(joint, errors);
+        }
+    }
+    /// Rows of a joint, numbered among those with rows, as they are.
+    pub fn set_whole(&mut self, joint: usize, rows: impl Iterator<Item = Row<G>>) {
+        let span = &self.spans[joint];
+        debug_assert!(span.pin == WHOLE, "laid out for whole rows");
+        let whole = &mut self.now.whole[span.at as usize..][..span.rows as usize];
+        whole.iter_mut().zip(rows).for_each(|(whole, row)| *whole = WholeRow::of(&row));
+    }
+
+    /// Number of rows.
+    pub fn len(&self) -> usize {
+        self.now.errors.len()
+    }
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.now.errors.is_empty()
+    }
+
+    /// Appends target - J v of every row.
+    pub fn lacking(&self, target: &[f64], twists: &[Twist<G>], out: &mut Vec<f64>) {
+        out.extend_from_slice(target);
+        self.add_speeds(-1.0, twists, out);
+    }
+    /// out += s J v.
+    pub fn add_speeds(&self, s: f64, twists: &[Twist<G>], out: &mut [f64]) {
+        for span in &self.spans {
+            let [a, b] = span.bodies.map(|body| &twists[body as usize]);
+            let out = &mut out[span.first as usize..][..span.rows as usize];
+            if span.pin != WHOLE {
+                let arms = &self.now.pins[span.pin as usize];
+                let apart = (a.at(arms[0]) - b.at(arms[1])) * s;
+                let rate = (a.ang - b.ang) * s;
+                let (pinned, turned) = out.split_at_mut(G::DIM);
+                pinned.iter_mut().zip(apart.as_slice()).for_each(|(out, x)| *out += x);
+                turned.iter_mut().zip(&self.now.turns[span.at as usize..]).for_each(|(out, w)| *out += w.dot(rate));
+            } else {
+                let apart = a.lin - b.lin;
+                for (out, row) in out.iter_mut().zip(&self.now.whole[span.at as usize..]) {
+                    *out += s * (row.lin.dot(apart) + row.ang[0].dot(a.ang) + row.ang[1].dot(b.ang));
+                }
+            }
+        }
+    }
+    /// Force on a (its opposite acts on b) and torques on a and b of impulses along the rows of one joint.
+    #[inline(always)]
+    fn wrench(&self, span: &Span, impulses: &[f64]) -> (G::Lin, [G::Ang; 2]) {
+        let own = &impulses[span.first as usize..][..span.rows as usize];
+        if span.pin != WHOLE {
+            let arms = &self.now.pins[span.pin as usize];
+            let (pinned, turned) = own.split_at(G::DIM);
+            let force = G::Lin::from_slice(pinned);
+            let mut couple = G::Ang::zero();
+            turned.iter().zip(&self.now.turns[span.at as usize..]).for_each(|(&y, w)| couple += *w * y);
+            (force, [G::torque(arms[0], force) + couple, -(G::torque(arms[1], force) + couple)])
+        } else {
+            let (mut force, mut torques) = (G::Lin::zero(), [G::Ang::zero(); 2]);
+            for (row, &y) in self.now.whole[span.at as usize..].iter().zip(own) {
+                force += row.lin * y;
+                torques[0] += row.ang[0] * y;
+                torques[1] += row.ang[1] * y;
+            }
+            (force, torques)
+        }
+    }
+    /// v += M^-1 J' l.
+    pub fn push(&self, impulses: &[f64], twists: &mut [Twist<G>]) {
+        for span in &self.spans {
+            let (force, torques) = self.wrench(span, impulses);
+            for (body, force, torque) in [(span.bodies[0], force, torques[0]), (span.bodies[1], -force, torques[1])] {
+                let (inv_mass, inv_inertia) = self.inverse[body as usize];
+                let twist = &mut twists[body as usize];
+                twist.lin += force.scale(inv_mass);
+                twist.ang += G::inertia_apply(inv_inertia, torque);
+            }
+        }
+    }
+    /// Adds the torques of impulses to those on each body.
+    pub fn add_torques(&self, impulses: &[f64], out: &mut [G::Ang]) {
+        for span in &self.spans {
+            let (_, torques) = self.wrench(span, impulses);
+            out[span.bodies[0] as usize] += torques[0];
+            out[span.bodies[1] as usize] += torques[1];
+        }
+    }
+    /// l . J v for the sum of two velocities, and the part of it that belongs to bodies of which `driven` says so.
+    pub fn work(&self, impulses: &[f64], twists: [&[Twist<G>]; 2], driven: impl Fn(usize) -> bool) -> (f64, f64) {
+        let (mut work, mut by_driven) = (0.0, 0.0);
+        for span in &self.spans {
+            let (force, torques) = self.wrench(span, impulses);
+            for (body, force, torque) in [(span.bodies[0], force, torques[0]), (span.bodies[1], -force, torques[1])] {
+                let [before, after] = twists.map(|twists| &twists[body as usize]);
+                let power = force.dot(before.lin + after.lin) + torque.dot(before.ang + after.ang);
+                work += power;
+                by_driven += if driven(body as usize) { power } else { 0.0 };
+            }
+        }
+        (work, by_driven)
+    }
+
+    /// Calls `out(r, J_r x)` for the rows of a joint, numbered among those with rows, and the twist of one of its sides.
+    #[inline(always)]
+    pub fn speeds_at(&self, joint: usize, side: usize, twist: &Twist<G>, mut out: impl FnMut(usize, f64)) {
+        let span = &self.spans[joint];
+        let sign = if side == 0 { 1.0 } else { -1.0 };
+        if span.pin != WHOLE {
+            let point = twist.at(self.now.pins[span.pin as usize][side]);
+            for r in 0..G::DIM {
+                out(r, sign * point[r]);
+            }
+            let turns = &self.now.turns[span.at as usize..][..span.rows as usize - G::DIM];
+            for (r, w) in turns.iter().enumerate() {
+                out(G::DIM + r, sign * w.dot(twist.ang));
+            }
+        } else {
+            let rows = &self.now.whole[span.at as usize..][..span.rows as usize];
+            for (r, row) in rows.iter().enumerate() {
+                out(r, sign * row.lin.dot(twist.lin) + row.ang[side].dot(twist.ang));
+            }
+        }
+    }
+    /// M^-1 J' of the rows of a joint at one of its sides; returns how many there are.
+    #[inline(always)]
+    pub fn responses_at(&self, joint: usize, side: usize, out: &mut [Twist<G>; MAX_ROWS]) -> usize {
+        let span = &self.spans[joint];
+        let rows = (span.rows as usize).min(MAX_ROWS);
+        let sign = if side == 0 { 1.0 } else { -1.0 };
+        let (inv_mass, inv_inertia) = self.inverse[span.bodies[side] as usize];
+        if span.pin != WHOLE {
+            let turned = G::inertia_arm(inv_inertia, self.now.pins[span.pin as usize][side]);
+            for (r, (out, ang)) in out[..G::DIM].iter_mut().zip(turned).enumerate() {
+                out.lin = G::Lin::zero();
+                out.lin[r] = sign * inv_mass[r];
+                out.ang = ang * sign;
+            }
+            for (out, w) in out[G::DIM..rows].iter_mut().zip(&self.now.turns[span.at as usize..]) {
+                *out = Twist { lin: G::Lin::zero(), ang: G::inertia_apply(inv_inertia, *w * sign) };
+            }
+        } else {
+            for (out, row) in out[..rows].iter_mut().zip(&self.now.whole[span.at as usize..]) {
+                *out = Twist { lin: (row.lin * sign).scale(inv_mass), ang: G::inertia_apply(inv_inertia, row.ang[side]) };
+            }
+        }
+        rows
+    }
+    /// M^-1 applied to a wrench on one side of a joint.
+    pub fn response(&self, joint: usize, side: usize, wrench: &Wrench<G>) -> Twist<G> {
+        let (inv_mass, inv_inertia) = self.inverse[self.spans[joint].bodies[side] as usize];
+        Twist { lin: wrench.lin.scale(inv_mass), ang: G::inertia_apply(inv_inertia, wrench.ang) }
+    }
+}
