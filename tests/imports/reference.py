@@ -1,6 +1,6 @@
 """Makes reference.json: what MuJoCo says of the models in tests/models, and where a passive swing of one second takes their bodies.
 
-Needs `pip install mujoco`. Contacts, limits and actuators are off, gravity is askew, free roots are held, joints start bent, and the integrator is
+Needs `pip install mujoco`. Contacts, limits, equalities, dry friction and actuators are off, gravity is askew, free roots are held, joints start bent, and the integrator is
 Runge-Kutta of fourth order at 0.1 ms. What the import leaves out is left out here too: armature except on a hinge to the world, and springs
 and dampers where three joints of a body become one.
 
@@ -59,7 +59,9 @@ def still(model):
     model.opt.integrator = mujoco.mjtIntegrator.mjINT_RK4
     model.opt.timestep = STEP
     off = mujoco.mjtDisableBit
-    model.opt.disableflags |= int(off.mjDSBL_CONTACT | off.mjDSBL_ACTUATION | off.mjDSBL_LIMIT)
+    model.opt.disableflags |= int(off.mjDSBL_CONTACT | off.mjDSBL_ACTUATION | off.mjDSBL_LIMIT | off.mjDSBL_EQUALITY)
+    # Dry friction is softened there and hard here.
+    model.dof_frictionloss[:] = 0
     for joint in range(model.njnt):
         body = model.jnt_bodyid[joint]
         count, first = model.body_jntnum[body], model.body_jntadr[body]

@@ -15,10 +15,11 @@ const NOTABLE_OVERLAP: f64 = 1e-9;
 /// Reads a scene, builds its world, says what it holds.
 pub fn check(args: &CheckArgs) -> Result<(), Failure> {
     let source = find_with(&args.scene, &args.import)?;
-    let (words, facts) = match source.scene {
+    let (words, mut facts) = match source.scene {
         Scene::Planar(scene) => describe(&source.place, scene)?,
         Scene::Spatial(scene) => describe(&source.place, scene)?,
     };
+    facts["notes"] = json!(source.notes);
     if args.json {
         print::json(&facts)?;
     } else {

@@ -22,6 +22,8 @@ pub struct Source {
     pub stem: String,
     /// The scene.
     pub scene: Scene,
+    /// What an imported model has and the scene has not.
+    pub notes: Vec<String>,
 }
 
 /// The known word nearest to one that is not known.
@@ -60,10 +62,10 @@ pub fn find_with(word: &str, arguments: &ImportArgs) -> Result<Source, Failure> 
     if path.is_file() {
         let stem = path.file_stem().map_or_else(|| "scene".to_string(), |s| s.to_string_lossy().into_owned());
         if Format::of(path).is_some() {
-            return model(path, arguments).map(|scene| Source { place: word.to_string(), stem, scene });
+            return model(path, arguments).map(|(scene, notes)| Source { place: word.to_string(), stem, scene, notes });
         }
         return match load_all(path) {
-            Ok(scene) => Ok(Source { place: word.to_string(), stem, scene }),
+            Ok(scene) => Ok(Source { place: word.to_string(), stem, scene, notes: Vec::new() }),
             // Only a text that could be read can be underlined.
             Err(errors) => Err(Failure::scene(&errors, &std::fs::read_to_string(path).unwrap_or_default())),
         };
@@ -71,7 +73,7 @@ pub fn find_with(word: &str, arguments: &ImportArgs) -> Result<Source, Failure> 
     let name = word.strip_suffix(".toml").unwrap_or(word);
     if let Some(found) = scene(word) {
         let scene = from_toml_all(found.text, found.name).map_err(|errors| Failure::scene(&errors, found.text))?;
-        return Ok(Source { place: word.to_string(), stem: word.to_string(), scene });
+        return Ok(Source { place: word.to_string(), stem: word.to_string(), scene, notes: Vec::new() });
     }
     let what = if path.is_dir() { "is a folder, not a scene file" } else { "neither a file nor an embedded scene" };
     let stem = Path::new(name).file_name().map_or(name.to_string(), |n| n.to_string_lossy().into_owned());
@@ -79,7 +81,7 @@ pub fn find_with(word: &str, arguments: &ImportArgs) -> Result<Source, Failure> 
 }
 
 /// Reads a URDF or MJCF model; what it cannot hold is listed on standard error.
-fn model(path: &Path, arguments: &ImportArgs) -> Result<Scene, Failure> {
+fn model(path: &Path, arguments: &ImportArgs) -> Result<(Scene, Vec<String>), Failure> {
     let base = match arguments.base {
         None => Base::Auto,
         Some(BaseChoice::Fixed) => Base::Fixed,
@@ -87,11 +89,12 @@ fn model(path: &Path, arguments: &ImportArgs) -> Result<Scene, Failure> {
     };
     let options = import::Options { strict: arguments.strict, base, keyframe: arguments.keyframe.clone(), ..import::Options::default() };
     let import = import::load(path, &options).map_err(|errors| Failure::model_text(&errors))?;
-    for note in &import.notes {
+    let notes: Vec<String> = import.notes.iter().map(ToString::to_string).collect();
+    for note in &notes {
         // A note that nobody hears changes nothing.
         let _ = writeln!(std::io::stderr(), "note: {note}");
     }
-    Ok(import.scene)
+    Ok((import.scene, notes))
 }
 
 fn standard_input() -> Result<Source, Failure> {
@@ -101,7 +104,7 @@ fn standard_input() -> Result<Source, Failure> {
     }
     let place = "standard input".to_string();
     let scene = from_toml_all(&text, "stdin").map_err(|errors| Failure::scene(&errors, &text))?;
-    Ok(Source { place, stem: "stdin".to_string(), scene })
+    Ok(Source { place, stem: "stdin".to_string(), scene, notes: Vec::new() })
 }
 
 #[cfg(test)]

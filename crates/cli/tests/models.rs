@@ -39,6 +39,8 @@ fn what_is_left_out_is_named_with_its_line_and_refused_when_strict() {
     let checked = carom(&["check", &chains]);
     assert!(checked.status.success());
     assert!(text(&checked.stderr).contains("chains.xml:29:"), "{}", text(&checked.stderr));
+    let json = carom(&["check", &chains, "--json"]);
+    assert!(text(&json.stdout).contains("chains.xml:29:"), "{}", text(&json.stdout));
     let strict = carom(&["check", &chains, "--strict"]);
     assert_eq!(strict.status.code(), Some(2));
     assert!(text(&strict.stderr).contains("ellipsoid"), "{}", text(&strict.stderr));

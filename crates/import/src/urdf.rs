@@ -216,9 +216,6 @@ impl Context<'_> {
     fn mass(&mut self, link: &Element, inertial: &Element, geoms: &[Geom]) -> Result<Mass, Fault> {
         let frame = origin(inertial)?;
         let weight = inertial.child("mass").map(|m| positive(m, "value")).transpose()?.flatten().unwrap_or(0.0);
-        if weight == 0.0 {
-            return Ok(Mass::zero());
-        }
         let mut inertia = Matrix3::zeros();
         if let Some(element) = inertial.child("inertia") {
             for (key, i, j) in [("ixx", 0, 0), ("ixy", 0, 1), ("ixz", 0, 2), ("iyy", 1, 1), ("iyz", 1, 2), ("izz", 2, 2)] {
@@ -227,7 +224,8 @@ impl Context<'_> {
             }
         }
         let mut mass = Mass { mass: weight, centre: Vector3::zeros(), inertia }.moved(&frame);
-        if mass.moments()[0] <= NO_MOMENT {
+        // Inertia without mass is kept: a link fixed to another adds it.
+        if weight > 0.0 && mass.moments()[0] <= NO_MOMENT {
             // Bullet's way: the shapes with the mass spread evenly.
             let shapes = geoms.iter().filter_map(|g| solid_mass(&g.solid).map(|m| m.moved(&g.frame)));
             let volume = shapes.fold(Mass::zero(), |sum, m| sum.plus(&m));
