@@ -105,6 +105,7 @@ test("a drag pulls a body", async () => {
   await page.mouse.move(x, y);
   await page.mouse.down();
   await page.mouse.move(x + 60, y - 10, { steps: 4 });
+  assert.ok(await page.evaluate(() => window.carom.drag !== null), "the hand holds it");
   await page.keyboard.press("Space");
   await page.waitForFunction(([body, before]) => window.carom.player.track.shots.at(-1).q[3 * body] > before + 0.01, [body, before]);
   await page.mouse.up();
