@@ -178,7 +178,10 @@ class Plot {
         if (x > high) high = x;
       });
     }
-    if (!(high > low)) [low, high] = Number.isFinite(low) ? [low - 0.5 * Math.max(1e-12, Math.abs(low)), low + 0.5 * Math.max(1e-12, Math.abs(low))] : [0, 1];
+    // What differs by roundings alone is drawn as the straight line it is.
+    const scale = Math.max(Math.abs(low), Math.abs(high));
+    if (!Number.isFinite(low + high)) [low, high] = [0, 1];
+    else if (high - low <= 1e-9 * scale || scale === 0) [low, high] = [low - (0.5 * scale || 0.5), high + (0.5 * scale || 0.5)];
     const pad = 0.06 * (high - low);
     [low, high] = [low - pad, high + pad];
     const x = (t: number): number => LEFT + ((t - this.range[0]) / (this.range[1] - this.range[0])) * columns;
@@ -223,7 +226,8 @@ function ticks(low: number, high: number, count: number): number[] {
   const power = 10 ** Math.floor(Math.log10(rough));
   const step = [1, 2, 5, 10].map((k) => k * power).find((s) => s >= rough) ?? rough;
   const out: number[] = [];
-  for (let k = Math.ceil(low / step); k * step <= high; k++) out.push(k * step);
+  const first = Math.ceil(low / step);
+  for (let k = 0; k <= 2 * count && (first + k) * step <= high; k++) out.push((first + k) * step);
   return out;
 }
 

@@ -298,6 +298,8 @@ export class Stage {
     this.controls.target.set(middle.x, middle.y, this.picture.dimension === 2 ? 0 : middle.z);
     this.camera.updateProjectionMatrix();
     this.controls.update();
+    // A hand may reach for a body before the next frame is drawn.
+    this.camera.updateMatrixWorld();
     this.dirty = true;
   }
 

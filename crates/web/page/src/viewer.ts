@@ -148,7 +148,7 @@ export class Viewer {
     this.name.textContent = picture.name;
     this.about.textContent = picture.description;
     const first = track.shots[0]?.q ?? new Float32Array(picture.bodies.length * track.coords);
-    this.q = new Float32Array(first.length);
+    this.q = first.slice();
     // A handful of states tell how far a finished run goes.
     const around = [0.25, 0.5, 0.75, 1].map((share) => track.shots[Math.floor(share * (track.shots.length - 1))]?.q).filter((q) => q !== undefined);
     if (this.ghost && this.ghost.picture.dimension !== picture.dimension) this.setGhost(null);

@@ -122,7 +122,11 @@ export function openWorkshop(token: string): Viewer {
   viewer.side.prepend(el("div", { class: "side-head" }, tabs, button("close", "Close the panel", () => open(false))));
   choose("scenes");
   open(innerWidth >= 1000);
-  scenes.addEventListener("click", () => innerWidth < NARROW && open(false));
+  scenes.addEventListener("click", (event) => {
+    // A mouse leaves no focus behind, so that the space key runs the scene.
+    if (event.detail > 0) (document.activeElement as HTMLElement | null)?.blur();
+    if (innerWidth < NARROW) open(false);
+  });
   window.addEventListener("keydown", (event) => {
     const target = event.target as HTMLElement;
     if (event.key.toLowerCase() === "e" && !event.ctrlKey && !event.metaKey && !target.closest("textarea, input, select")) open(viewer.side.hidden === true);

@@ -50,7 +50,7 @@ export async function run(...args) {
 export async function open(browser, address, options = {}) {
   const context = await browser.newContext({ viewport: { width: 800, height: 560 }, reducedMotion: "reduce", ...options });
   const page = await context.newPage();
-  page.setDefaultTimeout(20000);
+  page.setDefaultTimeout(45000);
   page.faults = [];
   page.on("console", (message) => ["error", "warning"].includes(message.type()) && !/GPU stall|software WebGL/i.test(message.text()) && page.faults.push(message.text()));
   page.on("pageerror", (error) => page.faults.push(error.message));
@@ -65,7 +65,7 @@ export const time = (page) => page.evaluate(() => window.carom.player.cursor);
 export const end = (page) => page.evaluate(() => window.carom.player.track.end);
 
 /** Largest width of a picture that is kept. */
-const WIDTH = 320;
+const WIDTH = 240;
 /** Mean difference [of 255] and share of pixels that differ by more than 48 that fonts and drivers may make. */
 const MEAN = 6;
 const SHARE = 0.05;

@@ -13,6 +13,7 @@ after(async () => {
   server?.stop();
 });
 
+const name = (body) => page.evaluate((body) => window.carom.picture.bodies[body].name, body);
 const load = async (name) => {
   await page.locator(`.scenes [data-name=${name}]`).click();
   await page.waitForFunction((name) => window.carom.picture.name === name && window.carom.player.track.end === 0, name);
@@ -66,8 +67,8 @@ test("plots draw the ledger and the number of any body", async () => {
   await page.locator(".plots > .add").click();
   const plot = page.locator(".plot").last();
   await plot.getByLabel("Quantity").selectOption("body.x");
-  await plot.getByLabel("Body").selectOption({ label: "ball_3" });
-  await page.waitForFunction(() => /ball_3\.x/.test(document.querySelector(".plot:last-child .legend")?.textContent ?? ""));
+  await plot.getByLabel("Body", { exact: true }).selectOption({ label: await name(4) });
+  await page.waitForFunction((label) => document.querySelector(".plot:last-child .legend")?.textContent?.includes(label), `${await name(4)}.x`);
   const inked = await plot.locator("canvas").evaluate((canvas) => {
     const data = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data;
     return data.filter((x, i) => i % 4 === 3 && x > 0).length;
@@ -104,6 +105,7 @@ test("a drag pulls a body", async () => {
   await page.mouse.move(x, y);
   await page.mouse.down();
   await page.mouse.move(x + 60, y - 10, { steps: 4 });
+  assert.ok(await page.evaluate(() => window.carom.drag !== null), "the hand holds it");
   await page.keyboard.press("Space");
   await page.waitForFunction(([body, before]) => window.carom.player.track.shots.at(-1).q[3 * body] > before + 0.01, [body, before]);
   await page.mouse.up();
@@ -143,7 +145,7 @@ test("the gradient of a loss is drawn as arrows and colours", async () => {
   await page.getByRole("tab", { name: "Scenes" }).click();
   await load("pool_break");
   await page.getByRole("tab", { name: "Gradient" }).click();
-  await page.getByLabel("Loss as text").fill("ball_14.x");
+  await page.getByLabel("Loss as text").fill(`${await name(15)}.x`);
   await page.getByLabel("Time of the loss [s]").fill("0.3");
   await page.getByLabel("Colour bodies by").selectOption("mass");
   await page.getByRole("button", { name: "Compute" }).click();
