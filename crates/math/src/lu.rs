@@ -351,12 +351,8 @@ impl LuFactor {
             }
         }
         // Places that were kept, in order, where some were not.
-        let kept = &mut self.scratch.kept;
+        let PivotBlock { kept, lines, .. } = &mut self.scratch;
         kept.clear();
-        if self.dropped.len() > dropped {
-            kept.extend((0..size).filter(|&k| inverse[k] != 0.0));
-        }
-        let kept = &kept[..];
         if self.dropped.len() == dropped {
             for row in panel_lower.chunks_exact_mut(size) {
                 divide_upper(size, pivot, inverse, row);
@@ -365,12 +361,16 @@ impl LuFactor {
                 forward_block(size, pivot, row);
             }
         } else {
+            kept.extend((0..size).filter(|&k| inverse[k] != 0.0));
+            // Kept columns of L as lines: what follows runs along them.
+            lines.clear();
+            kept.iter().for_each(|&c| lines.extend((0..size).map(|r| pivot[r * size + c])));
             let mut reaches = false;
             for row in panel_lower.chunks_exact_mut(size) {
                 reaches |= divide_left(size, kept, pivot, inverse, row, floor);
             }
             for row in panel_upper.chunks_exact_mut(size) {
-                reaches |= forward_left(size, kept, pivot, inverse, row, floor);
+                reaches |= forward_left(size, kept, lines, inverse, row, floor);
             }
             if reaches {
                 return false;
@@ -383,15 +383,15 @@ impl LuFactor {
             let rows = block.panel_row * size..(block.panel_row + width) * size;
             let (l, u) = (&panel_lower[rows.clone()], &panel_upper[rows]);
             let at = target.pivot_at - column.panel_end;
-            take_kept(size, kept, width, &mut later_lower[at..][..width * width], l, u);
+            take_kept(size, (kept, lines), width, &mut later_lower[at..][..width * width], l, u);
             let mut candidates = symbolic.below(target).iter();
             for row in &below[k + 1..] {
                 let Some(found) = candidates.find(|candidate| candidate.position == row.position) else { break };
                 let to = target.panel_at + found.panel_row * width - column.panel_end;
                 let to = to..to + row.size * width;
                 let rows = row.panel_row * size..(row.panel_row + row.size) * size;
-                take_kept(size, kept, width, &mut later_lower[to.clone()], &panel_lower[rows.clone()], u);
-                take_kept(size, kept, width, &mut later_upper[to], &panel_upper[rows], l);
+                take_kept(size, (kept, lines), width, &mut later_lower[to.clone()], &panel_lower[rows.clone()], u);
+                take_kept(size, (kept, lines), width, &mut later_upper[to], &panel_upper[rows], l);
             }
         }
         true
@@ -540,25 +540,23 @@ const UNROLLED: usize = 6;
 #[inline(always)]
 fn divide_left(size: usize, kept: &[usize], block: &[f64], inverse: &[f64], x: &mut [f64], floor: f64) -> bool {
     let enough = ENTANGLED * x.iter().fold(NOISE * floor, |m, value| m.max(value.abs()));
+    let x = &mut x[..size];
     for &r in kept {
         let value = x[r] * inverse[r];
         x[r] = value;
-        for c in r + 1..size {
-            x[c] -= block[r * size + c] * value;
-        }
+        x[r + 1..].iter_mut().zip(&block[r * size + r + 1..]).for_each(|(x, u)| *x -= u * value);
     }
     clear_left(inverse, x, enough)
 }
 
 /// x := L^-1 x likewise.
 #[inline(always)]
-fn forward_left(size: usize, kept: &[usize], block: &[f64], inverse: &[f64], x: &mut [f64], floor: f64) -> bool {
+fn forward_left(size: usize, kept: &[usize], lines: &[f64], inverse: &[f64], x: &mut [f64], floor: f64) -> bool {
     let enough = ENTANGLED * x.iter().fold(NOISE * floor, |m, value| m.max(value.abs()));
-    for &c in kept {
+    let x = &mut x[..size];
+    for (&c, line) in kept.iter().zip(lines.chunks_exact(size)) {
         let value = x[c];
-        for r in c + 1..size {
-            x[r] -= block[r * size + c] * value;
-        }
+        x[c + 1..].iter_mut().zip(&line[c + 1..]).for_each(|(x, l)| *x -= l * value);
     }
     clear_left(inverse, x, enough)
 }
@@ -577,20 +575,19 @@ fn clear_left(inverse: &[f64], x: &mut [f64], enough: f64) -> bool {
     reaches
 }
 
-/// target -= L U' over the kept places, or all where none are named.
+/// target -= L U' over the kept places, or all where none are named; `lines` is room for the kept columns of U.
 #[inline(always)]
-fn take_kept(size: usize, kept: &[usize], width: usize, target: &mut [f64], l: &[f64], u: &[f64]) {
+fn take_kept(size: usize, (kept, lines): (&[usize], &mut Vec<f64>), width: usize, target: &mut [f64], l: &[f64], u: &[f64]) {
     // What was dropped is zero: in small blocks it costs less to take it along.
     if kept.is_empty() || size <= UNROLLED {
         return subtract_product(size, width, target, l, u);
     }
+    lines.clear();
+    kept.iter().for_each(|&k| lines.extend(u.chunks_exact(size).map(|row| row[k])));
     for (out, l) in target.chunks_exact_mut(width.max(1)).zip(l.chunks_exact(size)) {
-        for (value, u) in out.iter_mut().zip(u.chunks_exact(size)) {
-            let mut sum = 0.0;
-            for &k in kept {
-                sum += l[k] * u[k];
-            }
-            *value -= sum;
+        for (&k, line) in kept.iter().zip(lines.chunks_exact(width.max(1))) {
+            let factor = l[k];
+            out.iter_mut().zip(line).for_each(|(value, u)| *value -= factor * u);
         }
     }
 }

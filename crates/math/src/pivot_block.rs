@@ -17,14 +17,16 @@ pub(crate) struct PivotBlock {
     column_weight: Vec<f64>,
     /// Places kept where some were dropped.
     pub(crate) kept: Vec<usize>,
+    /// Kept columns of a block as lines.
+    pub(crate) lines: Vec<f64>,
 }
 
 impl PivotBlock {
     /// Room for blocks of at most `largest` rows.
     pub(crate) fn new(largest: usize) -> Self {
         let (places, scales) = (vec![0; largest], vec![0.0; largest]);
-        let kept = Vec::with_capacity(largest);
-        PivotBlock { rows: places.clone(), columns: places, row_weight: scales.clone(), column_weight: scales, kept }
+        let (kept, lines) = (Vec::with_capacity(largest), Vec::with_capacity(largest * largest));
+        PivotBlock { rows: places.clone(), columns: places, row_weight: scales.clone(), column_weight: scales, kept, lines }
     }
 
     /// Scales of rows and columns such that the terms summed into entry (r, c) are at most their product, theory (9.17).

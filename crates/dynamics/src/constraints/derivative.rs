@@ -68,14 +68,20 @@ impl<S: Space> Joint<S> {
         power_at(&place, function, y, twists)
     }
 
-    /// The sum of the gradients of two powers of the equalities at one pose: the speeds and the impulses of an adjoint step meet there.
-    pub fn power_gradient_of_both(&self, pose_a: &Pose<S>, pose_b: &Pose<S>, both: [(&[f64], &[Twist<S>; 2]); 2]) -> JointGradient<S> {
-        let place = Place::new(self, pose_a, pose_b);
+    /// The sum of the gradients of powers of the equalities at one pose, each with its weights and twists: the speeds and the impulses of
+    /// an adjoint step meet there.
+    pub fn equality_power_gradient(&self, pose_a: &Pose<S>, pose_b: &Pose<S>, terms: &[(&[f64], &[Twist<S>; 2])]) -> JointGradient<S> {
+        let place = Place::of_equalities(self, pose_a, pose_b);
         let mut out = JointGradient::zero();
-        for (y, twists) in both {
+        for (y, twists) in terms {
             equalities_power(&place, y, twists, &mut out);
         }
         out.across(self)
+    }
+
+    /// Gradient of y . phi, the equalities weighted by y.
+    pub fn equality_value_gradient(&self, pose_a: &Pose<S>, pose_b: &Pose<S>, y: &[f64]) -> JointGradient<S> {
+        value_at(&Place::of_equalities(self, pose_a, pose_b), JointFunction::Equalities, y)
     }
 
     /// dg/dp by rows into `function_count x parameter_count` numbers, theory (15.6).

@@ -1,5 +1,6 @@
 //! The gradient of a number with respect to the poses and the parameters of a joint, gathered from the vectors its rows are made of.
 
+use super::group::Group;
 use super::joint::Joint;
 use super::parameter::JointParameter;
 use super::rotation;
@@ -155,6 +156,15 @@ impl<'p, S: Space> Place<'p, S> {
         let turn = if reads_reference { rotation::turn_since_start(joint, a, b) } else { (1.0, S::Ang::zero()) };
         let tangents = if joint.kind.reads_axis::<S>(0) { joint.across } else { [S::Lin::zero(); 2] };
         Place { joint, a, b, arms, apart, turn, tangents }
+    }
+    /// The same for the equalities alone, which of the kinds that have a reference only some read.
+    #[inline]
+    pub(super) fn of_equalities(joint: &'p Joint<S>, a: &'p Pose<S>, b: &'p Pose<S>) -> Self {
+        let arms = [a.direction(joint.anchors[0]), b.direction(joint.anchors[1])];
+        let apart = (a.position + arms[0]) - (b.position + arms[1]);
+        let turns = joint.kind.groups().contains(&Group::Rotation);
+        let turn = if turns { rotation::turn_since_start(joint, a, b) } else { (1.0, S::Ang::zero()) };
+        Place { joint, a, b, arms, apart, turn, tangents: joint.across }
     }
     #[inline(always)]
     pub(super) fn pose(&self, side: usize) -> &'p Pose<S> {

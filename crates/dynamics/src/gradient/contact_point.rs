@@ -142,6 +142,11 @@ impl<G: Geometry> ContactPoint<G> {
         sum
     }
 
+    /// How a tangent turns with each component of the normal.
+    pub fn turning_of(&self, k: usize) -> [G::Lin; 3] {
+        self.turning[k]
+    }
+
     /// How the impulse of fixed row impulses turns with each component of the normal.
     pub fn impulse_turning(&self, impulses: &[f64; 3]) -> [G::Lin; 3] {
         let mut out = [G::Lin::zero(); 3];

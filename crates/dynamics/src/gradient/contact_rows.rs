@@ -103,6 +103,40 @@ pub(crate) struct Direction<'a, G: Geometry> {
     pub earlier: Option<(Block, Turning<'a, G>)>,
 }
 
+/// A direction at a contact by how it turns with each component of its own normal and of that of an earlier pose.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Along<G: Geometry> {
+    /// The direction.
+    pub value: G::Lin,
+    /// How it turns with each component of the normal of the contact.
+    pub own: [G::Lin; 3],
+    /// Slots of the normal of an earlier pose, and how it turns with each component of that.
+    pub earlier: Option<(Block, [G::Lin; 3])>,
+}
+
+impl<G: Geometry> Along<G> {
+    /// The normal itself.
+    pub fn normal(point: &ContactPoint<G>) -> Self {
+        Along { value: point.contact.normal, own: columns::<G>(|dn| dn), earlier: None }
+    }
+    /// A tangent of the contact.
+    pub fn tangent(point: &ContactPoint<G>, k: usize) -> Self {
+        Along { value: point.tangents()[k], own: point.turning_of(k), earlier: None }
+    }
+}
+
+/// A linear map of normals as columns.
+#[inline]
+pub(crate) fn columns<G: Geometry>(map: impl Fn(G::Lin) -> G::Lin) -> [G::Lin; 3] {
+    let mut out = [G::Lin::zero(); 3];
+    for i in 0..G::DIM {
+        let mut unit = G::Lin::zero();
+        unit[i] = 1.0;
+        out[i] = map(unit);
+    }
+    out
+}
+
 /// A speed at a contact: covectors on its slots, on the velocities and on the centres.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SpeedMap<G: Geometry> {
@@ -159,19 +193,17 @@ impl<G: Geometry> SpeedMap<G> {
     }
 }
 
-/// The covector of a map of the normal against a vector: g . dn = map(dn) . slip.
-fn transposed<G: Geometry>(map: &dyn Fn(G::Lin) -> G::Lin, slip: G::Lin) -> G::Lin {
+/// The covector of a map of the normal, given by columns, against a vector: g . dn = map(dn) . slip.
+#[inline]
+fn transposed<G: Geometry>(columns: &[G::Lin; 3], slip: G::Lin) -> G::Lin {
     let mut out = G::Lin::zero();
     for i in 0..G::DIM {
-        let mut unit = G::Lin::zero();
-        unit[i] = 1.0;
-        out[i] = map(unit).dot(slip);
+        out[i] = columns[i].dot(slip);
     }
     out
 }
 
-/// out += weight d(direction . slip) with the slip taken with `twists`; returns the covectors on velocities and, for a contact that is
-/// felt through the poses, on poses.
+/// The same as `speed_along` for a direction that is given by maps.
 pub(crate) fn speed<G: Geometry>(
     program: &mut Program<G>,
     out: Block,
@@ -182,11 +214,28 @@ pub(crate) fn speed<G: Geometry>(
     velocity: &[Option<Block>],
     poses: &[Option<Block>],
 ) -> (Sides<G>, Sides<G>) {
+    let own = columns::<G>(direction.own);
+    let earlier = direction.earlier.map(|(block, map)| (block, columns::<G>(map)));
+    speed_along(program, out, weight, point, &Along { value: direction.value, own, earlier }, twists, velocity, poses)
+}
+
+/// out += weight d(direction . slip) with the slip taken with `twists`; returns the covectors on velocities and, for a contact that is
+/// felt through the poses, on poses.
+pub(crate) fn speed_along<G: Geometry>(
+    program: &mut Program<G>,
+    out: Block,
+    weight: f64,
+    point: &ContactPoint<G>,
+    direction: &Along<G>,
+    twists: &[Twist<G>],
+    velocity: &[Option<Block>],
+    poses: &[Option<Block>],
+) -> (Sides<G>, Sides<G>) {
     let d = direction.value * weight;
     let slip = point.slip(twists) * weight;
     let rates = point.bodies.map(|b| twists[b].ang);
     let by_velocity = along(point, d);
-    let by_normal = transposed::<G>(direction.own, slip);
+    let by_normal = transposed::<G>(&direction.own, slip);
     // d . (w x m) = -m . (w x d).
     let by_centre = [G::spin(rates[0], d), -G::spin(rates[1], d)];
     let by_middle = -(by_centre[0] + by_centre[1]);
@@ -195,7 +244,7 @@ pub(crate) fn speed<G: Geometry>(
         point: point.block,
         by_normal,
         by_middle,
-        earlier: direction.earlier.map(|(block, map)| (block, transposed::<G>(map, slip))),
+        earlier: direction.earlier.map(|(block, map)| (block, transposed::<G>(&map, slip))),
         velocity: point.bodies.map(|b| velocity[b]),
         by_velocity: by_velocity.map(|(_, row)| row),
         centres: point.bodies.map(|b| poses[b].map(|block| block.part(0, G::DIM))),

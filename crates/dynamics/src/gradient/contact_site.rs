@@ -271,7 +271,12 @@ pub(crate) fn site<G: Geometry>(
     poses: [&Pose<G>; 2],
     end: bool,
 ) -> u32 {
-    let frames = [0, 1].map(|side| placed(model, key.bodies[side], key.colliders[side], poses[side]));
+    let frame = |side: usize| {
+        // A collider that stands where its body stands needs no composition.
+        let local = &model.bodies[key.bodies[side]].colliders[key.colliders[side]].local;
+        if *local == Pose::identity() { *poses[side] } else { placed(model, key.bodies[side], key.colliders[side], poses[side]) }
+    };
+    let frames = [frame(0), frame(1)];
     let earlier = if end { program.sites.earlier(&key, &frames) } else { None };
     let (old, place) = match earlier {
         Some(place) => (true, program.sites.before[place].place),

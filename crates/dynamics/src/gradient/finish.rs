@@ -1,7 +1,7 @@
 //! The derivative of room 7: the second kick at q' and the rows that hold velocities there, theory (17.19)-(17.20).
 
 use super::contact_point::ContactPoint;
-use super::contact_rows::{self, Direction, along};
+use super::contact_rows::{self, Along, along};
 use super::friction_rows::{Speed, friction_rows};
 use super::hold::{push, row_count};
 use super::loads::{column, loads};
@@ -144,8 +144,7 @@ pub(crate) fn linearise<G: Geometry>(
             let first = system.count();
             let normal = point.contact.normal;
             let out = system.next();
-            let direction = Direction { value: normal, own: &|dn| dn, earlier: None };
-            let (v, _) = contact_rows::speed(program, out, 1.0, point, &direction, &substep.end, &velocity, poses);
+            let (v, _) = contact_rows::speed_along(program, out, 1.0, point, &Along::normal(point), &substep.end, &velocity, poses);
             let column = along(point, normal);
             system.push(Residual { velocity: v, pose: nothing(), time: 0.0 }, column);
             if friction <= 0.0 {
@@ -158,9 +157,8 @@ pub(crate) fn linearise<G: Geometry>(
                 let mut speeds = [None, None];
                 for k in 0..G::TANGENTS {
                     let block = program.fresh(1);
-                    let own = |dn: G::Lin| point.turned(k, dn);
-                    let direction = Direction { value: tangents[k], own: &own, earlier: None };
-                    let (v, _) = contact_rows::speed(program, block, 1.0, point, &direction, &substep.end, &velocity, poses);
+                    let direction = Along::tangent(point, k);
+                    let (v, _) = contact_rows::speed_along(program, block, 1.0, point, &direction, &substep.end, &velocity, poses);
                     let row = Residual { velocity: v, pose: nothing(), time: 0.0 };
                     speeds[k] = Some(Speed { block, value: tangents[k].dot(slip), row });
                 }

@@ -1,7 +1,7 @@
 //! Room 5 as a linear system: impulses along the rows of the start pose, residuals of what holds at the end of the move, theory (17.11)-(17.15).
 
 use super::contact_point::ContactPoint;
-use super::contact_rows::{self, Direction, along};
+use super::contact_rows::{self, Along, along, columns};
 use super::friction_rows::{Speed, friction_rows};
 use super::parameters::Coefficient;
 use super::program::{Block, Program};
@@ -158,11 +158,20 @@ pub(crate) fn hold_rows<G: Geometry>(
             let first = system.count();
             let out = system.next();
             let normal = start.contact.normal;
-            let along_normal = Direction { value: normal, own: &|dn| dn, earlier: None };
+            let along_normal = Along::normal(start);
             let row = if let Some(restitution) = rebound {
-                let (v, _) = contact_rows::speed(program, out, 1.0, start, &along_normal, &substep.half, velocity, &running.poses);
+                let (v, _) = contact_rows::speed_along(program, out, 1.0, start, &along_normal, &substep.half, velocity, &running.poses);
                 let approach = normal.dot(start.slip(&substep.twists));
-                contact_rows::speed(program, out, restitution, start, &along_normal, &substep.twists, &running.twists, &running.poses);
+                contact_rows::speed_along(
+                    program,
+                    out,
+                    restitution,
+                    start,
+                    &along_normal,
+                    &substep.twists,
+                    &running.twists,
+                    &running.poses,
+                );
                 for (block, weight) in stage.coefficient(key.bodies, Coefficient::Restitution) {
                     program.scaled(out, block, weight * approach);
                 }
@@ -173,7 +182,7 @@ pub(crate) fn hold_rows<G: Geometry>(
                 }
                 Residual { velocity: nothing(), pose: contact_rows::gap(program, out, 1.0 / t, end), time: 0.0 }
             } else {
-                let (v, _) = contact_rows::speed(program, out, 1.0, start, &along_normal, &substep.half, velocity, &running.poses);
+                let (v, _) = contact_rows::speed_along(program, out, 1.0, start, &along_normal, &substep.half, velocity, &running.poses);
                 let gap = start.contact.gap.max(0.0);
                 let mut by_time = 0.0;
                 if gap > 0.0 {
@@ -251,10 +260,10 @@ fn slip_of_move<G: Geometry>(
     for k in 0..G::TANGENTS {
         let block = program.fresh(1);
         let tangent = tangents[k];
-        let own = |dn: G::Lin| start.turned(k, dn);
         let weight = if end.is_some() { 0.5 } else { 1.0 };
-        let direction = Direction { value: tangent, own: &own, earlier: None };
-        let (by_velocity, _) = contact_rows::speed(program, block, weight, start, &direction, &substep.half, velocity, &running.poses);
+        let direction = Along::tangent(start, k);
+        let (by_velocity, _) =
+            contact_rows::speed_along(program, block, weight, start, &direction, &substep.half, velocity, &running.poses);
         let mut row = Residual { velocity: by_velocity, pose: nothing(), time: 0.0 };
         let mut value = weight * tangent.dot(here);
         if let Some(end) = end {
@@ -262,13 +271,13 @@ fn slip_of_move<G: Geometry>(
             let across = tangent - then * then.dot(tangent);
             let (carried, length) = (across.unit(), across.norm());
             let settle = |d: G::Lin| (d - carried * carried.dot(d)) * (1.0 / length);
-            let own = |dn: G::Lin| settle(-(dn * then.dot(tangent) + then * dn.dot(tangent)));
-            let earlier = |dn: G::Lin| {
+            let own = columns::<G>(|dn| settle(-(dn * then.dot(tangent) + then * dn.dot(tangent))));
+            let earlier = columns::<G>(|dn| {
                 let turned = start.turned(k, dn);
                 settle(turned - then * then.dot(turned))
-            };
-            let direction = Direction { value: carried, own: &own, earlier: Some((start.block, &earlier)) };
-            let (v, q) = contact_rows::speed(program, block, 0.5, end, &direction, &substep.half, velocity, guess);
+            });
+            let direction = Along { value: carried, own, earlier: Some((start.block, earlier)) };
+            let (v, q) = contact_rows::speed_along(program, block, 0.5, end, &direction, &substep.half, velocity, guess);
             for side in 0..2 {
                 row.velocity[side].1 = row.velocity[side].1.plus(1.0, v[side].1);
             }

@@ -104,7 +104,7 @@ impl<G: Geometry> Linkage<G> {
             let rows = joint.first_row..joint.first_row + joint.rows;
             let mut weights = [0.0; MAX_ROWS];
             weights[..joint.rows].copy_from_slice(&x[first + rows.start..first + rows.end]);
-            let gradient = own.power_gradient_of_both(a, b, [(&weights, &speeds), (&self.reaction[1][rows], &impulses)]);
+            let gradient = own.equality_power_gradient(a, b, &[(&weights, &speeds), (&self.reaction[1][rows], &impulses)]);
             for (&body, side) in joint.bodies.iter().zip(&gradient.bodies) {
                 if self.bodies[body].pose.is_some() {
                     add_wrench::<G>(&mut x[Self::part(self.next, body)], side);

@@ -97,7 +97,7 @@ impl<G: Geometry> Linkage<G> {
             if parameters.is_some() {
                 let own = &model.joints[joint.index];
                 let [a, b] = joint.bodies.map(|body| &self.poses[1][body]);
-                add_parameters(own, &own.value_gradient(JointFunction::Equalities, a, b, &y), *parameters, x);
+                add_parameters(own, &own.equality_value_gradient(a, b, &y), *parameters, x);
             }
         }
         // Poses and velocities before the impulses of the rows change.
@@ -128,7 +128,7 @@ impl<G: Geometry> Linkage<G> {
             let [a, b] = joint.bodies.map(|body| &self.poses[0][body]);
             let twists = joint.bodies.map(|body| self.impulse_of(0, body, x));
             let y = &self.reaction[0][joint.first_row..joint.first_row + joint.rows];
-            let gradient = own.power_gradient(JointFunction::Equalities, a, b, y, &twists);
+            let gradient = own.equality_power_gradient(a, b, &[(y, &twists)]);
             for (&body, side) in joint.bodies.iter().zip(&gradient.bodies) {
                 if let Some(block) = self.bodies[body].pose {
                     add_wrench::<G>(&mut x[block.range()], side);

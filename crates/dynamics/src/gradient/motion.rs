@@ -635,21 +635,26 @@ impl<G: Geometry> LoadMap<G> {
         let w = wrench::<G>(&x[self.out.range()]);
         let rate = self.twist.ang;
         let momentum = G::inertia_apply(self.inertia, rate);
-        // w . (rate x z) = (w x rate) . z.
-        let felt = w.ang * -self.spin_damping - cross::<G>(w.ang, rate) * self.gyroscopic;
-        if let Some(block) = self.velocity {
-            let (lin, ang) = halves::<G>(block);
-            add(x, lin, (w.lin * (-self.damping * self.body_mass)).as_slice());
-            add(x, ang, (G::inertia_apply(self.inertia, felt) - cross::<G>(momentum, w.ang) * self.gyroscopic).as_slice());
+        // Without angular damping and gyroscopic torque no torque acts.
+        if self.spin_damping != 0.0 || self.gyroscopic != 0.0 {
+            // w . (rate x z) = (w x rate) . z.
+            let felt = w.ang * -self.spin_damping - cross::<G>(w.ang, rate) * self.gyroscopic;
+            if let Some(block) = self.velocity {
+                let by_rate = G::inertia_apply(self.inertia, felt) - cross::<G>(momentum, w.ang) * self.gyroscopic;
+                add(x, block.part(G::DIM, G::ANG), by_rate.as_slice());
+            }
+            if let Some(block) = self.turn {
+                add(x, block, turned_transpose::<G>(self.inertia, felt, rate).as_slice());
+            }
+            if let Some(block) = self.inertia_block {
+                changed_transpose::<G>(self.rotation, felt, rate, 1.0, &mut x[block.range()]);
+            }
         }
-        if let Some(block) = self.turn {
-            add(x, block, turned_transpose::<G>(self.inertia, felt, rate).as_slice());
+        if let Some(block) = self.velocity {
+            add(x, block.part(0, G::DIM), (w.lin * (-self.damping * self.body_mass)).as_slice());
         }
         if let Some(block) = self.mass {
             x[block.range().start] += w.lin.dot(self.gravity - self.twist.lin * self.damping);
-        }
-        if let Some(block) = self.inertia_block {
-            changed_transpose::<G>(self.rotation, felt, rate, 1.0, &mut x[block.range()]);
         }
         if let Some([linear, angular]) = self.dampings {
             x[linear.range().start] -= self.body_mass * w.lin.dot(self.twist.lin);
