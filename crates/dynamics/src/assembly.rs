@@ -180,7 +180,7 @@ impl<G: Geometry> Assembly<G> {
 /// Builds the rows of the island at its present poses, for the contacts that may act and the joints.
 pub(crate) fn assemble<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>) {
     let model = ctx.model;
-    let Island { bodies, poses, twists, joints, near, assembly, report, .. } = island;
+    let Island { bodies, poses, twists, joints, acting, near, assembly, report, .. } = island;
     let Assembly { equalities, placed, factor, redundant, groups, lines, .. } = assembly;
 
     // Joints.
@@ -209,7 +209,8 @@ pub(crate) fn assemble<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>) {
     }
 
     // Limits, ropes, motors, joint friction, stiff springs.
-    for (index, joint) in joints.iter().enumerate() {
+    for &index in acting.iter() {
+        let joint = &joints[index];
         let spec = &model.joints[joint.index];
         let [a, b] = joint.bodies;
         for inequality in 0..spec.inequality_count() {

@@ -24,8 +24,8 @@ const GYROSCOPIC_FLOOR: f64 = 1e-2;
 
 /// Books the half step of room 5: rows and loads times the mean of the velocities before and after, theory (10.3).
 pub(crate) fn book<G: Geometry>(island: &mut Island<G>, before: &[Twist<G>], after: &[Twist<G>], duration: f64) {
-    let Island { bodies, assembly, solve, loads, flow, .. } = island;
-    for (index, body) in bodies.iter().enumerate() {
+    let Island { bodies, assembly, solve, loads, worked, flow, .. } = island;
+    for (index, body) in bodies.iter().enumerate().filter(|_| *worked) {
         if body.dynamic {
             let mean = Twist { lin: (before[index].lin + after[index].lin) * 0.5, ang: (before[index].ang + after[index].ang) * 0.5 };
             flow.work_in += duration * loads[index].driving.power(&mean);
@@ -199,7 +199,7 @@ fn end_velocity<G: Geometry>(island: &Island<G>, t: f64, pushed: &[G::Ang], out:
         if G::ANG > 1 {
             let reaction = G::inertia_apply(body.inv_inertia, pushed[index]);
             let momentum = G::inertia_apply(body.inertia, twist.ang) + pushed[index];
-            let free_to_turn = G::inertia_apply(body.inv_inertia, momentum).norm() > 0.0;
+            let free_to_turn = G::inertia_apply(body.inv_inertia, momentum) != G::Ang::zero();
             if free_to_turn {
                 // Where Newton does not converge the torque is taken at the predicted velocity.
                 let rate = twist.ang + reaction;
@@ -207,7 +207,10 @@ fn end_velocity<G: Geometry>(island: &Island<G>, t: f64, pushed: &[G::Ang], out:
                     Some(end) => end - reaction,
                     None => twist.ang - G::inertia_apply(body.inv_inertia, G::gyroscopic(body.inertia, rate)) * (0.5 * t),
                 };
-                changed |= (twist.ang - out[index].ang).norm() > GYROSCOPIC_TOLERANCE * (rate.norm() + GYROSCOPIC_FLOOR);
+                let change = twist.ang - out[index].ang;
+                // Squares, with the floor added to them: within a factor of two of the sum.
+                let scale = rate.dot(rate) + GYROSCOPIC_FLOOR * GYROSCOPIC_FLOOR;
+                changed |= change.dot(change) > GYROSCOPIC_TOLERANCE * GYROSCOPIC_TOLERANCE * scale;
             }
         }
         out[index] = twist;

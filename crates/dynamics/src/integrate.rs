@@ -512,7 +512,7 @@ pub(crate) fn commit<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, move
 /// Extends each body's travelled box by its present place.
 pub(crate) fn grow_travelled<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>) {
     for (body, pose) in island.bodies.iter_mut().zip(&island.poses) {
-        if body.dynamic || body.kinematic {
+        if body.shaped && (body.dynamic || body.kinematic) {
             for collider in &ctx.model.bodies[body.index].colliders {
                 let bounds = G::bounds(&collider.shape, &pose.compose(&collider.local));
                 body.travelled = body.travelled.union(&bounds);
@@ -523,5 +523,16 @@ pub(crate) fn grow_travelled<G: Geometry>(island: &mut Island<G>, ctx: &Context<
 
 /// Whether velocities are finite; the first body whose are not is named by the error of the step.
 pub(crate) fn first_not_finite<G: Geometry>(island: &Island<G>, twists: &[Twist<G>]) -> Option<usize> {
+    // Nought times anything finite is nought, and the sum says whether all were.
+    let mut sum = 0.0;
+    for (twist, pose) in twists.iter().zip(&island.poses) {
+        let mut rotation = [0.0; 4];
+        G::write_rotation(pose.rotation, &mut rotation);
+        let parts = [twist.lin.as_slice(), twist.ang.as_slice(), pose.position.as_slice(), &rotation];
+        sum += parts.iter().flat_map(|part| part.iter()).fold(0.0, |sum, x| sum + 0.0 * x);
+    }
+    if sum == 0.0 {
+        return None;
+    }
     (0..island.bodies.len()).find(|&b| !twists[b].is_finite() || !island.poses[b].is_finite()).map(|b| island.bodies[b].index)
 }

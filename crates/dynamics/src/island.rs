@@ -40,7 +40,11 @@ pub(crate) struct LocalBody<G: Geometry> {
     pub inertia: G::Inertia,
     /// Inverse inertia in world axes at the current pose.
     pub inv_inertia: G::Inertia,
-    /// Box of everywhere it has been in this step.
+    /// Damping of its velocity and of its spin [1/s].
+    pub damping: [f64; 2],
+    /// Whether it has shapes.
+    pub shaped: bool,
+    /// Box of everywhere its shapes have been in this step.
     pub travelled: Aabb<G>,
 }
 
@@ -58,6 +62,8 @@ impl<G: Geometry> LocalBody<G> {
             inv_inertia_body: G::inertia_zero(),
             inertia: G::inertia_zero(),
             inv_inertia: G::inertia_zero(),
+            damping: [0.0; 2],
+            shaped: false,
             travelled: Aabb::of_point(G::Lin::zero()),
         }
     }
@@ -66,10 +72,12 @@ impl<G: Geometry> LocalBody<G> {
         let mut local: LocalBody<G> = LocalBody::world();
         local.index = index;
         local.kinematic = body.kind == BodyKind::Kinematic;
+        local.shaped = !body.colliders.is_empty();
         if body.kind == BodyKind::Dynamic {
             local.dynamic = true;
             local.jointed = jointed;
             local.mass = body.mass;
+            local.damping = [body.damping, body.spin_damping];
             for axis in 0..G::DIM {
                 local.inv_mass[axis] = if body.locked[axis] == 0.0 { 1.0 / body.mass } else { 0.0 };
             }
@@ -165,10 +173,14 @@ pub(crate) struct Island<G: Geometry> {
     pub turning: Vec<G::Ang>,
     /// Loads at q or q'.
     pub loads: Vec<Loads<G>>,
+    /// Whether loads other than weight were found, which do work that is booked.
+    pub worked: bool,
     /// Pairs that may touch.
     pub pairs: Vec<LocalPair>,
     /// Joints.
     pub joints: Vec<LocalJoint>,
+    /// Those of them, rising, that are more than rows which hold: springs, motors, friction, limits, and lengths that turn.
+    pub acting: Vec<usize>,
     /// Indexes of the forces that act on its bodies: (force, local body, control).
     pub forces: Vec<(usize, usize, Option<usize>)>,
     /// Contacts at the current pose within the margin.
@@ -318,8 +330,10 @@ impl<G: Geometry> Island<G> {
             scratch: Vec::new(),
             turning: Vec::new(),
             loads: Vec::new(),
+            worked: false,
             pairs: Vec::new(),
             joints: Vec::new(),
+            acting: Vec::new(),
             forces: Vec::new(),
             near: Vec::new(),
             detected: 0,
@@ -342,7 +356,7 @@ impl<G: Geometry> Island<G> {
     }
     /// Starts the next step where the last one ended, without being built anew; the result is the same bit for bit.
     pub fn resume(&mut self, model: &Model<G>) {
-        for (body, pose) in self.bodies.iter_mut().zip(&self.poses) {
+        for (body, pose) in self.bodies.iter_mut().zip(&self.poses).filter(|(body, _)| body.shaped) {
             body.travelled = Aabb::of_point(pose.position);
         }
         self.reports.clear();
@@ -351,7 +365,7 @@ impl<G: Geometry> Island<G> {
         self.failure = None;
         self.pace = f64::INFINITY;
         // Which limits and contacts have rows depends on velocities and on what was active.
-        self.current = self.near.is_empty() && self.joints.iter().all(|j| model.joints[j.index].inequality_count() == 0);
+        self.current = self.near.is_empty() && self.acting.iter().all(|&j| model.joints[self.joints[j].index].inequality_count() == 0);
     }
     /// Forgets bodies, pairs and joints but keeps the scratch.
     pub fn clear(&mut self) {
@@ -360,6 +374,7 @@ impl<G: Geometry> Island<G> {
         self.twists.clear();
         self.pairs.clear();
         self.joints.clear();
+        self.acting.clear();
         self.forces.clear();
         self.near.clear();
         self.detected = 0;

@@ -1,6 +1,6 @@
 //! Which bodies share an island: those joined, and those whose swept boxes meet, theory (2.1).
 
-use crate::constraints::Joint;
+use crate::constraints::{Joint, JointKind};
 use crate::contacts::Memory;
 use crate::curvature::Curvature;
 use crate::impact::root;
@@ -32,6 +32,12 @@ pub(crate) fn pair_size(extents: &[f64], i: usize, j: usize) -> f64 {
 fn joint_size<G: Geometry>(joint: &Joint<G>, extents: &[f64]) -> f64 {
     let size = joint.bodies.iter().flatten().map(|&body| extents[body]).filter(|x| x.is_finite()).fold(0.0, f64::max);
     if size > 0.0 { size } else { 1.0 }
+}
+
+/// Whether a joint is more than rows which hold.
+fn acts<G: Geometry>(joint: &Joint<G>) -> bool {
+    let moves = joint.motor.is_some() || joint.friction > 0.0 || joint.inequality_count() > 0;
+    moves || matches!(joint.kind, JointKind::Spring | JointKind::Distance)
 }
 
 fn ordered(a: usize, b: usize) -> (usize, usize) {
@@ -209,6 +215,9 @@ impl Partition {
             }
             let first_row = island.joints.last().map_or(0, |j| j.first_row + j.rows);
             let size = joint_size(joint, extents);
+            if acts(joint) {
+                island.acting.push(island.joints.len());
+            }
             island.joints.push(LocalJoint { index, bodies, first_row, rows, model_row: first_of_all, size, control: own_control });
         }
         for (index, force) in model.forces.iter().enumerate() {

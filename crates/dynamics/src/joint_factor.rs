@@ -2,11 +2,11 @@
 
 use crate::constraints::MAX_ROWS;
 use crate::island::{LocalBody, LocalJoint};
-use crate::joint_graph::{Coupling, Elimination, End, JointGraph};
+use crate::joint_graph::{Coupling, Elimination, JointGraph};
 use crate::joint_rows::JointRows;
 use carom_geometry::Geometry;
 use carom_math::block_ldl::BlockFactor;
-use carom_math::ldl::{DROP_REDUNDANT, Factor, Pivots, Place, Redundant};
+use carom_math::ldl::{DROP_REDUNDANT, Factor, Pivots, Redundant};
 use carom_math::{Twist, Wrench};
 use std::sync::Arc;
 
@@ -96,14 +96,14 @@ impl JointFactor {
                 self.pathed = graph.elimination(true).map(|order| (Arc::clone(&order), Factor::new(Arc::clone(&order.symbolic))));
             }
             let Some((order, factor)) = &mut self.pathed else { return 0 };
-            (factor.factor_with(pivots, |values| fill(&order.couplings, rows, values)), factor.redundant())
+            (factor.factor_with(pivots, |values| fill(order, rows, values)), factor.redundant())
         } else {
             if self.alone.is_none() {
                 let order = graph.elimination(false);
                 self.alone = order.and_then(|order| BlockFactor::new(Arc::clone(&order.symbolic)).map(|factor| (order, factor)));
             }
             let Some((order, factor)) = &mut self.alone else { return 0 };
-            (factor.factor_with(pivots, |values| fill(&order.couplings, rows, values)), factor.redundant())
+            (factor.factor_with(pivots, |values| fill(order, rows, values)), factor.redundant())
         };
         match outcome {
             Ok(()) => redundant.iter().filter(|r| graph.joint_of[r.node].is_some()).count(),
@@ -147,27 +147,15 @@ impl JointFactor {
 }
 
 /// The numbers of the matrix at the present rows, each block where the order of elimination wants it.
-fn fill<G: Geometry>(couplings: &[(Place, Coupling)], rows: &JointRows<G>, values: &mut [f64]) {
+fn fill<G: Geometry>(order: &Elimination, rows: &JointRows<G>, values: &mut [f64]) {
+    for meeting in &order.meetings {
+        rows.meet(meeting, values);
+    }
     let mut responses = [Twist::zero(); MAX_ROWS];
-    for &(place, coupling) in couplings {
+    for &(place, coupling) in &order.welds {
         let (height, width) = (place.rows, place.columns);
         let block = &mut values[place.at..][..height * width];
-        // Columns of a block are what the responses of one joint's rows do along those of the other.
-        let mut couple = |a: End, b: End, parts: f64| {
-            let count = rows.responses_at(b.node, b.side, &mut responses);
-            for (c, response) in responses[..count].iter().enumerate() {
-                rows.speeds_at(a.node, a.side, response, |r, speed| block[r * width + c] += parts * speed);
-            }
-        };
         match coupling {
-            Coupling::Own { node, parts } => {
-                for side in 0..2 {
-                    if parts[side] != 0.0 {
-                        couple(End { node, side }, End { node, side }, parts[side]);
-                    }
-                }
-            }
-            Coupling::Shared { ends: [a, b], parts } => couple(a, b, parts),
             Coupling::Pulled { end, parts } => {
                 let count = rows.responses_at(end.node, end.side, &mut responses);
                 for (c, response) in responses[..count].iter().enumerate() {
@@ -185,6 +173,7 @@ fn fill<G: Geometry>(couplings: &[(Place, Coupling)], rows: &JointRows<G>, value
                     }
                 }
             }
+            Coupling::Own { .. } | Coupling::Shared { .. } => {}
         }
     }
 }

@@ -79,26 +79,57 @@ pub(crate) struct JointGraph {
 pub(crate) struct Elimination {
     /// Order and pattern of the factor.
     pub symbolic: Arc<Symbolic>,
-    /// Every coupling with its place, by rising place.
-    pub couplings: Vec<(Place, Coupling)>,
+    /// Where rows of joints meet, by rising place: all of a mechanism whose bodies are whole.
+    pub meetings: Vec<Meeting>,
+    /// Couplings with welds, by rising place.
+    pub welds: Vec<(Place, Coupling)>,
+}
+
+/// Rows of one joint, or of two, at a body or part of it: a block of the matrix gets J_a M^-1 J_b'. There is one for every joint and side, so it is small.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Meeting {
+    /// Where the block begins.
+    pub at: u32,
+    /// Nodes of the joints that have its rows and its columns.
+    pub nodes: [u32; 2],
+    /// Rows and columns.
+    pub size: [u8; 2],
+    /// Sides of the joints at the body.
+    pub sides: [u8; 2],
+    /// Parts of the body.
+    pub parts: f64,
+}
+
+impl Meeting {
+    fn new(place: &Place, [a, b]: [End; 2], parts: f64) -> Self {
+        let nodes = [a.node as u32, b.node as u32];
+        let [size, sides] = [[place.rows, place.columns], [a.side, b.side]].map(|pair| pair.map(|x| x as u8));
+        Meeting { at: place.at as u32, nodes, size, sides, parts }
+    }
 }
 
 impl Elimination {
     fn new(symbolic: Symbolic, found: &[((usize, usize), Coupling)]) -> Self {
-        let place = |&((row, column), coupling): &((usize, usize), Coupling)| {
-            let place = symbolic.place(row, column)?;
-            Some(match coupling {
-                // Rows of either joint against the other: the block is made as it lies.
-                Coupling::Shared { ends: [a, b], parts } if place.transposed => {
-                    (Place { transposed: false, ..place }, Coupling::Shared { ends: [b, a], parts })
+        let (mut meetings, mut welds) = (Vec::new(), Vec::new());
+        for &((row, column), coupling) in found {
+            let Some(place) = symbolic.place(row, column) else { continue };
+            match coupling {
+                Coupling::Own { node, parts } => {
+                    for side in (0..2).filter(|&side| parts[side] != 0.0) {
+                        meetings.push(Meeting::new(&place, [End { node, side }; 2], parts[side]));
+                    }
                 }
-                coupling => (place, coupling),
-            })
-        };
+                // Rows of either joint against the other: the block is made as it lies.
+                Coupling::Shared { ends: [a, b], parts } => {
+                    meetings.push(Meeting::new(&place, if place.transposed { [b, a] } else { [a, b] }, parts));
+                }
+                coupling => welds.push((place, coupling)),
+            }
+        }
         // By place in memory, so that the matrix is filled in one walk; a joint between the same two bodies as another shares both.
-        let mut couplings: Vec<_> = found.iter().filter_map(place).collect();
-        couplings.sort_by_key(|(place, _)| place.at);
-        Elimination { symbolic: Arc::new(symbolic), couplings }
+        meetings.sort_by_key(|meeting| meeting.at);
+        welds.sort_by_key(|(place, _)| place.at);
+        Elimination { symbolic: Arc::new(symbolic), meetings, welds }
     }
 }
 

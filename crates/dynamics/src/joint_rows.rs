@@ -2,10 +2,11 @@
 //! bound by what it has to read. Responses M^-1 J' are not kept: a joint's impulses are summed to one wrench on each side first.
 //!
 //! Most joints pin a point and hold some turns. Their rows are [1, -[r]x | -1, [s]x] and [0, w | 0, -w]: two arms and a covector for each turn say it
-//! all, and products with them are cross products, theory (3.3), (3.5)-(3.7). Rows of other joints are kept whole.
+//! all, and products with them are cross products, theory (3.3), (3.5), (3.6). Rows of other joints are kept whole.
 
 use crate::constraints::{Joint, MAX_ROWS, Row};
 use crate::island::{LocalBody, LocalJoint};
+use crate::joint_graph::Meeting;
 use crate::model::Model;
 use carom_geometry::Geometry;
 use carom_math::{Pose, Twist, Vector, Wrench};
@@ -307,6 +308,66 @@ impl<G: Geometry> JointRows<G> {
             }
         }
         rows
+    }
+    /// Adds J_a M^-1 J_b' of a meeting to its block; of a joint with itself the lower triangle is enough.
+    #[inline]
+    pub fn meet(&self, meeting: &Meeting, values: &mut [f64]) {
+        let [a, b] = meeting.nodes.map(|node| &self.spans[node as usize]);
+        let block = &mut values[meeting.at as usize..];
+        let lower = meeting.nodes[0] == meeting.nodes[1];
+        if a.pin != WHOLE && b.pin != WHOLE && a.rows == b.rows {
+            // With the number of rows known the block is straight code.
+            match (a.rows as usize - G::DIM, lower) {
+                (0, _) => return self.meet_pinned::<0, false>(meeting, [a, b], block),
+                (1, _) => return self.meet_pinned::<1, false>(meeting, [a, b], block),
+                (2, true) => return self.meet_pinned::<2, true>(meeting, [a, b], block),
+                (2, false) => return self.meet_pinned::<2, false>(meeting, [a, b], block),
+                (3, _) => return self.meet_pinned::<3, false>(meeting, [a, b], block),
+                _ => {}
+            }
+        }
+        let [node_a, node_b] = meeting.nodes.map(|node| node as usize);
+        let [side_a, side_b] = meeting.sides.map(usize::from);
+        let width = usize::from(meeting.size[1]);
+        let mut responses = [Twist::zero(); MAX_ROWS];
+        let count = self.responses_at(node_b, side_b, &mut responses);
+        for (c, response) in responses[..count].iter().enumerate() {
+            self.speeds_at(node_a, side_a, response, |r, speed| block[r * width + c] += meeting.parts * speed);
+        }
+    }
+    /// The same for joints that pin a point and hold T turns each.
+    #[inline(always)]
+    fn meet_pinned<const T: usize, const LOWER: bool>(&self, meeting: &Meeting, spans: [&Span; 2], block: &mut [f64]) {
+        let rows = G::DIM + T;
+        let block = &mut block[..rows * rows];
+        let [side_a, side_b] = meeting.sides.map(usize::from);
+        let scale = if side_a == side_b { meeting.parts } else { -meeting.parts };
+        let [arm_a, arm_b] = [(spans[0], side_a), (spans[1], side_b)].map(|(span, side)| self.now.pins[span.pin as usize][side]);
+        let [turns_a, turns_b] = spans.map(|span| &self.now.turns[span.at as usize..][..T]);
+        let (inv_mass, inv_inertia) = self.inverse[spans[1].bodies[side_b] as usize];
+        let responses = G::inertia_arm(inv_inertia, arm_b);
+        for c in 0..G::DIM {
+            let mut point = G::spin(responses[c], arm_a);
+            point[c] += inv_mass[c];
+            for r in if LOWER { c } else { 0 }..G::DIM {
+                block[r * rows + c] += scale * point[r];
+            }
+            for k in 0..T {
+                block[(G::DIM + k) * rows + c] += scale * turns_a[k].dot(responses[c]);
+            }
+        }
+        for c in 0..T {
+            let response = G::inertia_apply(inv_inertia, turns_b[c]);
+            if !LOWER {
+                let point = G::spin(response, arm_a);
+                for r in 0..G::DIM {
+                    block[r * rows + G::DIM + c] += scale * point[r];
+                }
+            }
+            for k in if LOWER { c } else { 0 }..T {
+                block[(G::DIM + k) * rows + G::DIM + c] += scale * turns_a[k].dot(response);
+            }
+        }
     }
     /// M^-1 applied to a wrench on one side of a joint.
     pub fn response(&self, joint: usize, side: usize, wrench: &Wrench<G>) -> Twist<G> {

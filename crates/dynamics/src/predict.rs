@@ -9,29 +9,34 @@ use carom_math::{Pose, Twist, Vector, Wrench};
 /// Gravity, springs, damping, forces and controls at given poses and velocities; the gyroscopic torque is not a load.
 pub(crate) fn loads<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, at: Instant, time: f64) {
     let model = ctx.model;
-    let Island { bodies, poses, twists, half, joints, forces, loads, .. } = island;
+    let Island { bodies, poses, twists, half, joints, acting, forces, loads, worked, .. } = island;
     // After the move the poses of the island are already q'; the velocity is then that of the move.
     let (poses, twists): (&[Pose<G>], &[Twist<G>]) = match at {
         Instant::Start => (poses, twists),
         Instant::End => (poses, half),
     };
     loads.clear();
+    *worked = !(acting.is_empty() && forces.is_empty());
     for (local, twist) in bodies.iter().zip(twists) {
         let mut load = Loads::zero();
         if local.dynamic {
-            let body = &model.bodies[local.index];
-            load.damping.lin = twist.lin * (-body.damping * body.mass);
-            load.damping.ang = G::inertia_apply(local.inertia, twist.ang) * -body.spin_damping;
-            load.total = load.damping;
-            load.total.lin += model.gravity * body.mass;
+            if local.damping != [0.0; 2] {
+                load.damping.lin = twist.lin * (-local.damping[0] * local.mass);
+                load.damping.ang = G::inertia_apply(local.inertia, twist.ang) * -local.damping[1];
+                load.total = load.damping;
+                *worked = true;
+            }
+            load.total.lin += model.gravity * local.mass;
             if let Some(push) = ctx.pushes.get(local.index) {
                 load.total = load.total.plus(1.0, *push);
                 load.driving = *push;
+                *worked = true;
             }
         }
         loads.push(load);
     }
-    for joint in joints.iter() {
+    for &joint in acting.iter() {
+        let joint = &joints[joint];
         let spec = &model.joints[joint.index];
         let [a, b] = joint.bodies;
         if let Some(spring) = spec.spring(&poses[a], &poses[b]) {
@@ -142,9 +147,10 @@ pub(crate) fn forward_gyroscopic<G: Geometry>(island: &Island<G>, body: usize, t
 /// Largest turn [rad] in a move of length t of a jointed body, or of the line between the anchors of a distance joint: a short rod between
 /// slow bodies turns fast, and start-pose impulses along it go astray just as much, theory (2.9).
 pub(crate) fn largest_turn<G: Geometry>(island: &Island<G>, ctx: &Context<G>, twists: &[Twist<G>], t: f64) -> f64 {
-    let bodies = island.bodies.iter().zip(twists).filter(|(b, _)| b.jointed).fold(0.0f64, |m, (_, v)| m.max(v.ang.norm()));
-    let mut fastest = bodies;
-    for joint in &island.joints {
+    let fold = |most: f64, v: &Twist<G>| most.max(v.ang.dot(v.ang));
+    let mut fastest = island.bodies.iter().zip(twists).filter(|(b, _)| b.jointed).fold(0.0f64, |m, (_, v)| fold(m, v)).sqrt();
+    for &joint in &island.acting {
+        let joint = &island.joints[joint];
         let spec = &ctx.model.joints[joint.index];
         if spec.kind == JointKind::Distance {
             let [a, b] = joint.bodies;

@@ -281,8 +281,10 @@ impl<G: Geometry> World<G> {
     fn sweep(&mut self) {
         let h = self.model.step;
         let fall = 0.5 * h * h * self.model.gravity.norm();
-        self.boxes.clear();
-        for (index, body) in self.model.bodies.iter().enumerate() {
+        let nowhere = Aabb::of_point(G::Lin::zero());
+        self.boxes.resize(self.model.bodies.len(), nowhere);
+        for &index in &self.shaped {
+            let body = &self.model.bodies[index];
             let pose = &self.state.poses[index];
             let mut swept: Option<Aabb<G>> = None;
             let moves = body.kind != BodyKind::Static;
@@ -299,7 +301,7 @@ impl<G: Geometry> World<G> {
             }
             let margin = if self.extents[index].is_finite() { self.model.tolerances.margin * self.extents[index] } else { 0.0 };
             let slack = if moves { fall + margin } else { margin };
-            self.boxes.push(swept.unwrap_or_else(|| Aabb::of_point(pose.position)).grown(slack));
+            self.boxes[index] = swept.unwrap_or_else(|| Aabb::of_point(pose.position)).grown(slack);
         }
         let mut pairs = std::mem::take(&mut self.pairs);
         self.find_pairs(&mut pairs);
@@ -341,7 +343,7 @@ impl<G: Geometry> World<G> {
             }
             let mut grew = false;
             for island in islands.iter() {
-                for body in island.bodies.iter().filter(|b| b.dynamic && !self.model.bodies[b.index].colliders.is_empty()) {
+                for body in island.bodies.iter().filter(|b| b.dynamic && b.shaped) {
                     let swept = &mut self.boxes[body.index];
                     if !swept.contains(&body.travelled) {
                         grew = true;

@@ -101,19 +101,21 @@ const RATE_ROUNDING: f64 = 4.0;
 #[inline]
 pub fn implicit_rate(inertia: Matrix3<f64>, s: f64, m: Vector3<f64>, guess: Vector3<f64>) -> Option<Vector3<f64>> {
     let mut y = guess;
-    let scale = m.norm().max((inertia * guess).norm());
+    let mut iy = inertia * y;
+    // Squares are compared: this is asked of every body in every step, and most guesses are answers.
+    let rounding = (RATE_ROUNDING * f64::EPSILON).powi(2) * m.norm_squared().max(iy.norm_squared());
     for _ in 0..IMPLICIT_RATE_CAP {
-        let iy = inertia * y;
         let residual = iy + y.cross(&iy) * s - m;
-        if residual.norm() <= RATE_ROUNDING * f64::EPSILON * scale {
+        if residual.norm_squared() <= rounding {
             return Some(y);
         }
         let jacobian = inertia + (cross_matrix(y) * inertia - cross_matrix(iy)) * s;
         let change = jacobian.try_inverse()? * residual;
         y -= change;
-        if change.norm() <= f64::EPSILON * y.norm() {
+        if change.norm_squared() <= f64::EPSILON.powi(2) * y.norm_squared() {
             return Some(y);
         }
+        iy = inertia * y;
     }
     None
 }

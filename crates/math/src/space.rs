@@ -446,10 +446,13 @@ impl Space for Spatial {
     }
     #[inline]
     fn inertia_world(inertia: Self::Inertia, rotation: Self::Rot) -> Self::Inertia {
-        let r = rotation.to_rotation_matrix();
-        let turned = r.matrix() * inertia * r.matrix().transpose();
-        // Symmetric to the last bit, so that it reads back from text as it was.
-        (turned + turned.transpose()) * 0.5
+        let rotation = rotation.to_rotation_matrix();
+        let r = rotation.matrix();
+        let half = r * inertia;
+        let entry = |i: usize, j: usize| half[(i, 0)] * r[(j, 0)] + half[(i, 1)] * r[(j, 1)] + half[(i, 2)] * r[(j, 2)];
+        // One triangle, so that it is symmetric to the last bit and reads back from text as it was.
+        let (xy, xz, yz) = (entry(1, 0), entry(2, 0), entry(2, 1));
+        Matrix3::new(entry(0, 0), xy, xz, xy, entry(1, 1), yz, xz, yz, entry(2, 2))
     }
     #[inline]
     fn inertia_zero() -> Self::Inertia {
