@@ -196,6 +196,7 @@ fn motors_and_limits() {
         println!("{joint}");
         let text = format!(
             r#"
+integrator = "energy-momentum"
 dimension = 2
 [[body]]
 name = "a"
@@ -210,15 +211,17 @@ anchor = [0, 0]
 {joint}
 "#
         );
-        let (before, kinks): (usize, &[&str]) = if joint.starts_with("limits") { (60, &["pose", "joints"]) } else { (2, &[]) };
-        agree(&text, before, 10, HELD, kinks);
+        // At a stop every derivative is the rounding of terms that cancel, 1e-15 in absolute terms.
+        let (before, kinks, transposed): (usize, &[&str], f64) =
+            if joint.starts_with("limits") { (60, &["pose", "joints"], 1e-11) } else { (2, &[], TRANSPOSED) };
+        agree_within(&text, before, 10, (HELD, transposed), kinks);
         let space = text
             .replace("dimension = 2", "dimension = 3")
             .replace("box = [0.3, 0.1]", "box = [0.3, 0.1, 0.2]")
             .replace("position = [0.15, 0]", "position = [0.15, 0, 0]")
             .replace("spin = -0.3", "spin = [0, 0.3, 0]")
             .replace("anchor = [0, 0]", "anchor = [0, 0, 0]\naxis = [0, -1, 0]");
-        agree(&space, before, 10, HELD, kinks);
+        agree_within(&space, before, 10, (HELD, transposed), kinks);
     }
 }
 
