@@ -109,7 +109,7 @@ impl<G: Geometry> Midpoint<G> {
         }
         let _ = solve::resolve(assembly, solve, solver, ctx.model.options.friction_cone, free, twists, report);
         let after = std::mem::take(&mut island.twists);
-        book(island, free, &after, 0.0);
+        book(island, free, &after, 0.0, &mut []);
         island.twists = after;
     }
 }
