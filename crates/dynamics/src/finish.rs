@@ -22,8 +22,9 @@ const GYROSCOPIC_TOLERANCE: f64 = 1e-14;
 /// Rates slower than this [rad/s] are judged absolutely: their gyroscopic torque is below rounding.
 const GYROSCOPIC_FLOOR: f64 = 1e-2;
 
-/// Books the half step of room 5: rows and loads times the mean of the velocities before and after, theory (10.3).
-pub(crate) fn book<G: Geometry>(island: &mut Island<G>, before: &[Twist<G>], after: &[Twist<G>], duration: f64) {
+/// Books the half step of room 5: rows and loads times the mean of the velocities before and after, theory (10.3). The angular impulses of the rows
+/// on each body are left in `pushed` where it has room for them.
+pub(crate) fn book<G: Geometry>(island: &mut Island<G>, before: &[Twist<G>], after: &[Twist<G>], duration: f64, pushed: &mut [G::Ang]) {
     let Island { bodies, assembly, solve, loads, worked, flow, .. } = island;
     for (index, body) in bodies.iter().enumerate().filter(|_| *worked) {
         if body.dynamic {
@@ -45,12 +46,17 @@ pub(crate) fn book<G: Geometry>(island: &mut Island<G>, before: &[Twist<G>], aft
         let group = &assembly.groups[index];
         for k in 0..group.rows {
             let row = solve.first[position] + k;
-            let (relative, fed) = work(&assembly.lines[group.first + k], solve.impulses[row]);
+            let line = &assembly.lines[group.first + k];
+            let (relative, fed) = work(line, solve.impulses[row]);
+            if !pushed.is_empty() {
+                pushed[line.bodies[0]] += line.row.a.ang * solve.impulses[row];
+                pushed[line.bodies[1]] += line.row.b.ang * solve.impulses[row];
+            }
             flow.work_in += fed;
             enter(flow, group.source, k, relative);
         }
     }
-    let (relative, driven) = assembly.equalities.work(&solve.reaction, [before, after], |body| kinematic && bodies[body].kinematic);
+    let (relative, driven) = assembly.equalities.work(&solve.reaction, [before, after], |body| kinematic && bodies[body].kinematic, pushed);
     flow.joint_work += 0.5 * relative;
     flow.work_in -= 0.5 * driven;
 }
@@ -75,14 +81,13 @@ pub(crate) fn finish<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, move
     }
     // Room 5 is booked with the rows it used, before they are rebuilt at q'.
     let (before, after) = (std::mem::take(&mut island.twists), std::mem::take(&mut island.half));
-    book(island, &before, &after, kick_share(ctx.model.options.integrator) * t);
     // The rows of room 7 push about as those of room 5 did: where the search for the gyroscopic torque begins.
     let mut pushed = std::mem::take(&mut island.turning);
     pushed.clear();
-    pushed.resize(island.bodies.len(), G::Ang::zero());
     if G::ANG > 1 {
-        angular_impulses(island, &mut pushed);
+        pushed.resize(island.bodies.len(), G::Ang::zero());
     }
+    book(island, &before, &after, kick_share(ctx.model.options.integrator) * t, &mut pushed);
     island.turning = pushed;
     island.twists = before;
     island.half = after;
@@ -125,24 +130,26 @@ fn second_kick<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, t: f64, ti
     let mut scratch = std::mem::take(&mut island.scratch);
     let mut pushed = std::mem::take(&mut island.turning);
     scratch.clear();
+    let booked = island.flow;
     for _ in 0..GYROSCOPIC_CAP {
         if !end_velocity(island, t, &pushed, &mut scratch) {
             break;
         }
         let Island { assembly, solve, solver, twists, report, .. } = island;
         let _ = solve::resolve(assembly, solve, solver, model.options.friction_cone, &scratch, twists, report);
+        // Only the books of the last round count.
+        island.flow = booked;
+        pushed.fill(G::Ang::zero());
+        let (before, after) = (std::mem::take(&mut island.half), std::mem::take(&mut island.twists));
+        book(island, &before, &after, 0.5 * t, &mut pushed);
+        island.half = before;
+        island.twists = after;
         if G::ANG == 1 {
             break;
         }
-        angular_impulses(island, &mut pushed);
     }
     island.scratch = scratch;
     island.turning = pushed;
-
-    let (before, after) = (std::mem::take(&mut island.half), std::mem::take(&mut island.twists));
-    book(island, &before, &after, 0.5 * t);
-    island.half = before;
-    island.twists = after;
     account_rows(island);
 }
 
@@ -198,11 +205,10 @@ fn end_velocity<G: Geometry>(island: &Island<G>, t: f64, pushed: &[G::Ang], out:
         let mut twist = half.plus(0.5 * t, body.response(&island.loads[index].total));
         if G::ANG > 1 {
             let reaction = G::inertia_apply(body.inv_inertia, pushed[index]);
-            let momentum = G::inertia_apply(body.inertia, twist.ang) + pushed[index];
-            let free_to_turn = G::inertia_apply(body.inv_inertia, momentum) != G::Ang::zero();
-            if free_to_turn {
+            let rate = twist.ang + reaction;
+            if body.turns() && rate != G::Ang::zero() {
+                let momentum = G::inertia_apply(body.inertia, twist.ang) + pushed[index];
                 // Where Newton does not converge the torque is taken at the predicted velocity.
-                let rate = twist.ang + reaction;
                 twist.ang = match G::implicit_rate(body.inertia, 0.5 * t, momentum, rate) {
                     Some(end) => end - reaction,
                     None => twist.ang - G::inertia_apply(body.inv_inertia, G::gyroscopic(body.inertia, rate)) * (0.5 * t),
@@ -216,17 +222,4 @@ fn end_velocity<G: Geometry>(island: &Island<G>, t: f64, pushed: &[G::Ang], out:
         out[index] = twist;
     }
     changed
-}
-
-/// Angular impulses of the rows on each body.
-fn angular_impulses<G: Geometry>(island: &Island<G>, out: &mut [G::Ang]) {
-    out.fill(G::Ang::zero());
-    let mut add = |line: &crate::line::Line<G>, impulse: f64| {
-        out[line.bodies[0]] += line.row.a.ang * impulse;
-        out[line.bodies[1]] += line.row.b.ang * impulse;
-    };
-    for (&line, &impulse) in island.solve.lines.iter().zip(&island.solve.impulses) {
-        add(&island.assembly.lines[line], impulse);
-    }
-    island.assembly.equalities.add_torques(&island.solve.reaction, out);
 }

@@ -235,7 +235,7 @@ fn kinematic_work<G: Geometry>(island: &Island<G>, work: &ImpactScratch) -> f64 
         sum += impulse * island.assembly.lines[line].driven_speed(&island.bodies, &island.twists);
     }
     let (_, twice) =
-        island.assembly.equalities.work(&work.reaction, [&island.twists, &island.twists], |body| island.bodies[body].kinematic);
+        island.assembly.equalities.work(&work.reaction, [&island.twists, &island.twists], |body| island.bodies[body].kinematic, &mut []);
     sum + 0.5 * twice
 }
 

@@ -206,7 +206,11 @@ impl JointGraph {
         if let Some(known) = place.get() {
             return Some(Arc::clone(known));
         }
-        let order = if short_paths { Order::ShortPaths(&self.closing) } else { Order::MinimumDegreeLate(&self.closing) };
+        let order = match (short_paths, self.closing.is_empty()) {
+            (true, _) => Order::ShortPaths(&self.closing),
+            (false, true) => Order::TwoEnded,
+            (false, false) => Order::MinimumDegreeLate(&self.closing),
+        };
         let found = Arc::new(Elimination::new(Symbolic::analyse(&self.pattern, order).ok()?, &self.couplings));
         Some(Arc::clone(place.get_or_init(|| found)))
     }

@@ -4,7 +4,7 @@
 //! Most joints pin a point and hold some turns. Their rows are [1, -[r]x | -1, [s]x] and [0, w | 0, -w]: two arms and a covector for each turn say it
 //! all, and products with them are cross products, theory (3.3), (3.5), (3.6). Rows of other joints are kept whole.
 
-use crate::constraints::{Joint, MAX_ROWS, Row};
+use crate::constraints::{Frame, Joint, MAX_ROWS, Row};
 use crate::island::{LocalBody, LocalJoint};
 use crate::joint_graph::Meeting;
 use crate::model::Model;
@@ -31,6 +31,8 @@ struct Span {
     at: u32,
     /// Its arms, or `WHOLE`.
     pin: u32,
+    /// The length that its errors are measured against [m].
+    size: f64,
 }
 
 /// Marks rows that are kept whole.
@@ -52,6 +54,8 @@ pub(crate) struct Placed<G: Geometry> {
 #[derive(Debug)]
 pub(crate) struct JointRows<G: Geometry> {
     spans: Vec<Span>,
+    /// What places the pinned joints.
+    frames: Vec<Frame<G>>,
     /// The rows at the present poses.
     pub now: Placed<G>,
     /// Inverse mass per world axis and inverse inertia in world axes, body by body.
@@ -66,7 +70,7 @@ impl<G: Geometry> Default for Placed<G> {
 
 impl<G: Geometry> Default for JointRows<G> {
     fn default() -> Self {
-        JointRows { spans: Vec::new(), now: Placed::default(), inverse: Vec::new() }
+        JointRows { spans: Vec::new(), frames: Vec::new(), now: Placed::default(), inverse: Vec::new() }
     }
 }
 
@@ -80,12 +84,17 @@ impl<G: Geometry> Placed<G> {
     }
     /// Rows and errors of one joint at the poses of its bodies; the errors are returned.
     #[inline]
-    fn place(&mut self, span: &Span, joint: &Joint<G>, a: &Pose<G>, b: &Pose<G>) -> &mut [f64] {
+    fn place<'a>(&mut self, span: &Span, frames: &[Frame<G>], joint: impl Fn() -> &'a Joint<G>, poses: &[Pose<G>]) -> &mut [f64]
+    where
+        G: 'a,
+    {
+        let [a, b] = span.bodies.map(|body| &poses[body as usize]);
         let errors = &mut self.errors[span.first as usize..][..span.rows as usize];
         if span.pin != WHOLE {
             let turns = &mut self.turns[span.at as usize..][..span.rows as usize - G::DIM];
-            self.pins[span.pin as usize] = joint.pin(a, b, turns, errors);
+            self.pins[span.pin as usize] = frames[span.pin as usize].pin(joint, a, b, turns, errors);
         } else {
+            let joint = joint();
             let mut rows = [Row::zero(); MAX_ROWS];
             joint.rows(a, b, &mut rows);
             joint.error(a, b, errors);
@@ -107,6 +116,9 @@ impl<G: Geometry> JointRows<G> {
     /// Room for the rows of these joints.
     pub fn lay_out(&mut self, joints: &[LocalJoint], model: &Model<G>) {
         self.lay_out_as(joints, |joint| model.joints[joint.index].pinned_turns());
+        self.frames.clear();
+        let pinned = joints.iter().map(|joint| &model.joints[joint.index]).filter(|joint| joint.pinned_turns().is_some());
+        self.frames.extend(pinned.map(|joint| joint.frame()));
     }
     /// Room for rows of these joints that are no rows of a pose.
     pub fn lay_out_whole(&mut self, joints: &[LocalJoint]) {
@@ -121,7 +133,7 @@ impl<G: Geometry> JointRows<G> {
                 None => (whole, WHOLE),
             };
             let [bodies, [rows, _]] = [joint.bodies, [joint.rows, 0]].map(|pair| pair.map(|x| x as u32));
-            self.spans.push(Span { bodies, first, rows, at, pin });
+            self.spans.push(Span { bodies, first, rows, at, pin, size: joint.size });
             first += rows;
             if pin == WHOLE {
                 whole += rows;
@@ -143,13 +155,12 @@ impl<G: Geometry> JointRows<G> {
     }
     /// Rows and errors at these poses of the joints that were laid out.
     pub fn place(&mut self, joints: &[LocalJoint], model: &Model<G>, poses: &[Pose<G>]) {
-        let JointRows { spans, now, .. } = self;
+        let JointRows { spans, frames, now, .. } = self;
         for (span, joint) in spans.iter().zip(joints.iter().filter(|joint| joint.rows > 0)) {
-            let [a, b] = joint.bodies;
-            now.place(span, &model.joints[joint.index], &poses[a], &poses[b]);
+            now.place(span, frames, || &model.joints[joint.index], poses);
         }
     }
-    /// Rows and errors at other poses; `meet` is told the errors of each joint.
+    /// Rows and errors at other poses; `meet` is told the bodies, the size, the first row and the errors of each joint.
     #[inline]
     pub fn place_ahead(
         &self,
@@ -157,13 +168,12 @@ impl<G: Geometry> JointRows<G> {
         model: &Model<G>,
         poses: &[Pose<G>],
         ahead: &mut Placed<G>,
-        mut meet: impl FnMut(&LocalJoint, &[f64]),
+        mut meet: impl FnMut([usize; 2], f64, usize, &[f64]),
     ) {
         ahead.fit(&self.now);
         for (span, joint) in self.spans.iter().zip(joints.iter().filter(|joint| joint.rows > 0)) {
-            let [a, b] = joint.bodies;
-            let errors = ahead.place(span, &model.joints[joint.index], &poses[a], &poses[b]);
-            meet(joint, errors);
+            let errors = ahead.place(span, &self.frames, || &model.joints[joint.index], poses);
+            meet(span.bodies.map(|body| body as usize), span.size, span.first as usize, errors);
         }
     }
     /// Rows of a joint, numbered among those with rows, as they are.
@@ -241,24 +251,21 @@ impl<G: Geometry> JointRows<G> {
             }
         }
     }
-    /// Adds the torques of impulses to those on each body.
-    pub fn add_torques(&self, impulses: &[f64], out: &mut [G::Ang]) {
-        for span in &self.spans {
-            let (_, torques) = self.wrench(span, impulses);
-            out[span.bodies[0] as usize] += torques[0];
-            out[span.bodies[1] as usize] += torques[1];
-        }
-    }
-    /// l . J v for the sum of two velocities, and the part of it that belongs to bodies of which `driven` says so.
-    pub fn work(&self, impulses: &[f64], twists: [&[Twist<G>]; 2], driven: impl Fn(usize) -> bool) -> (f64, f64) {
+    /// l . J v for the sum of two velocities, and the part of it that belongs to bodies of which `driven` says so. The torques of the impulses are added to
+    /// those on each body where there is room for them.
+    pub fn work(&self, impulses: &[f64], twists: [&[Twist<G>]; 2], driven: impl Fn(usize) -> bool, pushed: &mut [G::Ang]) -> (f64, f64) {
         let (mut work, mut by_driven) = (0.0, 0.0);
         for span in &self.spans {
             let (force, torques) = self.wrench(span, impulses);
             for (body, force, torque) in [(span.bodies[0], force, torques[0]), (span.bodies[1], -force, torques[1])] {
-                let [before, after] = twists.map(|twists| &twists[body as usize]);
+                let body = body as usize;
+                let [before, after] = twists.map(|twists| &twists[body]);
                 let power = force.dot(before.lin + after.lin) + torque.dot(before.ang + after.ang);
                 work += power;
-                by_driven += if driven(body as usize) { power } else { 0.0 };
+                by_driven += if driven(body) { power } else { 0.0 };
+                if let Some(pushed) = pushed.get_mut(body) {
+                    *pushed += torque;
+                }
             }
         }
         (work, by_driven)

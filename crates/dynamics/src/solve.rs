@@ -15,7 +15,7 @@ use carom_geometry::Geometry;
 use carom_math::{Twist, Vector};
 use carom_solve::contact_solver::ContactSolver;
 use carom_solve::problem::{Block, Cone, Problem};
-use carom_solve::status::{Method, Outcome, Status};
+use carom_solve::status::{Method, Outcome, RESIDUAL_WANTED, Status};
 
 /// Rounds of the end-of-move correction. Flat contacts need one, curved ones and hinges 3-6; a move that needs more is too long.
 const CORRECTION_CAP: usize = 40;
@@ -329,15 +329,24 @@ pub(crate) fn hold_rows<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, t
     if !uncorrected && island.assembly.redundant == 0 {
         island.curvature.guess(&island.joints, t, &island.assembly.equalities.now.errors, &mut island.solve.joint_target);
     }
-    let mut scratch = std::mem::take(&mut island.scratch);
+    // Joints alone need no start to come back to.
+    let alone = island.solve.lines.is_empty();
+    let mut scratch = std::mem::take(if alone { &mut island.half } else { &mut island.scratch });
     scratch.clear();
     scratch.extend((0..island.bodies.len()).map(|body| kick(island, body, options, t)));
-    let mut held = Held { converged: false, outcome: Outcome::failed(0, carom_solve::status::Method::Trivial) };
+    if alone {
+        std::mem::swap(&mut island.half, &mut scratch);
+    }
+    let mut held = Held { converged: false, outcome: Outcome::failed(0, Method::Trivial) };
     let mut last = f64::INFINITY;
     for round in 0..CORRECTION_CAP {
         let Island { assembly, solve, solver, half, report, .. } = island;
-        if round > 0 && solve.lines.is_empty() {
-            // Joints alone: the velocities meet the targets of the round before, and what the errors move them by is all that is lacking.
+        if alone && round == 0 {
+            assembly.hold_joints(&solve.joint_target, &mut solve.reaction, half);
+            held.outcome = Outcome::judge(0.0, RESIDUAL_WANTED, 0, Method::Trivial);
+            report.solves += 1;
+        } else if alone {
+            // The velocities meet the targets of the round before, and what the errors move them by is all that is lacking.
             solve.scratch.clear();
             solve.scratch.extend(assembly.ahead.errors.iter().map(|error| -error / t));
             assembly.change_joints(&mut solve.scratch, &mut solve.reaction, half);
@@ -372,7 +381,9 @@ pub(crate) fn hold_rows<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, t
         }
         last = worst;
     }
-    island.scratch = scratch;
+    if !alone {
+        island.scratch = scratch;
+    }
     island.solve.closed = held.converged && !uncorrected && t > 0.0;
     held
 }
@@ -514,17 +525,18 @@ fn joint_miss<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, t: f64, ane
     }
     let targets = &mut solve.joint_target;
     let per_time = 1.0 / t;
-    equalities.place_ahead(joints, model, next, ahead, |joint, errors| {
-        let [a, b] = joint.bodies;
+    equalities.place_ahead(joints, model, next, ahead, |[a, b], size, first, errors| {
         let reach = next[a].position.max_abs().max(next[b].position.max_abs());
-        let tolerance = (model.tolerances.position * joint.size).max(ROUNDING * f64::EPSILON * (reach + joint.size));
+        let tolerance = (model.tolerances.position * size).max(ROUNDING * f64::EPSILON * (reach + size));
         let mut most = 0.0f64;
-        for (target, &error) in targets[joint.first_row..].iter_mut().zip(errors) {
+        for (target, &error) in targets[first..].iter_mut().zip(errors) {
             most = most.max(error.abs());
             *target -= error * per_time;
         }
         largest = largest.max(most);
-        worst = worst.max(most / tolerance);
+        if most > worst * tolerance {
+            worst = most / tolerance;
+        }
     });
     if worst <= 1.0 {
         report.joint_error = report.joint_error.max(largest);

@@ -62,6 +62,8 @@ pub struct World<G: Geometry> {
     current: bool,
     memory: Vec<Memory<G>>,
     curvature: Curvature,
+    /// The islands know better what joints remember: where no body has a shape they stay as they are, and nothing is copied in every step.
+    lent: bool,
     reports: Vec<Report<G>>,
     flow: Flow,
     start_energy: f64,
@@ -110,6 +112,7 @@ impl<G: Geometry> World<G> {
             current: false,
             memory: Vec::new(),
             curvature: Curvature::default(),
+            lent: false,
             reports: Vec::new(),
             flow: Flow::default(),
             start_energy: 0.0,
@@ -145,7 +148,7 @@ impl<G: Geometry> World<G> {
         self.state = state;
         self.current = false;
         self.memory.clear();
-        self.curvature.forget();
+        self.curvature().forget();
         self.reports.clear();
         Ok(())
     }
@@ -157,13 +160,21 @@ impl<G: Geometry> World<G> {
     pub(crate) fn books(&self) -> (Flow, f64, f64) {
         (self.flow, self.start_energy, self.largest)
     }
-    /// What is remembered of joints.
+    /// What is remembered of joints, to be replaced.
     pub(crate) fn curvature(&mut self) -> &mut Curvature {
+        self.lent = false;
         &mut self.curvature
     }
     /// The same, to read.
     pub(crate) fn curvature_values(&self) -> Vec<f64> {
-        self.curvature.values()
+        self.present_curvature().values()
+    }
+    fn present_curvature(&self) -> Curvature {
+        let mut curvature = self.curvature.clone();
+        if self.lent {
+            self.islands[..self.used].iter().for_each(|island| island.curvature.give(&mut curvature, &island.joints));
+        }
+        curvature
     }
     /// Takes over memory and books.
     pub(crate) fn resume(&mut self, memory: Vec<Memory<G>>, (flow, start_energy, largest): (Flow, f64, f64)) {
@@ -173,12 +184,12 @@ impl<G: Geometry> World<G> {
     }
     /// What the next step depends on beyond the state: memory of contacts and joints, and the books.
     pub(crate) fn remembered(&self) -> Remembered<G> {
-        Remembered { memory: self.memory.clone(), curvature: self.curvature.clone(), books: self.books() }
+        Remembered { memory: self.memory.clone(), curvature: self.present_curvature(), books: self.books() }
     }
     /// Goes back to a state of this same run, with what was then remembered.
     pub(crate) fn return_to(&mut self, state: &State<G>, then: &Remembered<G>) {
         self.state.clone_from(state);
-        self.curvature.clone_from(&then.curvature);
+        self.curvature().clone_from(&then.curvature);
         self.reports.clear();
         self.resume(then.memory.clone(), then.books);
     }
@@ -191,7 +202,7 @@ impl<G: Geometry> World<G> {
         self.state = self.start.clone();
         self.current = false;
         self.memory.clear();
-        self.curvature.forget();
+        self.curvature().forget();
         self.reports.clear();
         self.open_books();
     }
@@ -218,7 +229,8 @@ impl<G: Geometry> World<G> {
             built: Vec::new(),
             used: 0,
             current: false,
-            curvature: self.curvature.clone(),
+            curvature: self.present_curvature(),
+            lent: false,
             memory: self.memory.clone(),
             reports: self.reports.clone(),
             flow: self.flow,
@@ -238,7 +250,7 @@ impl<G: Geometry> World<G> {
     pub fn altered(&self, model: Model<G>, state: State<G>) -> Result<Self, ModelError> {
         let mut world = World::new(model, state)?;
         world.resume(self.memory.clone(), self.books());
-        world.curvature.clone_from(&self.curvature);
+        world.curvature = self.present_curvature();
         world.start = self.start.clone();
         Ok(world)
     }
@@ -328,6 +340,9 @@ impl<G: Geometry> World<G> {
                 used = self.used;
                 self.islands[..used].iter_mut().for_each(|island| island.resume(&self.model));
             } else {
+                if std::mem::take(&mut self.lent) {
+                    self.islands[..self.used].iter().for_each(|island| island.curvature.give(&mut self.curvature, &island.joints));
+                }
                 let World { model, state, table, extents, pairs, memory, curvature, islands, .. } = self;
                 used = self.partition.build(model, state, table, extents, pairs, memory, curvature, islands);
                 self.built.clone_from(&self.pairs);
@@ -382,7 +397,9 @@ impl<G: Geometry> World<G> {
                 }
             }
             self.memory.extend_from_slice(&island.memory);
-            island.curvature.give(&mut self.curvature, &island.joints);
+            if !self.shaped.is_empty() {
+                island.curvature.give(&mut self.curvature, &island.joints);
+            }
             self.reports.extend_from_slice(&island.reports);
             self.flow.add(&island.flow);
             self.last.merge(&island.report);
@@ -395,6 +412,7 @@ impl<G: Geometry> World<G> {
         self.memory.sort_unstable_by_key(|a| a.key);
         self.reports.sort_unstable_by_key(|a| a.key);
         self.state.time += h;
+        self.lent = self.shaped.is_empty();
         self.current = !self.model.bodies.iter().any(|body| body.kind == BodyKind::Kinematic);
         // The islands' inertias stand at their last poses already.
         let kinetic: f64 = self.islands[..used].iter().map(|island| island.kinetic(&island.twists)).sum();

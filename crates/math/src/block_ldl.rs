@@ -27,6 +27,53 @@ macro_rules! by_width {
     };
 }
 
+/// Columns that follow each other, each linked to the next.
+#[derive(Clone, Copy, Debug)]
+struct Run {
+    first: usize,
+    last: usize,
+    /// Scalar rows of its nodes.
+    size: usize,
+}
+
+/// Runs of linked columns: pairs of such as need no other column before them, and the rest.
+fn find_runs(symbolic: &Symbolic, linked: &[bool]) -> (Vec<[Run; 2]>, Vec<Run>) {
+    let columns = &symbolic.columns;
+    let mut children = vec![0; columns.len()];
+    for place in 0..columns.len() {
+        if let Some(up) = symbolic.parent_position(place) {
+            children[up] += 1;
+        }
+    }
+    let (mut pairs, mut others) = (Vec::new(), Vec::new());
+    let mut single: Option<Run> = None;
+    let mut first = 0;
+    for last in 0..columns.len() {
+        if linked[last] {
+            continue;
+        }
+        let run = Run { first, last, size: columns[last].size };
+        // A column inside a run has the one before it as a child.
+        let hangs = (first..=last).any(|place| children[place] > usize::from(place > first));
+        match single {
+            _ if hangs => others.push(run),
+            Some(other) if other.size == run.size => {
+                pairs.push([other, run]);
+                single = None;
+            }
+            Some(other) => {
+                others.push(other);
+                single = Some(run);
+            }
+            None => single = Some(run),
+        }
+        first = last + 1;
+    }
+    others.extend(single);
+    others.sort_unstable_by_key(|run| run.first);
+    (pairs, others)
+}
+
 /// The numeric factor over a [`Symbolic`] whose nodes have at most [`WIDEST`] rows; zero until the first success and after a failure.
 #[derive(Clone, Debug)]
 pub struct BlockFactor {
@@ -39,6 +86,10 @@ pub struct BlockFactor {
     panel: Vec<f64>,
     /// Whether a column has one block below it, in the next column and of the same size.
     linked: Vec<bool>,
+    /// Branches of the elimination tree that hang on nothing, two and two of one size: neither waits for the other, so both are worked at once.
+    pairs: Vec<[Run; 2]>,
+    /// All other columns, in order.
+    others: Vec<Run>,
     redundant: Vec<Redundant>,
 }
 
@@ -52,13 +103,16 @@ impl BlockFactor {
             [only] => only.position == place + 1 && only.size == column.size,
             _ => false,
         };
-        let linked = symbolic.columns.iter().enumerate().map(links).collect();
+        let linked: Vec<bool> = symbolic.columns.iter().enumerate().map(links).collect();
+        let (pairs, others) = find_runs(&symbolic, &linked);
         let panel = symbolic.columns.iter().map(|column| column.panel_end - column.panel_at).max().unwrap_or(0);
         Some(BlockFactor {
             values: vec![0.0; symbolic.values],
             diagonal: vec![0.0; symbolic.pattern.rows()],
             panel: vec![0.0; panel],
             linked,
+            pairs,
+            others,
             redundant: Vec::with_capacity(symbolic.pattern.rows()),
             symbolic,
         })
@@ -97,28 +151,49 @@ impl BlockFactor {
             }
         }
         let floor = if largest > 0.0 { largest } else { 1.0 };
-        for place in 0..symbolic.columns.len() {
-            let size = symbolic.columns[place].size;
-            let outcome = by_width!(size, Ok(()), self.eliminate(&symbolic, place, pivots, floor));
-            if outcome.is_err() {
-                self.values.fill(0.0);
-                self.redundant.clear();
-                return outcome;
-            }
+        let outcome = self.eliminate_all(&symbolic, pivots, floor);
+        if outcome.is_err() {
+            self.values.fill(0.0);
+            self.redundant.clear();
         }
-        Ok(())
+        // Pairs are taken out of order.
+        self.redundant.sort_unstable_by_key(|r| (symbolic.position(r.node), r.row));
+        outcome
+    }
+
+    fn eliminate_all(&mut self, symbolic: &Symbolic, pivots: Pivots, floor: f64) -> Result<(), LdlError> {
+        let (pairs, others) = (std::mem::take(&mut self.pairs), std::mem::take(&mut self.others));
+        let mut eliminate = |place: usize| -> Result<(), LdlError> {
+            by_width!(symbolic.columns[place].size, Ok(()), self.eliminate(symbolic, place, pivots, floor))
+        };
+        let outcome = (|| {
+            for [a, b] in &pairs {
+                for k in 0..=(a.last - a.first).max(b.last - b.first) {
+                    for run in [a, b].into_iter().filter(|run| run.first + k <= run.last) {
+                        eliminate(run.first + k)?;
+                    }
+                }
+            }
+            others.iter().try_for_each(|run| (run.first..=run.last).try_for_each(&mut eliminate))
+        })();
+        (self.pairs, self.others) = (pairs, others);
+        outcome
     }
 
     /// x := A^-1 x; panics where x has not one entry for each scalar row of the matrix.
     pub fn solve(&self, x: &mut [f64]) {
         assert_eq!(x.len(), self.symbolic.pattern.rows(), "a vector has one entry for each scalar row of the matrix");
-        let columns = &self.symbolic.columns;
-        let mut place = 0;
-        while place < columns.len() {
-            place = by_width!(columns[place].size, place + 1, self.forward(place, x));
+        for pair in &self.pairs {
+            by_width!(pair[0].size, (), self.forward_pair(pair, x));
         }
-        while place > 0 {
-            place = by_width!(columns[place - 1].size, place - 1, self.backward(place - 1, x));
+        for run in &self.others {
+            by_width!(run.size, (), self.forward(run, x));
+        }
+        for run in self.others.iter().rev() {
+            by_width!(run.size, (), self.backward(run, x));
+        }
+        for pair in self.pairs.iter().rev() {
+            by_width!(pair[0].size, (), self.backward_pair(pair, x));
         }
     }
 
@@ -128,13 +203,11 @@ impl BlockFactor {
         let column = &symbolic.columns[place];
         let (head, later) = self.values.split_at_mut(column.panel_end);
         let (own, panel) = head[column.pivot_at..].split_at_mut(N * N);
-        let (own, _) = own.as_chunks_mut::<N>();
         let (panel, _) = panel.as_chunks_mut::<N>();
-        let mut pivot = [[0.0; N]; N];
-        pivot.copy_from_slice(own);
+        let Some(own) = own.as_chunks_mut::<N>().0.first_chunk_mut::<N>() else { return Ok(()) };
         let diagonal = &self.diagonal[column.start..][..N];
         let redundant = &mut self.redundant;
-        let inverse = invert(&pivot, |row, value| {
+        let accept = |row: usize, value: f64| {
             if value.abs() > RANK_TOLERANCE * diagonal[row] && value.is_finite() {
                 return Ok(value);
             }
@@ -149,23 +222,20 @@ impl BlockFactor {
                     Ok(relative.max(RANK_TOLERANCE) * if diagonal[row] > 0.0 { diagonal[row] } else { floor })
                 }
             }
-        })?;
-        own.copy_from_slice(&inverse);
+        };
 
+        let split = Split::of(own, accept)?;
         if self.linked[place] {
             // The whole panel is one square, and the next pivot is right behind it.
-            let mut square = [[0.0; N]; N];
-            square.copy_from_slice(panel);
-            let product = multiply(&square, &inverse);
-            panel.copy_from_slice(&product);
-            let (next, _) = later[..N * N].as_chunks_mut::<N>();
-            for r in 0..N {
-                for c in 0..=r {
-                    next[r][c] -= dot(&product[r], &square[c]);
-                }
+            let next = later[..N * N].as_chunks_mut::<N>().0.first_chunk_mut::<N>();
+            if let (Some(panel), Some(next)) = (panel.first_chunk_mut::<N>(), next) {
+                split.take(panel, next);
             }
+            *own = split.inverse();
             return Ok(());
         }
+        let inverse = split.inverse();
+        *own = inverse;
         let (before, _) = self.panel[..panel.len() * N].as_chunks_mut::<N>();
         before.copy_from_slice(panel);
         for (row, before) in panel.iter_mut().zip(before.iter()) {
@@ -197,39 +267,86 @@ impl BlockFactor {
         Ok(())
     }
 
-    /// Takes a column, and those linked behind it, from the rows below; returns the place after them.
-    #[inline]
-    fn forward<const N: usize>(&self, mut place: usize, x: &mut [f64]) -> usize {
-        let symbolic = &*self.symbolic;
-        let mut own = read::<N>(x, symbolic.columns[place].start);
-        while self.linked[place] {
-            let (panel, _) = self.values[symbolic.columns[place].panel_at..][..N * N].as_chunks::<N>();
-            place += 1;
-            let next = &mut x[symbolic.columns[place].start..][..N];
-            for r in 0..N {
-                next[r] -= dot(&panel[r], &own);
-            }
-            own.copy_from_slice(next);
+    /// One link of a run forward: takes the rows of a column from those of the next, and returns these.
+    #[inline(always)]
+    fn link_forward<const N: usize>(&self, place: usize, own: [f64; N], x: &mut [f64]) -> [f64; N] {
+        let columns = &self.symbolic.columns;
+        let (panel, _) = self.values[columns[place].panel_at..][..N * N].as_chunks::<N>();
+        let next = &mut x[columns[place + 1].start..][..N];
+        let mut then = [0.0; N];
+        for r in 0..N {
+            then[r] = next[r] - dot(&panel[r], &own);
         }
-        let column = &symbolic.columns[place];
+        if place.is_multiple_of(SETTLED_EVERY) {
+            then = settled(then);
+        }
+        next.copy_from_slice(&then);
+        then
+    }
+    /// The last column of a run forward: takes its rows from all below.
+    #[inline(always)]
+    fn end_forward<const N: usize>(&self, place: usize, own: [f64; N], x: &mut [f64]) {
+        let column = &self.symbolic.columns[place];
         let (panel, _) = self.values[column.panel_at..column.panel_end].as_chunks::<N>();
-        for block in symbolic.below(column) {
+        for block in self.symbolic.below(column) {
             let rows = &panel[block.panel_row..][..block.size];
             for (value, row) in x[block.start..][..block.size].iter_mut().zip(rows) {
                 *value -= dot(row, &own);
             }
         }
-        place + 1
+    }
+    #[inline]
+    fn forward<const N: usize>(&self, run: &Run, x: &mut [f64]) {
+        let mut own = settled(read::<N>(x, self.symbolic.columns[run.first].start));
+        for place in run.first..run.last {
+            own = self.link_forward(place, own, x);
+        }
+        self.end_forward(run.last, own, x);
+    }
+    #[inline]
+    fn forward_pair<const N: usize>(&self, [a, b]: &[Run; 2], x: &mut [f64]) {
+        let columns = &self.symbolic.columns;
+        let (mut own_a, mut own_b) = (read::<N>(x, columns[a.first].start), read::<N>(x, columns[b.first].start));
+        let both = (a.last - a.first).min(b.last - b.first);
+        for k in 0..both {
+            own_a = self.link_forward(a.first + k, own_a, x);
+            own_b = self.link_forward(b.first + k, own_b, x);
+        }
+        for (run, mut own) in [(a, own_a), (b, own_b)] {
+            for place in run.first + both..run.last {
+                own = self.link_forward(place, own, x);
+            }
+            self.end_forward(run.last, own, x);
+        }
     }
 
-    /// Solves a column, and those linked before it, for its own rows; returns the first place done.
-    #[inline]
-    fn backward<const N: usize>(&self, mut place: usize, x: &mut [f64]) -> usize {
-        let symbolic = &*self.symbolic;
-        let column = &symbolic.columns[place];
+    /// One link of a run backward: solves a column for its own rows from those of the next.
+    #[inline(always)]
+    fn link_backward<const N: usize>(&self, place: usize, next: [f64; N], x: &mut [f64]) -> [f64; N] {
+        let column = &self.symbolic.columns[place];
+        let (panel, _) = self.values[column.panel_at..][..N * N].as_chunks::<N>();
+        let mut sums = [self.through_pivot::<N>(column, x), [0.0; N]];
+        for r in 0..N {
+            for c in 0..N {
+                sums[r % 2][c] -= panel[r][c] * next[r];
+            }
+        }
+        let mut own = [0.0; N];
+        for c in 0..N {
+            own[c] = sums[0][c] + sums[1][c];
+        }
+        let settled = settled(own);
+        x[column.start..][..N].copy_from_slice(&settled);
+        // What is carried on need not wait for it every time.
+        if place.is_multiple_of(SETTLED_EVERY) { settled } else { own }
+    }
+    /// The last column of a run backward: solves it for its own rows from all below.
+    #[inline(always)]
+    fn end_backward<const N: usize>(&self, place: usize, x: &mut [f64]) -> [f64; N] {
+        let column = &self.symbolic.columns[place];
         let mut own = self.through_pivot::<N>(column, x);
         let (panel, _) = self.values[column.panel_at..column.panel_end].as_chunks::<N>();
-        for block in symbolic.below(column) {
+        for block in self.symbolic.below(column) {
             let rows = &panel[block.panel_row..][..block.size];
             for (&value, row) in x[block.start..][..block.size].iter().zip(rows) {
                 for c in 0..N {
@@ -237,23 +354,31 @@ impl BlockFactor {
                 }
             }
         }
+        own = settled(own);
         x[column.start..][..N].copy_from_slice(&own);
-        while place > 0 && self.linked[place - 1] {
-            place -= 1;
-            let column = &symbolic.columns[place];
-            let (panel, _) = self.values[column.panel_at..][..N * N].as_chunks::<N>();
-            let mut sums = [self.through_pivot::<N>(column, x), [0.0; N]];
-            for r in 0..N {
-                for c in 0..N {
-                    sums[r % 2][c] -= panel[r][c] * own[r];
-                }
-            }
-            for c in 0..N {
-                own[c] = sums[0][c] + sums[1][c];
-            }
-            x[column.start..][..N].copy_from_slice(&own);
+        own
+    }
+    #[inline]
+    fn backward<const N: usize>(&self, run: &Run, x: &mut [f64]) {
+        let mut own = self.end_backward::<N>(run.last, x);
+        for place in (run.first..run.last).rev() {
+            own = self.link_backward(place, own, x);
         }
-        place
+    }
+    #[inline]
+    fn backward_pair<const N: usize>(&self, [a, b]: &[Run; 2], x: &mut [f64]) {
+        let both = (a.last - a.first).min(b.last - b.first);
+        let [mut own_a, mut own_b] = [a, b].map(|run| {
+            let mut own = self.end_backward::<N>(run.last, x);
+            for place in (run.first + both..run.last).rev() {
+                own = self.link_backward(place, own, x);
+            }
+            own
+        });
+        for k in (0..both).rev() {
+            own_a = self.link_backward(a.first + k, own_a, x);
+            own_b = self.link_backward(b.first + k, own_b, x);
+        }
     }
 
     /// A_kk^-1 times a column's own rows.
@@ -277,6 +402,19 @@ fn read<const N: usize>(x: &[f64], start: usize) -> [f64; N] {
     let mut own = [0.0; N];
     own.copy_from_slice(&x[start..][..N]);
     own
+}
+
+/// What is this small is nought. Along a chain whose far end falls freely a solution dies out by half a decade a link, and below 1e-308 numbers lose digits and
+/// cost several times as much; their squares do so below 1e-154.
+const NOUGHT: f64 = 1e-130;
+
+/// Links between two looks for what died out.
+const SETTLED_EVERY: usize = 16;
+
+/// Rows with nought, up to rounding of [`NOUGHT`], for what is smaller.
+#[inline(always)]
+fn settled<const N: usize>(rows: [f64; N]) -> [f64; N] {
+    rows.map(|x| (x + NOUGHT) - NOUGHT)
 }
 
 /// a . b, even and odd entries apart: along a chain every product waits for the last one, so what counts is how soon it is there.
@@ -304,61 +442,93 @@ fn times<const N: usize>(row: &[f64; N], square: &[[f64; N]; N]) -> [f64; N] {
     out
 }
 
-/// The product of two squares.
-#[inline(always)]
-fn multiply<const N: usize>(a: &[[f64; N]; N], b: &[[f64; N]; N]) -> [[f64; N]; N] {
-    let mut out = [[0.0; N]; N];
-    for r in 0..N {
-        out[r] = times(&a[r], b);
-    }
-    out
+/// A square as L D L': the unit lower triangle L, its inverse, and 1/D.
+struct Split<const N: usize> {
+    lower: [[f64; N]; N],
+    unit: [[f64; N]; N],
+    divided: [f64; N],
 }
 
-/// The inverse L^-T D^-1 L^-1 of a symmetric square of which the lower triangle is read; `accept(row, pivot)` returns the pivot to use.
-#[inline(always)]
-fn invert<const N: usize>(
-    square: &[[f64; N]; N],
-    mut accept: impl FnMut(usize, f64) -> Result<f64, LdlError>,
-) -> Result<[[f64; N]; N], LdlError> {
-    let mut lower = *square;
-    // Rows of L^-1, unit lower, and those of D^-1 L^-1, found as the pivots are.
-    let mut unit = [[0.0; N]; N];
-    let mut divided = [[0.0; N]; N];
-    let mut inverse = [0.0; N];
-    for r in 0..N {
-        let mut pivot = lower[r][r];
-        for c in 0..r {
-            let mut y = lower[r][c];
+impl<const N: usize> Split<N> {
+    /// Of a symmetric square of which the lower triangle is read, theory (9.7); `accept(row, pivot)` returns the pivot to use.
+    #[inline(always)]
+    fn of(square: &[[f64; N]; N], mut accept: impl FnMut(usize, f64) -> Result<f64, LdlError>) -> Result<Self, LdlError> {
+        let mut y = *square;
+        let (mut lower, mut unit, mut divided) = ([[0.0; N]; N], [[0.0; N]; N], [0.0; N]);
+        for r in 0..N {
+            for c in 0..r {
+                for m in 0..c {
+                    y[r][c] -= y[r][m] * lower[c][m];
+                }
+            }
+            let mut pivot = y[r][r];
+            for c in 0..r {
+                lower[r][c] = y[r][c] * divided[c];
+                pivot -= y[r][c] * lower[r][c];
+            }
+            divided[r] = 1.0 / accept(r, pivot)?;
+        }
+        for r in 0..N {
+            unit[r][r] = 1.0;
+            for c in 0..r {
+                for m in 0..=c {
+                    unit[r][m] -= lower[r][c] * unit[c][m];
+                }
+            }
+        }
+        Ok(Split { lower, unit, divided })
+    }
+    /// Takes the square below it through it, theory (9.15), and their product from the next pivot, theory (9.8). All by columns: the rows of a square are
+    /// independent of each other and go side by side.
+    #[inline(always)]
+    fn take(&self, below: &mut [[f64; N]; N], next: &mut [[f64; N]; N]) {
+        let (mut y, mut l) = ([[0.0; N]; N], [[0.0; N]; N]);
+        for c in 0..N {
+            for r in 0..N {
+                y[c][r] = below[r][c];
+            }
             for m in 0..c {
-                y -= lower[r][m] * lower[c][m] * inverse[m];
+                for r in 0..N {
+                    y[c][r] -= y[m][r] * self.lower[c][m];
+                }
             }
-            lower[r][c] = y;
-        }
-        for c in 0..r {
-            pivot -= lower[r][c] * lower[r][c] * inverse[c];
-        }
-        inverse[r] = 1.0 / accept(r, pivot)?;
-        unit[r][r] = 1.0;
-        for c in 0..r {
-            let l = lower[r][c] * inverse[c];
-            for m in 0..=c {
-                unit[r][m] -= l * unit[c][m];
+            for r in 0..N {
+                l[c][r] = y[c][r] * self.divided[c];
             }
         }
-        for c in 0..=r {
-            divided[r][c] = unit[r][c] * inverse[r];
+        for r in 0..N {
+            for m in 0..N {
+                for c in 0..N {
+                    next[r][c] -= l[m][r] * y[m][c];
+                }
+            }
+        }
+        for c in 0..N {
+            let mut out = l[c];
+            for m in c + 1..N {
+                for r in 0..N {
+                    out[r] += l[m][r] * self.unit[m][c];
+                }
+            }
+            for r in 0..N {
+                below[r][c] = out[r];
+            }
         }
     }
-    let mut out = [[0.0; N]; N];
-    for r in 0..N {
-        for c in 0..=r {
-            let mut sum = 0.0;
-            for m in r..N {
-                sum += unit[m][r] * divided[m][c];
+    /// L^-T D^-1 L^-1, theory (9.15).
+    #[inline(always)]
+    fn inverse(&self) -> [[f64; N]; N] {
+        let mut out = [[0.0; N]; N];
+        for r in 0..N {
+            for c in 0..=r {
+                let mut sum = self.unit[r][c] * self.divided[r];
+                for m in r + 1..N {
+                    sum += self.unit[m][r] * (self.unit[m][c] * self.divided[m]);
+                }
+                out[r][c] = sum;
+                out[c][r] = sum;
             }
-            out[r][c] = sum;
-            out[c][r] = sum;
         }
+        out
     }
-    Ok(out)
 }

@@ -37,6 +37,7 @@ impl<S: Space> Pose<S> {
         S::unrotate(self.rotation, x)
     }
     /// Moved by a twist for a time: x + t v, exp(t w) R, theory (2.6).
+    #[inline]
     pub fn advanced(&self, twist: Twist<S>, time: f64) -> Self {
         Pose { position: self.position + twist.lin * time, rotation: S::turn(self.rotation, twist.ang * time) }
     }

@@ -16,6 +16,8 @@ pub enum Order<'a> {
     MinimumDegreeLast(&'a [usize]),
     /// The same as `MinimumDegree` with ties lost by these nodes (loop-closing joints): redundancy then shows at them.
     MinimumDegreeLate(&'a [usize]),
+    /// The same as `MinimumDegree`, but what is nothing but a path is taken from both its ends: two columns can then be worked at once.
+    TwoEnded,
     /// Short paths in the elimination tree at the price of some fill, for many sparse right-hand sides; ties lost by these nodes.
     ShortPaths(&'a [usize]),
     /// This order: every node once.
@@ -94,10 +96,11 @@ impl Symbolic {
         {
             return Err(LdlError::BadOrder { node, nodes });
         }
-        let free = matches!(order, Order::MinimumDegree | Order::MinimumDegreeLate(_) | Order::ShortPaths(_));
+        let free = matches!(order, Order::MinimumDegree | Order::MinimumDegreeLate(_) | Order::ShortPaths(_) | Order::TwoEnded);
+        let two_ended = order == Order::TwoEnded;
         let order = match order {
             Order::Natural => (0..nodes).collect(),
-            Order::MinimumDegree => ordering::minimum_degree(pattern, &[], &[]),
+            Order::MinimumDegree | Order::TwoEnded => ordering::minimum_degree(pattern, &[], &[]),
             Order::MinimumDegreeLast(last) => ordering::minimum_degree(pattern, last, &[]),
             Order::MinimumDegreeLate(late) => ordering::minimum_degree(pattern, &[], late),
             Order::ShortPaths(late) => ordering::short_paths(pattern, late),
@@ -118,6 +121,15 @@ impl Symbolic {
             // Any order that puts children first eliminates the same way; this one keeps neighbours together.
             let parents: Vec<Option<usize>> = (0..nodes).map(|place| symbolic.parent_position(place)).collect();
             symbolic.order = ordering::postorder(&parents).into_iter().map(|place| symbolic.order[place]).collect();
+            symbolic.position = invert(&symbolic.order, nodes)?;
+            symbolic.columns.clear();
+            symbolic.blocks.clear();
+            symbolic.find_columns();
+        }
+        if two_ended && symbolic.is_path() {
+            // The second half backwards, and the middle last.
+            let middle = nodes / 2;
+            symbolic.order[middle..].reverse();
             symbolic.position = invert(&symbolic.order, nodes)?;
             symbolic.columns.clear();
             symbolic.blocks.clear();
@@ -221,6 +233,12 @@ impl Symbolic {
     }
     fn panel_rows(&self, column: &Column) -> usize {
         self.below(column).last().map_or(0, |block| block.panel_row + block.size)
+    }
+
+    /// Whether every node but the last couples with the next alone.
+    fn is_path(&self) -> bool {
+        let last = self.columns.len().saturating_sub(1);
+        self.columns[..last].iter().enumerate().all(|(place, column)| matches!(self.below(column), [only] if only.position == place + 1))
     }
 
     /// Column by column, struct(k) = what the matrix has below k, and what the children of k have below k, theory (9.6).

@@ -1,6 +1,7 @@
 //! A joint in the frames of its bodies: errors, rows, free coordinate, inequalities, spring.
 
 use super::check;
+use super::frame::Frame;
 use super::group::Group;
 use super::kind::JointKind;
 use super::row::Row;
@@ -8,7 +9,7 @@ use super::soft::SpringState;
 use super::spec::{JointSpec, Motor};
 use super::{angle, distance, slide};
 use crate::error::ModelError;
-use carom_math::{Pose, Space, Vector};
+use carom_math::{Pose, Space};
 
 /// Most equality rows of a joint: a weld in space.
 pub const MAX_ROWS: usize = 6;
@@ -125,23 +126,18 @@ impl<S: Space> Joint<S> {
         }
     }
 
-    /// World arms to the pinned point, covectors of the turns that are held, and position errors of a joint with [`Joint::pinned_turns`]: the same as
-    /// [`Joint::rows`] and [`Joint::error`] in little room and time.
-    #[inline]
-    pub(crate) fn pin(&self, pose_a: &Pose<S>, pose_b: &Pose<S>, turns: &mut [S::Ang], error: &mut [f64]) -> [S::Lin; 2] {
-        let arms = [pose_a.direction(self.anchors[0]), pose_b.direction(self.anchors[1])];
-        let apart = (pose_a.position + arms[0]) - (pose_b.position + arms[1]);
-        error[..S::DIM].copy_from_slice(apart.as_slice());
-        let error = &mut error[S::DIM..];
-        if self.kind == JointKind::Hinge {
-            let axis = pose_b.direction(self.axes[1]);
-            for ((turn, error), across) in turns.iter_mut().zip(error).zip(self.across) {
-                let across = pose_a.direction(across);
-                *turn = S::torque(across, axis);
-                *error = across.dot(axis);
-            }
-            return arms;
+    /// What places a joint with [`Joint::pinned_turns`].
+    pub(crate) fn frame(&self) -> Frame<S> {
+        Frame {
+            anchors: self.anchors,
+            axis: self.axes[1],
+            across: self.across,
+            alone: matches!(self.kind, JointKind::Hinge | JointKind::Ball),
         }
+    }
+
+    /// Turns and their errors of a joint with [`Joint::pinned_turns`], from its groups.
+    pub(super) fn held_turns(&self, pose_a: &Pose<S>, pose_b: &Pose<S>, turns: &mut [S::Ang], error: &mut [f64]) {
         let mut first = 0;
         for group in &self.kind.groups()[1..] {
             let mut rows = [Row::zero(); 3];
@@ -151,7 +147,6 @@ impl<S: Space> Joint<S> {
             turns[first..first + count].iter_mut().zip(rows).for_each(|(turn, row)| *turn = row.a.ang);
             first += count;
         }
-        arms
     }
 
     /// Whether one coordinate is free and measured: the angle of a hinge, the position of a slider, the slide of a cylindrical joint.

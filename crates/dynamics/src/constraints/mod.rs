@@ -10,6 +10,7 @@ mod check;
 mod derivative;
 mod description;
 mod distance;
+mod frame;
 mod gradient;
 mod group;
 mod joint;
@@ -26,6 +27,8 @@ mod soft;
 mod spec;
 #[cfg(test)]
 mod tests;
+
+pub(crate) use frame::Frame;
 
 pub use derivative::{JointFunction, MAX_COLUMNS, MAX_POSE_COLUMNS};
 pub use description::{DescriptionKey, DescriptionMap};

@@ -114,7 +114,7 @@ impl<G: Geometry> Midpoint<G> {
         let _ = solve::resolve(assembly, solve, solver, ctx.model.options.friction_cone, free, twists, report);
         landing.iter_mut().zip(&solve.reaction).for_each(|(sum, more)| *sum += more);
         let after = std::mem::take(&mut island.twists);
-        book(island, free, &after, 0.0);
+        book(island, free, &after, 0.0, &mut []);
         island.twists = after;
     }
 }

@@ -263,7 +263,7 @@ proptest! {
     fn whole_blocks_give_what_scalar_columns_give(rig in rigs(12, LARGEST_JOINT), copied in prop::collection::vec(0..8_usize, 0..4)) {
         let singular = redundancy(&Rig { sizes: rig.sizes.iter().take(8).copied().collect(), ..rig.clone() }, &copied);
         for matrix in [rig.matrix(), singular.matrix] {
-            for order in [Order::MinimumDegree, Order::Natural] {
+            for order in [Order::TwoEnded, Order::Natural] {
                 let symbolic = analysed(matrix.pattern(), order);
                 let mut whole = BlockFactor::new(Arc::clone(&symbolic)).expect("nodes as wide as joints");
                 let mut columns = Factor::new(symbolic);
@@ -475,9 +475,11 @@ fn a_value_that_is_not_finite_stops_the_factor_and_does_not_travel() {
 
 #[test]
 fn whole_blocks_along_a_chain_solve_it_and_refuse_what_is_not_finite() {
-    for size in 1..=LARGEST_JOINT {
-        let matrix = chain(40, size).matrix();
-        let mut factor = BlockFactor::new(analysed(matrix.pattern(), Order::MinimumDegree)).expect("nodes as wide as joints");
+    let path = analysed(&chain(7, 2).pattern(), Order::TwoEnded);
+    assert_eq!((path.order(), path.fill()), (&[0, 1, 2, 6, 5, 4, 3][..], 0));
+    for (size, nodes) in (1..=LARGEST_JOINT).flat_map(|size| [(size, 1), (size, 2), (size, 40), (size, 41)]) {
+        let matrix = chain(nodes, size).matrix();
+        let mut factor = BlockFactor::new(analysed(matrix.pattern(), Order::TwoEnded)).expect("nodes as wide as joints");
         let b = spread(matrix.pattern().rows());
         let mut x = b.clone();
         factor.factor(&matrix, Pivots::Strict).expect("a positive definite matrix");
@@ -485,7 +487,7 @@ fn whole_blocks_along_a_chain_solve_it_and_refuse_what_is_not_finite() {
         let mut residual = vec![0.0; b.len()];
         assert!(matrix.residual(&b, &x, &mut residual) <= AGREEMENT);
         let mut broken = matrix.clone();
-        broken.add_diagonal(7, 0, f64::NAN).expect("a node has its rows");
+        broken.add_diagonal(nodes / 3, 0, f64::NAN).expect("a node has its rows");
         assert!(matches!(factor.factor(&broken, Pivots::Strict), Err(LdlError::NotFinite { .. })));
     }
     assert!(BlockFactor::new(analysed(&chain(3, LARGEST_JOINT + 1).pattern(), Order::Natural)).is_none());
