@@ -4,6 +4,7 @@
 //! moves point, the correction needs one or two rounds less. What the start of the move left open is no part of it. It converges to the same answer from anywhere, so this is memory, not state.
 
 use crate::island::LocalJoint;
+use std::ops::Range;
 
 /// Part of a joint's size that a guess must bend its move by to be worth taking; a tenth of what joints are held to.
 const GUESS_FLOOR: f64 = 1e-13;
@@ -15,7 +16,7 @@ const TERMS: usize = 4;
 /// Targets over the length of their moves [m/s^2 or rad/s^2], row by row, of the last substeps.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Curvature {
-    /// Length of the last move [s], joint by joint; 0 where there was none.
+    /// Length of the last move [s], joint by joint (in an island, of those with rows); 0 where there was none.
     spans: Vec<f64>,
     /// How many moves were that long without a break, joint by joint, counted up to [`TERMS`].
     ages: Vec<f64>,
@@ -42,12 +43,11 @@ impl Curvature {
 
     /// What the next correction of a move of length t starts from: along the last moves where they were as long, else as in the last one, and what
     /// errors at its start are `open` besides.
-    pub fn guess(&self, joints: &[LocalJoint], t: f64, open: &[f64], targets: &mut [f64]) {
-        for (index, joint) in joints.iter().enumerate() {
+    pub fn guess(&self, joints: impl Iterator<Item = (Range<usize>, f64)>, t: f64, open: &[f64], targets: &mut [f64]) {
+        for (index, (rows, size)) in joints.enumerate() {
             let along = self.spans[index] == t;
             // What bends the move by less is rounding, which two moves would only carry on and amplify: a joint at rest starts from rest.
-            let floor = GUESS_FLOOR * joint.size / (t * t);
-            let rows = joint.first_row..joint.first_row + joint.rows;
+            let floor = GUESS_FLOOR * size / (t * t);
             for ((target, open), terms) in targets[rows.clone()].iter_mut().zip(&open[rows.clone()]).zip(&self.terms[rows]) {
                 let guess = if along { terms.iter().sum() } else { terms[0] };
                 *target = if f64::abs(guess) > floor { t * guess - open / t } else { 0.0 };
@@ -55,16 +55,15 @@ impl Curvature {
         }
     }
     /// Takes what a correction came to over a move of length t that began with these errors `open`.
-    pub fn learn(&mut self, joints: &[LocalJoint], t: f64, targets: &[f64], open: &[f64]) {
+    pub fn learn(&mut self, joints: impl Iterator<Item = (Range<usize>, f64)>, t: f64, targets: &[f64], open: &[f64]) {
         if t <= 0.0 {
             return;
         }
         let per_time = 1.0 / t;
-        for (index, joint) in joints.iter().enumerate() {
+        for (index, (rows, _)) in joints.enumerate() {
             let known = if self.spans[index] == t { self.ages[index] as usize } else { 0 };
             self.spans[index] = t;
             self.ages[index] = (known + 1).min(TERMS) as f64;
-            let rows = joint.first_row..joint.first_row + joint.rows;
             for ((target, open), terms) in targets[rows.clone()].iter().zip(&open[rows.clone()]).zip(&mut self.terms[rows]) {
                 let mut now = (target + open * per_time) * per_time;
                 for (k, term) in terms.iter_mut().enumerate() {
@@ -77,8 +76,9 @@ impl Curvature {
 
     /// An island's part of the world's memory.
     pub fn take(&mut self, world: &Curvature, joints: &[LocalJoint]) {
-        self.reset(joints.len(), joints.last().map_or(0, |j| j.first_row + j.rows));
-        for (index, joint) in joints.iter().enumerate() {
+        let with_rows = joints.iter().filter(|joint| joint.rows > 0);
+        self.reset(with_rows.clone().count(), joints.last().map_or(0, |j| j.first_row + j.rows));
+        for (index, joint) in with_rows.enumerate() {
             self.spans[index] = world.spans[joint.index];
             self.ages[index] = world.ages[joint.index];
             let (here, there) = (joint.first_row..joint.first_row + joint.rows, joint.model_row..joint.model_row + joint.rows);
@@ -87,7 +87,7 @@ impl Curvature {
     }
     /// The way back.
     pub fn give(&self, world: &mut Curvature, joints: &[LocalJoint]) {
-        for (index, joint) in joints.iter().enumerate() {
+        for (index, joint) in joints.iter().filter(|joint| joint.rows > 0).enumerate() {
             world.spans[joint.index] = self.spans[index];
             world.ages[joint.index] = self.ages[index];
             let (here, there) = (joint.first_row..joint.first_row + joint.rows, joint.model_row..joint.model_row + joint.rows);

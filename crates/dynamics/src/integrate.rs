@@ -498,21 +498,26 @@ pub(crate) fn commit<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, move
         }
     }
     contacts::remember(&island.near, &mut island.memory);
-    island.curvature.learn(&island.joints, moved.time, &island.solve.joint_target, &island.assembly.equalities.now.errors);
+    let equalities = &island.assembly.equalities;
+    island.curvature.learn(equalities.spans(), moved.time, &island.solve.joint_target, &equalities.now.errors);
     if std::mem::take(&mut island.solve.ahead) {
         island.assembly.arrive();
     }
     let Island { poses, next, .. } = island;
     std::mem::swap(poses, next);
-    island.refresh_inertia();
+    if G::ANG > 1 {
+        // In the plane an inertia is a number, whatever the pose.
+        island.refresh_inertia();
+    }
     grow_travelled(island, ctx);
     contacts::detect(island, ctx.model);
 }
 
 /// Extends each body's travelled box by its present place.
 pub(crate) fn grow_travelled<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>) {
-    for (body, pose) in island.bodies.iter_mut().zip(&island.poses) {
-        if body.shaped && (body.dynamic || body.kinematic) {
+    for &index in &island.shaped {
+        let (body, pose) = (&mut island.bodies[index], &island.poses[index]);
+        if body.dynamic || body.kinematic {
             for collider in &ctx.model.bodies[body.index].colliders {
                 let bounds = G::bounds(&collider.shape, &pose.compose(&collider.local));
                 body.travelled = body.travelled.union(&bounds);

@@ -42,8 +42,6 @@ pub(crate) struct LocalBody<G: Geometry> {
     pub inv_inertia: G::Inertia,
     /// Damping of its velocity and of its spin [1/s].
     pub damping: [f64; 2],
-    /// Whether it has shapes.
-    pub shaped: bool,
     /// Box of everywhere its shapes have been in this step.
     pub travelled: Aabb<G>,
 }
@@ -63,7 +61,6 @@ impl<G: Geometry> LocalBody<G> {
             inertia: G::inertia_zero(),
             inv_inertia: G::inertia_zero(),
             damping: [0.0; 2],
-            shaped: false,
             travelled: Aabb::of_point(G::Lin::zero()),
         }
     }
@@ -72,7 +69,6 @@ impl<G: Geometry> LocalBody<G> {
         let mut local: LocalBody<G> = LocalBody::world();
         local.index = index;
         local.kinematic = body.kind == BodyKind::Kinematic;
-        local.shaped = !body.colliders.is_empty();
         if body.kind == BodyKind::Dynamic {
             local.dynamic = true;
             local.jointed = jointed;
@@ -155,6 +151,8 @@ pub(crate) struct LocalJoint {
 pub(crate) struct Island<G: Geometry> {
     /// Bodies; the first is the world.
     pub bodies: Vec<LocalBody<G>>,
+    /// Those of them that have shapes.
+    pub shaped: Vec<usize>,
     /// Poses q.
     pub poses: Vec<Pose<G>>,
     /// Velocities v, full step.
@@ -175,6 +173,8 @@ pub(crate) struct Island<G: Geometry> {
     pub loads: Vec<Loads<G>>,
     /// Whether loads other than weight were found, which do work that is booked.
     pub worked: bool,
+    /// The loads are the weights of the bodies and stay as they are while the bodies are the same.
+    pub weight_alone: bool,
     /// Pairs that may touch.
     pub pairs: Vec<LocalPair>,
     /// Joints.
@@ -321,6 +321,7 @@ impl<G: Geometry> Island<G> {
     pub fn empty() -> Self {
         Island {
             bodies: Vec::new(),
+            shaped: Vec::new(),
             poses: Vec::new(),
             twists: Vec::new(),
             half: Vec::new(),
@@ -331,6 +332,7 @@ impl<G: Geometry> Island<G> {
             turning: Vec::new(),
             loads: Vec::new(),
             worked: false,
+            weight_alone: false,
             pairs: Vec::new(),
             joints: Vec::new(),
             acting: Vec::new(),
@@ -356,8 +358,8 @@ impl<G: Geometry> Island<G> {
     }
     /// Starts the next step where the last one ended, without being built anew; the result is the same bit for bit.
     pub fn resume(&mut self, model: &Model<G>) {
-        for (body, pose) in self.bodies.iter_mut().zip(&self.poses).filter(|(body, _)| body.shaped) {
-            body.travelled = Aabb::of_point(pose.position);
+        for &body in &self.shaped {
+            self.bodies[body].travelled = Aabb::of_point(self.poses[body].position);
         }
         self.reports.clear();
         self.flow = Flow::default();
@@ -370,6 +372,7 @@ impl<G: Geometry> Island<G> {
     /// Forgets bodies, pairs and joints but keeps the scratch.
     pub fn clear(&mut self) {
         self.bodies.clear();
+        self.shaped.clear();
         self.poses.clear();
         self.twists.clear();
         self.pairs.clear();
@@ -386,6 +389,7 @@ impl<G: Geometry> Island<G> {
         self.record = None;
         self.pace = f64::INFINITY;
         self.current = false;
+        self.weight_alone = false;
     }
     /// Kinetic energy [J] of velocities at the current pose.
     pub fn kinetic(&self, twists: &[Twist<G>]) -> f64 {

@@ -161,7 +161,11 @@ impl Partition {
             let index = self.island_of[first];
             self.island_of[body] = index;
             self.local[body] = islands[index].bodies.len();
-            add_body(&mut islands[index], LocalBody::of(body, &model.bodies[body], false), Some((state, body)));
+            add_body(
+                &mut islands[index],
+                LocalBody::of(body, &model.bodies[body], false),
+                Some((state, body, !model.bodies[body].colliders.is_empty())),
+            );
         }
 
         // Pairs by island, then each island's immovable bodies on demand.
@@ -206,7 +210,11 @@ impl Partition {
                         self.local[body]
                     } else {
                         island.bodies.iter().position(|b| b.index == body).unwrap_or_else(|| {
-                            add_body(island, LocalBody::of(body, &model.bodies[body], false), Some((state, body)));
+                            add_body(
+                                island,
+                                LocalBody::of(body, &model.bodies[body], false),
+                                Some((state, body, !model.bodies[body].colliders.is_empty())),
+                            );
                             island.bodies.len() - 1
                         })
                     };
@@ -254,15 +262,19 @@ fn place<G: Geometry>(
     if stamp[body] != number {
         stamp[body] = number;
         local[body] = island.bodies.len();
-        add_body(island, LocalBody::of(body, &model.bodies[body], false), Some((state, body)));
+        add_body(island, LocalBody::of(body, &model.bodies[body], false), Some((state, body, !model.bodies[body].colliders.is_empty())));
     }
     local[body]
 }
 
-/// Appends a body with its pose and velocity; a static body's velocity is zero whatever the state says.
-fn add_body<G: Geometry>(island: &mut Island<G>, mut body: LocalBody<G>, from: Option<(&State<G>, usize)>) {
+/// Appends a body with its pose and velocity; a static body's velocity is zero whatever the state says. Whether it has shapes
+/// comes with the state.
+fn add_body<G: Geometry>(island: &mut Island<G>, mut body: LocalBody<G>, from: Option<(&State<G>, usize, bool)>) {
     let (pose, twist) = match from {
-        Some((state, index)) => {
+        Some((state, index, shaped)) => {
+            if shaped {
+                island.shaped.push(island.bodies.len());
+            }
             let moves = body.dynamic || body.kinematic;
             (state.poses[index], if moves { state.twists[index] } else { carom_math::Twist::zero() })
         }

@@ -4,12 +4,13 @@
 //! Most joints pin a point and hold some turns. Their rows are [1, -[r]x | -1, [s]x] and [0, w | 0, -w]: two arms and a covector for each turn say it
 //! all, and products with them are cross products, theory (3.3), (3.5), (3.6). Rows of other joints are kept whole.
 
-use crate::constraints::{Frame, Joint, MAX_ROWS, Row};
+use crate::constraints::{Axes, Frame, Joint, MAX_ROWS, Row};
 use crate::island::{LocalBody, LocalJoint};
 use crate::joint_graph::Meeting;
 use crate::model::Model;
 use carom_geometry::Geometry;
 use carom_math::{Pose, Twist, Vector, Wrench};
+use std::ops::Range;
 
 /// A row: equal and opposite along a direction, with its torque on either side.
 #[derive(Clone, Copy, Debug)]
@@ -38,6 +39,10 @@ struct Span {
 /// Marks rows that are kept whole.
 const WHOLE: u32 = u32::MAX;
 
+/// What places the pinned joints.
+#[derive(Debug)]
+struct Frames<G: Geometry>(Vec<Frame<G>>, Vec<Axes<G>>);
+
 /// The numbers of all rows at some poses.
 #[derive(Debug)]
 pub(crate) struct Placed<G: Geometry> {
@@ -54,8 +59,7 @@ pub(crate) struct Placed<G: Geometry> {
 #[derive(Debug)]
 pub(crate) struct JointRows<G: Geometry> {
     spans: Vec<Span>,
-    /// What places the pinned joints.
-    frames: Vec<Frame<G>>,
+    frames: Frames<G>,
     /// The rows at the present poses.
     pub now: Placed<G>,
     /// Inverse mass per world axis and inverse inertia in world axes, body by body.
@@ -70,7 +74,7 @@ impl<G: Geometry> Default for Placed<G> {
 
 impl<G: Geometry> Default for JointRows<G> {
     fn default() -> Self {
-        JointRows { spans: Vec::new(), frames: Vec::new(), now: Placed::default(), inverse: Vec::new() }
+        JointRows { spans: Vec::new(), frames: Frames(Vec::new(), Vec::new()), now: Placed::default(), inverse: Vec::new() }
     }
 }
 
@@ -84,7 +88,7 @@ impl<G: Geometry> Placed<G> {
     }
     /// Rows and errors of one joint at the poses of its bodies; the errors are returned.
     #[inline]
-    fn place<'a>(&mut self, span: &Span, frames: &[Frame<G>], joint: impl Fn() -> &'a Joint<G>, poses: &[Pose<G>]) -> &mut [f64]
+    fn place<'a>(&mut self, span: &Span, frames: &'a Frames<G>, joint: impl Fn() -> &'a Joint<G>, poses: &[Pose<G>]) -> &mut [f64]
     where
         G: 'a,
     {
@@ -92,7 +96,8 @@ impl<G: Geometry> Placed<G> {
         let errors = &mut self.errors[span.first as usize..][..span.rows as usize];
         if span.pin != WHOLE {
             let turns = &mut self.turns[span.at as usize..][..span.rows as usize - G::DIM];
-            self.pins[span.pin as usize] = frames[span.pin as usize].pin(joint, a, b, turns, errors);
+            let pin = span.pin as usize;
+            self.pins[pin] = frames.0[pin].pin(|| &frames.1[pin], joint, a, b, turns, errors);
         } else {
             let joint = joint();
             let mut rows = [Row::zero(); MAX_ROWS];
@@ -116,9 +121,14 @@ impl<G: Geometry> JointRows<G> {
     /// Room for the rows of these joints.
     pub fn lay_out(&mut self, joints: &[LocalJoint], model: &Model<G>) {
         self.lay_out_as(joints, |joint| model.joints[joint.index].pinned_turns());
-        self.frames.clear();
-        let pinned = joints.iter().map(|joint| &model.joints[joint.index]).filter(|joint| joint.pinned_turns().is_some());
-        self.frames.extend(pinned.map(|joint| joint.frame()));
+        let Frames(frames, axes) = &mut self.frames;
+        frames.clear();
+        axes.clear();
+        for joint in joints.iter().map(|joint| &model.joints[joint.index]).filter(|joint| joint.pinned_turns().is_some()) {
+            let (frame, axis) = joint.frame();
+            frames.push(frame);
+            axes.push(axis);
+        }
     }
     /// Room for rows of these joints that are no rows of a pose.
     pub fn lay_out_whole(&mut self, joints: &[LocalJoint]) {
@@ -126,6 +136,7 @@ impl<G: Geometry> JointRows<G> {
     }
     fn lay_out_as(&mut self, joints: &[LocalJoint], pinned_turns: impl Fn(&LocalJoint) -> Option<usize>) {
         self.spans.clear();
+        self.inverse.clear();
         let (mut first, mut pins, mut turns, mut whole) = (0, 0, 0, 0);
         for joint in joints.iter().filter(|joint| joint.rows > 0) {
             let (at, pin) = match pinned_turns(joint) {
@@ -148,8 +159,11 @@ impl<G: Geometry> JointRows<G> {
         self.now.errors.clear();
         self.now.errors.resize(first as usize, 0.0);
     }
-    /// Takes the inverse masses of these bodies.
+    /// Takes the inverse masses of these bodies at their present poses, on which they do not depend in the plane.
     pub fn weigh(&mut self, bodies: &[LocalBody<G>]) {
+        if G::ANG == 1 && !self.inverse.is_empty() {
+            return;
+        }
         self.inverse.clear();
         self.inverse.extend(bodies.iter().map(|body| (body.inv_mass, body.inv_inertia)));
     }
@@ -184,6 +198,10 @@ impl<G: Geometry> JointRows<G> {
         whole.iter_mut().zip(rows).for_each(|(whole, row)| *whole = WholeRow::of(&row));
     }
 
+    /// Rows and size [m] of every joint with rows.
+    pub fn spans(&self) -> impl Iterator<Item = (Range<usize>, f64)> {
+        self.spans.iter().map(|span| (span.first as usize..(span.first + span.rows) as usize, span.size))
+    }
     /// Number of rows.
     pub fn len(&self) -> usize {
         self.now.errors.len()

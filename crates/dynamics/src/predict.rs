@@ -9,12 +9,15 @@ use carom_math::{Pose, Twist, Vector, Wrench};
 /// Gravity, springs, damping, forces and controls at given poses and velocities; the gyroscopic torque is not a load.
 pub(crate) fn loads<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, at: Instant, time: f64) {
     let model = ctx.model;
-    let Island { bodies, poses, twists, half, joints, acting, forces, loads, worked, .. } = island;
+    let Island { bodies, poses, twists, half, joints, acting, forces, loads, worked, weight_alone, .. } = island;
     // After the move the poses of the island are already q'; the velocity is then that of the move.
     let (poses, twists): (&[Pose<G>], &[Twist<G>]) = match at {
         Instant::Start => (poses, twists),
         Instant::End => (poses, half),
     };
+    if *weight_alone {
+        return;
+    }
     loads.clear();
     *worked = !(acting.is_empty() && forces.is_empty());
     for (local, twist) in bodies.iter().zip(twists) {
@@ -70,6 +73,7 @@ pub(crate) fn loads<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, at: I
         loads[local].total = loads[local].total.plus(scale, wrench);
         loads[local].driving = loads[local].driving.plus(scale, wrench);
     }
+    *weight_alone = !*worked;
 }
 
 /// Which end of a move the loads are wanted for.

@@ -327,7 +327,8 @@ pub(crate) fn hold_rows<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, t
     }
     // The targets of redundant rows are answered by no impulse and say nothing of the next move.
     if !uncorrected && island.assembly.redundant == 0 {
-        island.curvature.guess(&island.joints, t, &island.assembly.equalities.now.errors, &mut island.solve.joint_target);
+        let equalities = &island.assembly.equalities;
+        island.curvature.guess(equalities.spans(), t, &equalities.now.errors, &mut island.solve.joint_target);
     }
     // Joints alone need no start to come back to.
     let alone = island.solve.lines.is_empty();

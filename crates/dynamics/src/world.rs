@@ -1,5 +1,6 @@
 //! A model in motion: state, step, contacts, ledger.
 
+use crate::constraints::JointKind;
 use crate::contacts::{Memory, Report, placed};
 use crate::curvature::Curvature;
 use crate::error::{Cause, ModelError, Room, StepError};
@@ -48,6 +49,8 @@ pub struct World<G: Geometry> {
     table: PairTable,
     extents: Vec<f64>,
     boxes: Vec<Aabb<G>>,
+    /// What every step asks of the model.
+    census: Census,
     /// Bodies with shapes, and their boxes: the others meet nobody.
     shaped: Vec<usize>,
     shaped_boxes: Vec<Aabb<G>>,
@@ -77,6 +80,27 @@ pub struct World<G: Geometry> {
     pub(crate) pushes: Vec<Wrench<G>>,
 }
 
+/// What every step asks of a model, found once: a long mechanism is bound by what it has to read.
+#[derive(Clone, Debug, Default)]
+struct Census {
+    /// Number of controls.
+    controls: usize,
+    /// Bodies that move whatever pushes them.
+    kinematic: Vec<usize>,
+    /// Whether any joint is a spring.
+    springs: bool,
+}
+
+impl Census {
+    fn of<G: Geometry>(model: &Model<G>) -> Self {
+        Census {
+            controls: model.control_count(),
+            kinematic: (0..model.bodies.len()).filter(|&body| model.bodies[body].kind == BodyKind::Kinematic).collect(),
+            springs: model.joints.iter().any(|joint| joint.kind == JointKind::Spring),
+        }
+    }
+}
+
 /// What the steps after a state depend on, beyond the state itself.
 #[derive(Clone, Debug)]
 pub(crate) struct Remembered<G: Geometry> {
@@ -100,6 +124,7 @@ impl<G: Geometry> World<G> {
             table: PairTable::new(&model),
             extents: model.bodies.iter().map(|b| b.extent()).collect(),
             boxes: Vec::new(),
+            census: Census::of(&model),
             shaped: (0..model.bodies.len()).filter(|&b| !model.bodies[b].colliders.is_empty()).collect(),
             shaped_boxes: Vec::new(),
             broadphase: Broadphase::new(),
@@ -219,6 +244,7 @@ impl<G: Geometry> World<G> {
             table: PairTable::new(&self.model),
             extents: self.extents.clone(),
             boxes: Vec::new(),
+            census: self.census.clone(),
             shaped: self.shaped.clone(),
             shaped_boxes: Vec::new(),
             broadphase: Broadphase::new(),
@@ -265,7 +291,7 @@ impl<G: Geometry> World<G> {
 
     /// One step under controls, theory chapter 2. After an error the state is the one before the step.
     pub fn step_with(&mut self, controls: &[f64]) -> Result<StepReport, StepError> {
-        let wanted = self.model.control_count();
+        let wanted = self.census.controls;
         if controls.len() != wanted {
             let cause = Cause::WrongLength { what: "controls", found: controls.len(), wanted };
             return Err(StepError { room: Room::Predict, time: self.state.time, cause });
@@ -358,7 +384,7 @@ impl<G: Geometry> World<G> {
             }
             let mut grew = false;
             for island in islands.iter() {
-                for body in island.bodies.iter().filter(|b| b.dynamic && b.shaped) {
+                for body in island.shaped.iter().map(|&body| &island.bodies[body]).filter(|body| body.dynamic) {
                     let swept = &mut self.boxes[body.index];
                     if !swept.contains(&body.travelled) {
                         grew = true;
@@ -404,19 +430,18 @@ impl<G: Geometry> World<G> {
             self.flow.add(&island.flow);
             self.last.merge(&island.report);
         }
-        for (index, body) in self.model.bodies.iter().enumerate() {
-            if body.kind == BodyKind::Kinematic {
-                self.state.poses[index] = self.state.poses[index].advanced(self.state.twists[index], h);
-            }
+        for &index in &self.census.kinematic {
+            self.state.poses[index] = self.state.poses[index].advanced(self.state.twists[index], h);
         }
         self.memory.sort_unstable_by_key(|a| a.key);
         self.reports.sort_unstable_by_key(|a| a.key);
         self.state.time += h;
         self.lent = self.shaped.is_empty();
-        self.current = !self.model.bodies.iter().any(|body| body.kind == BodyKind::Kinematic);
+        self.current = self.census.kinematic.is_empty();
         // The islands' inertias stand at their last poses already.
         let kinetic: f64 = self.islands[..used].iter().map(|island| island.kinetic(&island.twists)).sum();
-        self.largest = self.largest.max(kinetic + elastic(&self.model, &self.state));
+        let elastic = if self.census.springs { elastic(&self.model, &self.state) } else { 0.0 };
+        self.largest = self.largest.max(kinetic + elastic);
     }
 
     /// Kinetic, potential and elastic energy [J].

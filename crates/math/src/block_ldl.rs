@@ -84,6 +84,11 @@ pub struct BlockFactor {
     diagonal: Vec<f64>,
     /// The panel of the column at hand, as the matrix left it.
     panel: Vec<f64>,
+    /// First scalar row of each column in a vector.
+    starts: Vec<u32>,
+    /// The scalar row in a vector of every row of every panel, and where those of each column begin.
+    rows: Vec<u32>,
+    rows_at: Vec<u32>,
     /// Whether a column has one block below it, in the next column and of the same size.
     linked: Vec<bool>,
     /// Branches of the elimination tree that hang on nothing, two and two of one size: neither waits for the other, so both are worked at once.
@@ -105,11 +110,20 @@ impl BlockFactor {
         };
         let linked: Vec<bool> = symbolic.columns.iter().enumerate().map(links).collect();
         let (pairs, others) = find_runs(&symbolic, &linked);
+        let starts = symbolic.columns.iter().map(|column| column.start as u32).collect();
+        let (mut rows, mut rows_at) = (Vec::new(), vec![0]);
+        for column in &symbolic.columns {
+            rows.extend(symbolic.below(column).iter().flat_map(|block| block.start as u32..(block.start + block.size) as u32));
+            rows_at.push(rows.len() as u32);
+        }
         let panel = symbolic.columns.iter().map(|column| column.panel_end - column.panel_at).max().unwrap_or(0);
         Some(BlockFactor {
             values: vec![0.0; symbolic.values],
             diagonal: vec![0.0; symbolic.pattern.rows()],
             panel: vec![0.0; panel],
+            starts,
+            rows,
+            rows_at,
             linked,
             pairs,
             others,
@@ -267,12 +281,11 @@ impl BlockFactor {
         Ok(())
     }
 
-    /// One link of a run forward: takes the rows of a column from those of the next, and returns these.
+    /// One link of a run forward: takes the rows of a column, whose numbers begin at `at`, from those of the next, and returns these.
     #[inline(always)]
-    fn link_forward<const N: usize>(&self, place: usize, own: [f64; N], x: &mut [f64]) -> [f64; N] {
-        let columns = &self.symbolic.columns;
-        let (panel, _) = self.values[columns[place].panel_at..][..N * N].as_chunks::<N>();
-        let next = &mut x[columns[place + 1].start..][..N];
+    fn link_forward<const N: usize>(&self, place: usize, at: usize, own: [f64; N], x: &mut [f64]) -> [f64; N] {
+        let (panel, _) = self.values[at + N * N..][..N * N].as_chunks::<N>();
+        let next = &mut x[self.starts[place + 1] as usize..][..N];
         let mut then = [0.0; N];
         for r in 0..N {
             then[r] = next[r] - dot(&panel[r], &own);
@@ -288,44 +301,44 @@ impl BlockFactor {
     fn end_forward<const N: usize>(&self, place: usize, own: [f64; N], x: &mut [f64]) {
         let column = &self.symbolic.columns[place];
         let (panel, _) = self.values[column.panel_at..column.panel_end].as_chunks::<N>();
-        for block in self.symbolic.below(column) {
-            let rows = &panel[block.panel_row..][..block.size];
-            for (value, row) in x[block.start..][..block.size].iter_mut().zip(rows) {
-                *value -= dot(row, &own);
-            }
+        for (row, &below) in panel.iter().zip(&self.rows[self.rows_at[place] as usize..]) {
+            x[below as usize] -= dot(row, &own);
         }
     }
     #[inline]
     fn forward<const N: usize>(&self, run: &Run, x: &mut [f64]) {
-        let mut own = settled(read::<N>(x, self.symbolic.columns[run.first].start));
+        let mut own = settled(read::<N>(x, self.starts[run.first] as usize));
+        let mut at = self.symbolic.columns[run.first].pivot_at;
         for place in run.first..run.last {
-            own = self.link_forward(place, own, x);
+            own = self.link_forward(place, at, own, x);
+            at += 2 * N * N;
         }
         self.end_forward(run.last, own, x);
     }
     #[inline]
     fn forward_pair<const N: usize>(&self, [a, b]: &[Run; 2], x: &mut [f64]) {
-        let columns = &self.symbolic.columns;
-        let (mut own_a, mut own_b) = (read::<N>(x, columns[a.first].start), read::<N>(x, columns[b.first].start));
+        let [first_a, first_b] = [a, b].map(|run| self.symbolic.columns[run.first].pivot_at);
+        let (mut own_a, mut own_b) = (read::<N>(x, self.starts[a.first] as usize), read::<N>(x, self.starts[b.first] as usize));
         let both = (a.last - a.first).min(b.last - b.first);
         for k in 0..both {
-            own_a = self.link_forward(a.first + k, own_a, x);
-            own_b = self.link_forward(b.first + k, own_b, x);
+            own_a = self.link_forward(a.first + k, first_a + 2 * N * N * k, own_a, x);
+            own_b = self.link_forward(b.first + k, first_b + 2 * N * N * k, own_b, x);
         }
-        for (run, mut own) in [(a, own_a), (b, own_b)] {
-            for place in run.first + both..run.last {
-                own = self.link_forward(place, own, x);
+        for (run, first, mut own) in [(a, first_a, own_a), (b, first_b, own_b)] {
+            for k in both..run.last - run.first {
+                own = self.link_forward(run.first + k, first + 2 * N * N * k, own, x);
             }
             self.end_forward(run.last, own, x);
         }
     }
 
-    /// One link of a run backward: solves a column for its own rows from those of the next.
+    /// One link of a run backward: solves a column, whose numbers begin at `at`, for its own rows from those of the next.
     #[inline(always)]
-    fn link_backward<const N: usize>(&self, place: usize, next: [f64; N], x: &mut [f64]) -> [f64; N] {
-        let column = &self.symbolic.columns[place];
-        let (panel, _) = self.values[column.panel_at..][..N * N].as_chunks::<N>();
-        let mut sums = [self.through_pivot::<N>(column, x), [0.0; N]];
+    fn link_backward<const N: usize>(&self, place: usize, at: usize, next: [f64; N], x: &mut [f64]) -> [f64; N] {
+        let (squares, _) = self.values[at..][..2 * N * N].as_chunks::<N>();
+        let (pivot, panel) = squares.split_at(N);
+        let rows = &mut x[self.starts[place] as usize..][..N];
+        let mut sums = [through(pivot, rows), [0.0; N]];
         for r in 0..N {
             for c in 0..N {
                 sums[r % 2][c] -= panel[r][c] * next[r];
@@ -336,7 +349,7 @@ impl BlockFactor {
             own[c] = sums[0][c] + sums[1][c];
         }
         let settled = settled(own);
-        x[column.start..][..N].copy_from_slice(&settled);
+        rows.copy_from_slice(&settled);
         // What is carried on need not wait for it every time.
         if place.is_multiple_of(SETTLED_EVERY) { settled } else { own }
     }
@@ -344,14 +357,13 @@ impl BlockFactor {
     #[inline(always)]
     fn end_backward<const N: usize>(&self, place: usize, x: &mut [f64]) -> [f64; N] {
         let column = &self.symbolic.columns[place];
-        let mut own = self.through_pivot::<N>(column, x);
-        let (panel, _) = self.values[column.panel_at..column.panel_end].as_chunks::<N>();
-        for block in self.symbolic.below(column) {
-            let rows = &panel[block.panel_row..][..block.size];
-            for (&value, row) in x[block.start..][..block.size].iter().zip(rows) {
-                for c in 0..N {
-                    own[c] -= row[c] * value;
-                }
+        let (squares, _) = self.values[column.pivot_at..column.panel_end].as_chunks::<N>();
+        let (pivot, panel) = squares.split_at(N);
+        let mut own = through(pivot, &x[column.start..][..N]);
+        for (row, &below) in panel.iter().zip(&self.rows[self.rows_at[place] as usize..]) {
+            let value = x[below as usize];
+            for c in 0..N {
+                own[c] -= row[c] * value;
             }
         }
         own = settled(own);
@@ -360,41 +372,41 @@ impl BlockFactor {
     }
     #[inline]
     fn backward<const N: usize>(&self, run: &Run, x: &mut [f64]) {
+        let first = self.symbolic.columns[run.first].pivot_at;
         let mut own = self.end_backward::<N>(run.last, x);
-        for place in (run.first..run.last).rev() {
-            own = self.link_backward(place, own, x);
+        for k in (0..run.last - run.first).rev() {
+            own = self.link_backward(run.first + k, first + 2 * N * N * k, own, x);
         }
     }
     #[inline]
     fn backward_pair<const N: usize>(&self, [a, b]: &[Run; 2], x: &mut [f64]) {
+        let [first_a, first_b] = [a, b].map(|run| self.symbolic.columns[run.first].pivot_at);
         let both = (a.last - a.first).min(b.last - b.first);
-        let [mut own_a, mut own_b] = [a, b].map(|run| {
-            let mut own = self.end_backward::<N>(run.last, x);
-            for place in (run.first + both..run.last).rev() {
-                own = self.link_backward(place, own, x);
-            }
-            own
-        });
+        let (mut own_a, mut own_b) = (self.end_backward::<N>(a.last, x), self.end_backward::<N>(b.last, x));
+        for k in (both..a.last - a.first).rev() {
+            own_a = self.link_backward(a.first + k, first_a + 2 * N * N * k, own_a, x);
+        }
+        for k in (both..b.last - b.first).rev() {
+            own_b = self.link_backward(b.first + k, first_b + 2 * N * N * k, own_b, x);
+        }
         for k in (0..both).rev() {
-            own_a = self.link_backward(a.first + k, own_a, x);
-            own_b = self.link_backward(b.first + k, own_b, x);
+            own_a = self.link_backward(a.first + k, first_a + 2 * N * N * k, own_a, x);
+            own_b = self.link_backward(b.first + k, first_b + 2 * N * N * k, own_b, x);
         }
     }
+}
 
-    /// A_kk^-1 times a column's own rows.
-    #[inline(always)]
-    fn through_pivot<const N: usize>(&self, column: &Column, x: &[f64]) -> [f64; N] {
-        let (pivot, _) = self.values[column.pivot_at..][..N * N].as_chunks::<N>();
-        let own = read::<N>(x, column.start);
-        let mut out = [0.0; N];
-        for r in 0..N {
-            // By columns, which of a symmetric square are its rows: no sum waits for itself.
-            for c in 0..N {
-                out[c] += pivot[r][c] * own[r];
-            }
+/// A_kk^-1 times a column's own rows.
+#[inline(always)]
+fn through<const N: usize>(pivot: &[[f64; N]], rows: &[f64]) -> [f64; N] {
+    let mut out = [0.0; N];
+    for (row, &x) in pivot[..N].iter().zip(&rows[..N]) {
+        // By columns, which of a symmetric square are its rows: no sum waits for itself.
+        for c in 0..N {
+            out[c] += row[c] * x;
         }
-        out
     }
+    out
 }
 
 #[inline(always)]

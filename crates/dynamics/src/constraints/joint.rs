@@ -1,7 +1,7 @@
 //! A joint in the frames of its bodies: errors, rows, free coordinate, inequalities, spring.
 
 use super::check;
-use super::frame::Frame;
+use super::frame::{Axes, Frame};
 use super::group::Group;
 use super::kind::JointKind;
 use super::row::Row;
@@ -127,13 +127,9 @@ impl<S: Space> Joint<S> {
     }
 
     /// What places a joint with [`Joint::pinned_turns`].
-    pub(crate) fn frame(&self) -> Frame<S> {
-        Frame {
-            anchors: self.anchors,
-            axis: self.axes[1],
-            across: self.across,
-            alone: matches!(self.kind, JointKind::Hinge | JointKind::Ball),
-        }
+    pub(crate) fn frame(&self) -> (Frame<S>, Axes<S>) {
+        let alone = matches!(self.kind, JointKind::Hinge | JointKind::Ball);
+        (Frame(self.anchors), Axes { axis: self.axes[1], across: self.across, alone })
     }
 
     /// Turns and their errors of a joint with [`Joint::pinned_turns`], from its groups.

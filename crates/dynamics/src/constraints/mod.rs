@@ -28,7 +28,7 @@ mod spec;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use frame::Frame;
+pub(crate) use frame::{Axes, Frame};
 
 pub use derivative::{JointFunction, MAX_COLUMNS, MAX_POSE_COLUMNS};
 pub use description::{DescriptionKey, DescriptionMap};
