@@ -15,7 +15,7 @@ pub(crate) fn loads<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, at: I
         Instant::Start => (poses, twists),
         Instant::End => (poses, half),
     };
-    if *weight_alone {
+    if *weight_alone && ctx.pushes.is_empty() {
         return;
     }
     loads.clear();
