@@ -62,7 +62,7 @@ export class Batches {
     picture.bodies.forEach((b, index) => {
       for (const shape of b.shapes) {
         if (picture.dimension === 3 && shape.kind === "half_space") continue;
-        const part = picture.dimension === 2 ? planarPart(shape, size) : spatialPart(shape, size, picture.bodies.length);
+        const part = picture.dimension === 2 ? planarPart(shape, size, picture.bodies.length) : spatialPart(shape, size, picture.bodies.length);
         const still = b.kind === "static";
         const key = `${still} ${part.key}`;
         const group = groups.get(key);

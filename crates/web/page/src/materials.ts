@@ -65,6 +65,8 @@ export function flatMaterial(theme: Theme, { tick = false, alpha = 1, shadow = f
     // All in one list, so that the order of drawing is ours alone.
     transparent: true,
     side: DoubleSide,
+    // One pass for both sides: flat things hide nothing of themselves.
+    forceSinglePass: true,
   });
 }
 
@@ -138,6 +140,8 @@ export function gridMaterial(theme: Theme, cell: number, reach: number): ShaderM
     transparent: true,
     depthWrite: false,
     side: DoubleSide,
+    // One pass for both sides: flat things hide nothing of themselves.
+    forceSinglePass: true,
     polygonOffset: true,
     polygonOffsetFactor: -1,
     polygonOffsetUnits: -1,

@@ -20,8 +20,9 @@ export interface Part {
 
 /** Bodies above which balls are drawn with fewer triangles. */
 const MANY = 300;
-/** Corners of a disc. */
+/** Corners of a disc, alone and in a crowd. */
 const DISC = 64;
+const DISC_IN_CROWD = 32;
 
 function fan(points: number[]): BufferGeometry {
   const count = points.length / 2;
@@ -57,7 +58,7 @@ function arc(cx: number, cy: number, r: number, from: number, to: number, corner
   return out;
 }
 
-const disc = (): BufferGeometry => fan(arc(0, 0, 1, 0, 2 * Math.PI, DISC).slice(0, 2 * DISC));
+const disc = (corners: number) => (): BufferGeometry => fan(arc(0, 0, 1, 0, 2 * Math.PI, corners).slice(0, 2 * corners));
 
 function capsule(length: number, r: number): BufferGeometry {
   const h = length / 2;
@@ -80,7 +81,7 @@ function underground(points: number[], depth: number): BufferGeometry {
 }
 
 /** A shape of the plane; `size` is that of the scene, for what reaches to infinity. */
-export function planarPart(shape: ShapePicture, size: number): Part {
+export function planarPart(shape: ShapePicture, size: number, bodies: number): Part {
   const [x, y, angle] = shape.pose as [number, number, number];
   const local = new Matrix4().makeRotationZ(angle).setPosition(x, y, 0);
   const part = (key: string, geometry: () => BufferGeometry, scale?: [number, number], round = false, ground = false): Part => ({
@@ -94,7 +95,7 @@ export function planarPart(shape: ShapePicture, size: number): Part {
   const own = `${shape.kind} ${s.join(" ")}`;
   switch (shape.kind) {
     case "ball":
-      return part("disc", disc, [s[0]!, s[0]!], true);
+      return part("disc", disc(bodies > MANY ? DISC_IN_CROWD : DISC), [s[0]!, s[0]!], true);
     case "box":
       return part("box", () => fan([-0.5, -0.5, 0.5, -0.5, 0.5, 0.5, -0.5, 0.5]), [s[0]!, s[1]!]);
     case "capsule":
@@ -142,7 +143,7 @@ export function spatialPart(shape: ShapePicture, size: number, bodies: number): 
   const many = bodies > MANY;
   switch (shape.kind) {
     case "ball": {
-      const geometry = many ? () => new IcosahedronGeometry(1, 4) : () => new SphereGeometry(1, 48, 32);
+      const geometry = many ? () => new IcosahedronGeometry(1, 2) : () => new SphereGeometry(1, 48, 32);
       return { key: "ball", geometry, local: place(new Vector3(s[0], s[0], s[0])), round: true, ground: false };
     }
     case "box":

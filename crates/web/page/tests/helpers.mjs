@@ -57,7 +57,7 @@ export async function open(browser, address, options = {}) {
   page.asked = [];
   page.on("request", (request) => page.asked.push(request.url()));
   await page.goto(address);
-  await page.waitForFunction(() => window.carom?.picture && window.carom.player.track.shots.length > 0);
+  await page.waitForFunction(() => window.carom?.picture && window.carom.player.track.shots.length > 0, null, { polling: 50 });
   return page;
 }
 
