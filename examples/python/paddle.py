@@ -71,9 +71,12 @@ PADDLE, BALL = 3, 4
 PUSH = 40.0
 SKIP, ACTIONS = 3, 90
 """Steps per action, actions of a game: 4 s, two or three returns."""
-GAMES, ROUNDS, UNSEEN = 12, 45, 100
-WANTED = 0.95
-"""Part of unseen balls that are to stay in the game."""
+GAMES, ROUNDS, PAUSE, STARTS, UNSEEN = 12, 60, 10, 6, 100
+"""Games of a round, rounds of a training at most, rounds between looks at it, trainings at most, balls of a look."""
+CHOSEN_BY, REPORTED = 7, 99
+"""Seeds of the balls by which weights are chosen, and of those that are reported."""
+WANTED, ENOUGH = 0.95, 0.99
+"""Part of the reported balls that is to stay in the game; part of the others that ends the training."""
 SCALE = np.array([1.0, 3.0, 1.0, 2.0, 1.5, 2.0, 1.0])
 """Sizes of what is seen: place and speed of the paddle, place and velocity of the ball, and a constant."""
 
@@ -137,32 +140,50 @@ def gradient(moves: list, weights: np.ndarray) -> tuple[float, np.ndarray]:
     return loss, slope
 
 
-def kept(world: carom.World, weights: np.ndarray) -> float:
-    """Part of unseen balls that never fall below the paddle."""
+def kept(world: carom.World, weights: np.ndarray, seed: int) -> float:
+    """Part of balls not trained with that never fall below the paddle."""
     batch = carom.Batch(world, UNSEEN)
-    batch.q, batch.v = starts(np.random.default_rng(99), world, UNSEEN)
+    batch.q, batch.v = starts(np.random.default_rng(seed), world, UNSEEN)
     return float((play(batch, weights, False)[1] > -0.2).mean())
 
 
-def main() -> int:
-    world = carom.World.from_toml(SCENE)
-    rng = np.random.default_rng(0)
+def train(world: carom.World, seed: int) -> tuple[np.ndarray, float]:
+    """The weights that kept most of the balls they were chosen by, and that part. Bounces make the loss rugged: the last weights are not the best."""
+    rng = np.random.default_rng(seed)
     weights = 0.01 * rng.normal(size=len(SCALE))
-    before = kept(world, weights)
+    best, most = weights, kept(world, weights, CHOSEN_BY)
     first, second = np.zeros(weights.shape), np.zeros(weights.shape)
     batch = carom.Batch(world, GAMES)
-    begun = time.perf_counter()
     for k in range(1, ROUNDS + 1):
         batch.q, batch.v = starts(rng, world, GAMES)
         moves, _ = play(batch, weights, True)
         loss, slope = gradient(moves, weights)
-        if k == 1 or k % 20 == 0:
-            print(f"round {k}: loss {loss:.5f}")
         first, second = 0.9 * first + 0.1 * slope, 0.999 * second + 0.001 * slope**2
         weights = weights - 0.15 * (first / (1.0 - 0.9**k)) / (np.sqrt(second / (1.0 - 0.999**k)) + 1e-12)
+        if k % PAUSE == 0:
+            part = kept(world, weights, CHOSEN_BY)
+            print(f"start {seed}, round {k}: loss {loss:.5f}, balls kept {part:.2f}")
+            if part > most:
+                best, most = weights, part
+            if most >= ENOUGH:
+                break
+    return best, most
+
+
+def main() -> int:
+    world = carom.World.from_toml(SCENE)
+    begun = time.perf_counter()
+    best, most = np.zeros(len(SCALE)), 0.0
+    before = kept(world, best, REPORTED)
+    for seed in range(STARTS):
+        weights, part = train(world, seed)
+        if part > most:
+            best, most = weights, part
+        if most >= ENOUGH:
+            break
     seconds = time.perf_counter() - begun
-    after = kept(world, weights)
-    print(f"balls kept in the game: {before:.3f} before, {after:.3f} after {ROUNDS} rounds of {GAMES} games in {seconds:.1f} s; asked for {WANTED}")
+    after = kept(world, best, REPORTED)
+    print(f"balls kept in the game: {before:.2f} before, {after:.2f} after {seconds:.1f} s of training; asked for {WANTED}")
     return int(after < WANTED)
 
 
