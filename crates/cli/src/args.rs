@@ -41,7 +41,7 @@ pub enum Command {
     Fit(FitArgs),
     /// Convert a .caromlog to a page, a table or a picture, or a scene, URDF or MJCF model to plain TOML with everything written out
     Convert(ConvertArgs),
-    /// Print a script that completes commands, options and scenes in a shell
+    /// Print a script that completes commands and options in a shell
     Completions(CompletionsArgs),
     /// Print the manual page, or that of one command
     Man(ManArgs),

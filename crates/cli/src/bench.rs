@@ -167,8 +167,20 @@ fn take<G: Geometry>(world: &mut World<G>, total: &mut StepReport, contacts: &mu
 }
 
 fn table(lines: &[Line]) -> String {
-    let heads =
-        ["scene", "bodies", "joints", "contacts", "us/step", "middle", "x real time", "solves", "residual", "joints", "overlap", "drift"];
+    let heads = [
+        "scene",
+        "bodies",
+        "joints",
+        "contacts",
+        "us/step",
+        "middle",
+        "x real time",
+        "solves",
+        "residual",
+        "joint gap",
+        "overlap",
+        "drift",
+    ];
     let mut rows = vec![heads.map(print::head).to_vec()];
     let small = |x: f64| if x == 0.0 { "0".to_string() } else { format!("{x:.0e}") };
     let maybe = |x: Option<f64>| x.map_or_else(|| "-".to_string(), small);
@@ -193,6 +205,6 @@ fn table(lines: &[Line]) -> String {
         ]);
     }
     let note = "us/step: microseconds of a step in the fastest and in the middle of the timed blocks, on this machine as it was. residual \
-                [m/s], joints [m or rad], overlap [m]: the worst seen. drift: energy the ledger cannot account for, of what was exchanged.";
+                [m/s], joint gap [m or rad], overlap [m]: the worst seen. drift: energy the ledger cannot account for, of what was exchanged.";
     format!("{}\n\n{}", print::columns(&rows), print::faint(&format!("{}. {note}", plural(lines.len(), "scene"))))
 }
