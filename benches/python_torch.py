@@ -2,8 +2,8 @@
 
     python benches/python_torch.py [--blocks N]
 
-The native figure is one call that rolls out with a tape and one that takes it back, without torch and without the checks of arguments: the
-cost of the engine itself. Both are taken in turns, and the smallest of many is kept. Wants an optimised build.
+The native figure is one call that rolls out with a tape and one that takes it back by states and controls, as torch asks for it, without
+torch and without the checks of arguments: the cost of the engine itself. Both are taken in turns, and the smallest of many is kept. Wants an optimised build.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def main() -> None:
         weights = torch.ones(run.q.shape, dtype=torch.float64), torch.ones(run.v.shape, dtype=torch.float64)
 
         def engine() -> None:
-            world._native.rollout(STEPS, None, True, True, None).backward(flat, flat)
+            world._native.rollout(STEPS, None, True, True, None).backward(flat, flat, None, None, False)
 
         def wrapped() -> None:
             torch.autograd.grad(carom.torch.rollout(world, STEPS, v0=v0), v0, weights)

@@ -11,7 +11,7 @@ import numpy as np
 from ._carom import ModelError
 from ._check import describe
 from .batch import Batch
-from .rollout import Rollout, from_tangent
+from .rollout import Gradient, Rollout, from_tangent
 from .world import World
 
 __all__ = ["Rolled", "check_params", "check_shapes", "check_world", "roll", "shapes"]
@@ -41,26 +41,29 @@ class Rolled:
         q, v = self.run.q, self.run.v
         return (q.reshape(self.lead + q.shape[1:]), v.reshape(self.lead + v.shape[1:])) if self.lead else (q, v)
 
+    def pull_one(self, dq: np.ndarray | None, dv: np.ndarray | None, names: Sequence[str]) -> dict[str, np.ndarray]:
+        """Cotangents of the named arguments of one world, from those of all its states; None is zero."""
+        gradient = self.run._pull(dq, dv, self.side, parameters=any(name not in STATE for name in names))
+        return {name: self._slope(gradient, name, None if self.q0 is None else self.q0[0]) for name in names}
+
     def pull(self, index: np.ndarray, dq: np.ndarray, dv: np.ndarray, names: Sequence[str]) -> dict[str, np.ndarray]:
         """Cotangents of the named arguments, with the axes of ``index`` first.
 
         ``index`` says for every cotangent which world it belongs to; ``dq`` and ``dv`` have its axes first.
         """
-        alone = not self.lead and index.ndim == 0
+        if not self.lead and index.ndim == 0:
+            return self.pull_one(dq, dv, names)
         places = index.ravel().tolist()
-        weak, kappa = self.side
-        if alone:
-            gradient = self.run.backward(dq, dv, weak=weak, kappa=kappa)
-        else:
-            dq, dv = (x.reshape(-1, *x.shape[index.ndim:]) for x in (dq, dv))
-            gradient = self._at(places).backward(dq, dv, weak=weak, kappa=kappa)
-        found = {}
-        for name in names:
-            slope = np.asarray(getattr(gradient, name) if name in STATE else gradient[name.removeprefix("params.")])
-            if name == "q0" and self.q0 is not None and self.q0.shape[-1] != slope.shape[-1]:
-                slope = from_tangent(self.q0[0] if alone else self.q0[places], slope)
-            found[name] = slope if alone else slope.reshape(index.shape + slope.shape[1:])
-        return found
+        dq, dv = (x.reshape(-1, *x.shape[index.ndim:]) for x in (dq, dv))
+        gradient = self._at(places)._pull(dq, dv, self.side, parameters=any(name not in STATE for name in names))
+        slopes = {name: self._slope(gradient, name, None if self.q0 is None else self.q0[places]) for name in names}
+        return {name: slope.reshape(index.shape + slope.shape[1:]) for name, slope in slopes.items()}
+
+    @staticmethod
+    def _slope(gradient: Gradient, name: str, q0: np.ndarray | None) -> np.ndarray:
+        """The gradient by an argument in the shape of that argument, at the poses of the start."""
+        slope = np.asarray(getattr(gradient, name) if name in STATE else gradient[name.removeprefix("params.")])
+        return from_tangent(q0, slope) if name == "q0" and q0 is not None and q0.shape[-1] != slope.shape[-1] else slope
 
     def _at(self, places: list[int]) -> Rollout:
         """The runs of these worlds as a batch."""
@@ -78,23 +81,27 @@ def roll(
     ``given`` holds arrays whose leading axes broadcast to ``lead``; what it does not name stays as it is. Without leading axes there is one
     world, else a batch.
     """
+    q0, v0, controls = (given.get(name) for name in STATE)
+    params = {name.removeprefix("params."): value for name, value in given.items() if name not in STATE}
+    if not lead:
+        held = world.copy() if params else world
+        for name, value in params.items():
+            held.params[name] = value
+        return Rolled(held._rollout(steps, controls, tape, q=q0, v=v0), lead, None if q0 is None else q0[np.newaxis], side)
     count = math.prod(lead)
-    copies: Any = Batch(world, count) if lead else world.copy()
+    copies = Batch(world, count)
 
     def spread(value: np.ndarray) -> np.ndarray:
         tail = value.shape[len(lead):]
-        return np.broadcast_to(value, lead + tail).reshape(count, *tail) if lead else value
+        return np.broadcast_to(value, lead + tail).reshape(count, *tail)
 
-    for name, value in given.items():
-        if name.startswith("params."):
-            copies.params[name.removeprefix("params.")] = spread(value)
-    for key, name in (("q0", "q"), ("v0", "v")):
-        if key in given:
-            setattr(copies, name, spread(given[key]))
-    controls = given.get("controls")
+    for name, value in params.items():
+        copies.params[name] = spread(value)
+    for name, start in (("q", q0), ("v", v0)):
+        if start is not None:
+            setattr(copies, name, spread(start))
     run = copies.rollout(steps, None if controls is None else spread(controls), tape=tape)
-    q0 = given.get("q0")
-    return Rolled(run, lead, None if q0 is None else spread(q0).reshape(count, *q0.shape[-2:]), side)
+    return Rolled(run, lead, None if q0 is None else spread(q0), side)
 
 
 def check_world(world: Any) -> None:

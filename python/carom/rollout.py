@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ._carom import Error, ModelError, Rollouts, SolveError
+from ._carom import Error, Gradients, ModelError, Rollouts, SolveError
 from ._check import flat, number, numbers, table, word
 from .replay import Replay
 
@@ -62,44 +62,43 @@ class Gradient(Mapping):
     switch, ``status`` step by step what it is worth: ``"exact"``, or the flags that were raised.
     """
 
-    def __init__(self, native: Rollouts, raw: Mapping[str, Any], batch: int | None) -> None:
-        self._native, self._batch, self._parameters = native, batch, raw["parameters"]
+    def __init__(self, native: Rollouts, found: Gradients, batch: int | None) -> None:
+        self._native, self._gradients, self._batch = native, found, batch
         self._found: dict[str, np.ndarray] = {}
-        one = (lambda x: x) if batch is not None else (lambda x: x[0])
-        self._q0, self._v0, self._controls = one(raw["q0"]), one(raw["v0"]), one(raw["controls"])
-        self._weak, self._status = raw["weak"], one(raw["status"])
 
-    @property
+    def _one(self, value: Any) -> Any:
+        return value if self._batch is not None else value[0]
+
+    @cached_property
     def q0(self) -> np.ndarray:
         """By the initial poses, as tangents in the order of v."""
-        return self._q0
+        return self._one(self._gradients.q0())
 
-    @property
+    @cached_property
     def v0(self) -> np.ndarray:
         """By the initial velocities."""
-        return self._v0
+        return self._one(self._gradients.v0())
 
-    @property
+    @cached_property
     def controls(self) -> np.ndarray:
         """By the controls (T, nu)."""
-        return self._controls
+        return self._one(self._gradients.controls())
 
-    @property
+    @cached_property
     def weak(self) -> str:
         """What it is at contacts that stand at a switch: ``"decisions as solved"``, ``"smoothed, kappa = 1e-6 J"``, ..."""
-        return self._weak
+        return self._gradients.weak()
 
-    @property
+    @cached_property
     def status(self) -> list[str]:
         """What each step's derivative is worth: ``"exact"``, or flags with counts, as ``"weak: 2, smoothed: 4"``."""
-        return self._status
+        return self._one(self._gradients.status())
 
     def __getitem__(self, name: str) -> np.ndarray:
         if not isinstance(name, str):
             raise ModelError(f"gradient: names are strings, found {name!r}")
         if name not in self._found:
-            found = self._native.named(name, flat(self._parameters))
-            self._found[name] = found if self._batch is not None else found[0]
+            self._found[name] = self._one(self._native.named(name, flat(self._gradients.parameters())))
         return self._found[name]
 
     def __contains__(self, name: object) -> bool:
@@ -204,11 +203,14 @@ class Rollout:
         lead = () if self._batch is None else (self._batch,)
         widths = (dof, coords) if poses and coords != dof else (dof,)
         shapes = [lead + states + (bodies, width) for width in widths for states in ((self._steps + 1,), ())]
-        found = numbers(name, value, *shapes, error=SolveError)
-        if found.shape[-1] != dof:
-            at = self.q if found.ndim == self.q.ndim else self.q[..., -1, :, :]
-            found = to_tangent(at, found)
-        return flat(found)
+        return numbers(name, value, *shapes, error=SolveError)
+
+    def _tangent(self, cotangent: np.ndarray) -> np.ndarray:
+        """A cotangent of poses or velocities as the native part takes it: tangent, in one row."""
+        if cotangent.shape[-1] != self._sizes[3]:
+            at = self.q if cotangent.ndim == self.q.ndim else self.q[..., -1, :, :]
+            cotangent = to_tangent(at, cotangent)
+        return flat(cotangent)
 
     def backward(self, dq: Any = None, dv: Any = None, *, weak: str | None = None, kappa: float | None = None) -> Gradient:
         """The gradient of a loss from its cotangents by the states.
@@ -220,9 +222,14 @@ class Rollout:
         ``"minnorm"``. ``kappa``: smooths it with this product of impulse and speed [J] instead, so that near contacts are felt. Neither
         changes the motion; the gradient says which it is.
         """
-        side = at_switches(weak, kappa)
-        raw = self._native.backward(self._cotangent("dq", dq, True), self._cotangent("dv", dv, False), *side)
-        return Gradient(self._native, raw, self._batch)
+        return self._pull(self._cotangent("dq", dq, True), self._cotangent("dv", dv, False), at_switches(weak, kappa))
+
+    def _pull(
+        self, dq: np.ndarray | None, dv: np.ndarray | None, side: tuple[str | None, float | None], parameters: bool = True
+    ) -> Gradient:
+        """The same of cotangents whose shapes are right, with the parameters or without them."""
+        poses, rates = None if dq is None else self._tangent(dq), None if dv is None else self._tangent(dv)
+        return Gradient(self._native, self._native.backward(poses, rates, *side, parameters), self._batch)
 
     def _alone(self, name: str) -> None:
         if self._batch is not None:

@@ -16,9 +16,6 @@ from .world import World
 
 __all__ = ["rollout"]
 
-ONE = np.array(0)
-"""The only world there is."""
-
 
 class _Held:
     """Where a forward pass leaves what its backward pass needs."""
@@ -50,13 +47,14 @@ def _functions() -> tuple[Any, Any]:
         @staticmethod
         def forward(ctx: Any, world: World, steps: int, names: tuple, side: tuple, *tensors: Any) -> Any:
             ctx.names = names
+            ctx.set_materialize_grads(False)
             ctx.rolled = roll(world, steps, plain(names, tensors), (), any(ctx.needs_input_grad), side)
             return tuple(own(x) for x in ctx.rolled.states())
 
         @staticmethod
         def backward(ctx: Any, dq: Any, dv: Any) -> Any:
             names = tuple(name for name, want in zip(ctx.names, ctx.needs_input_grad[4:]) if want)
-            found = ctx.rolled.pull(ONE, dq.numpy(), dv.numpy(), names)
+            found = ctx.rolled.pull_one(*(None if x is None else x.numpy() for x in (dq, dv)), names)
             return None, None, None, None, *(own(found[name]) if name in found else None for name in ctx.names)
 
     class Pull(torch.autograd.Function):

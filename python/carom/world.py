@@ -364,7 +364,14 @@ class World:
         given = drive("controls", controls, ((steps, self._sizes[1]),))
         if checkpoint is not None:
             checkpoint = count("checkpoint", checkpoint, error=StepError, least=1)
-        native = self._native.rollout(steps, flat(given), True, flag("tape", tape, error=StepError), checkpoint)
+        return self._rollout(steps, given, flag("tape", tape, error=StepError), checkpoint)
+
+    def _rollout(
+        self, steps: int, controls: np.ndarray | None, tape: bool, checkpoint: int | None = None, q: np.ndarray | None = None,
+        v: np.ndarray | None = None,
+    ) -> Rollout:
+        """A rollout from the present state or another, of arguments whose shapes are right."""
+        native = self._native.rollout(steps, flat(controls), True, tape, checkpoint, flat(q), flat(v))
         return Rollout(native, steps, self._sizes, None, tuple(self._names[0]))
 
     def jacobian(

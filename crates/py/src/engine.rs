@@ -113,8 +113,8 @@ pub trait Run: Send + Sync {
     fn energy(&self) -> &[f64];
     /// A page that replays it.
     fn replay(&self) -> String;
-    /// The adjoint.
-    fn backward(&self, cotangents: &Cotangents, weak: Weak) -> Result<Gradient, GradientError>;
+    /// The adjoint, by all or by states and controls.
+    fn backward(&self, cotangents: &Cotangents, wrt: Wrt, weak: Weak) -> Result<Gradient, GradientError>;
     /// Names of the parameters.
     fn keys(&self) -> Vec<String>;
     /// The gradient by a named parameter, from that by the flat ones.
@@ -375,8 +375,8 @@ impl<G: Drawn> Run for Ran<G> {
         let about = About { name: &self.name, ..About::default() };
         Recorder::of_states(self.rollout.end(), &about, &self.rollout.states, &self.rollout.energy).html()
     }
-    fn backward(&self, cotangents: &Cotangents, weak: Weak) -> Result<Gradient, GradientError> {
-        self.rollout.backward_by(cotangents, Wrt::Everything, weak)
+    fn backward(&self, cotangents: &Cotangents, wrt: Wrt, weak: Weak) -> Result<Gradient, GradientError> {
+        self.rollout.backward_by(cotangents, wrt, weak)
     }
     fn keys(&self) -> Vec<String> {
         self.names.keys(self.rollout.end().model())

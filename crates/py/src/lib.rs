@@ -19,7 +19,7 @@ mod _carom {
     #[pymodule_export]
     use crate::kernels::{Dynamics, InsertedFactor, InsertedSystem, collide, dynamics, impacts, lineality, split};
     #[pymodule_export]
-    use crate::rollouts::Rollouts;
+    use crate::rollouts::{Gradients, Rollouts};
     #[pymodule_export]
     use crate::worlds::{Worlds, scenes};
     #[pymodule_export]

@@ -5,11 +5,10 @@ use crate::engine::Run;
 use crate::error::{Raise, SolveError};
 use crate::worlds::{Pool, first, on};
 use carom_dynamics::StepReport;
-use carom_dynamics::gradient::{Cotangents, Switches, Weak};
+use carom_dynamics::gradient::{Cotangents, Gradient, Switches, Weak, Wrt};
 use numpy::ndarray::Array2;
 use numpy::{IntoPyArray, PyArray2};
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
 use rayon::prelude::*;
 use std::sync::Arc;
 
@@ -121,48 +120,34 @@ impl Rollouts {
         self.runs.iter().map(|run| run.reports().iter().map(status).collect()).collect()
     }
 
-    /// The adjoint: cotangents of all states or of the last one, per world; gradients by the initial states, controls, flat parameters;
-    /// what they are at switches, in words, and what each step's is worth.
-    #[pyo3(signature = (dq, dv, weak=None, kappa=None))]
-    fn backward<'py>(
+    /// The adjoint: cotangents of all states or of the last one, per world, and whether the parameters are asked for as well.
+    #[pyo3(signature = (dq, dv, weak=None, kappa=None, parameters=true))]
+    fn backward(
         &self,
-        py: Python<'py>,
-        dq: Option<Flat<'py>>,
-        dv: Option<Flat<'py>>,
+        py: Python<'_>,
+        dq: Option<Flat<'_>>,
+        dv: Option<Flat<'_>>,
         weak: Option<&str>,
         kappa: Option<f64>,
-    ) -> PyResult<Bound<'py, PyDict>> {
+        parameters: bool,
+    ) -> PyResult<Gradients> {
         let weak = at_switches(weak, kappa)?;
+        let wrt = if parameters { Wrt::Everything } else { Wrt::StatesAndControls };
         let (dq, dv) = (dq.as_ref().map(flat).transpose()?, dv.as_ref().map(flat).transpose()?);
         let count = self.runs.len();
         let part = |x: &Option<Vec<f64>>, i: usize| {
             x.as_ref().map_or_else(Vec::new, |x| x[i * (x.len() / count)..(i + 1) * (x.len() / count)].to_vec())
         };
         let results = py.detach(|| {
-            let run = |i: usize, run: &dyn Run| run.backward(&Cotangents { poses: part(&dq, i), twists: part(&dv, i) }, weak);
+            let run = |i: usize, run: &dyn Run| run.backward(&Cotangents { poses: part(&dq, i), twists: part(&dv, i) }, wrt, weak);
             if count == 1 {
                 vec![run(0, self.runs[0].as_ref())]
             } else {
                 on(&self.pool, || self.runs.par_iter().enumerate().map(|(i, one)| run(i, one.as_ref())).collect::<Vec<_>>())
             }
         });
-        let gradients = first(py, results, Raise::raise)?;
-        let [mut q0, mut v0, mut controls, mut parameters] = [(); 4].map(|()| Vec::new());
-        for gradient in &gradients {
-            q0.extend_from_slice(&gradient.poses);
-            v0.extend_from_slice(&gradient.twists);
-            controls.extend_from_slice(&gradient.controls);
-            parameters.extend_from_slice(&gradient.parameters);
-        }
-        let width = parameters.len() / count;
-        let dict = PyDict::new(py);
-        dict.set_item("q0", array(py, q0, &[count, self.bodies, self.dof])?)?;
-        dict.set_item("v0", array(py, v0, &[count, self.bodies, self.dof])?)?;
-        dict.set_item("controls", array(py, controls, &[count, self.steps, self.controls])?)?;
-        dict.set_item("parameters", array(py, parameters, &[count, width])?)?;
-        dict.set_item("weak", weak.to_string())?;
-        dict.set_item("status", gradients.iter().map(|g| g.switches.iter().map(worth).collect::<Vec<_>>()).collect::<Vec<_>>())?;
-        Ok(dict)
+        let found = first(py, results, Raise::raise)?;
+        Ok(Gradients { found, steps: self.steps, bodies: self.bodies, dof: self.dof, controls: self.controls, weak })
     }
     /// These rollouts, by number and as often as they are named; nothing is copied.
     fn take(&self, which: Vec<usize>) -> PyResult<Rollouts> {
@@ -192,5 +177,52 @@ impl Rollouts {
             out.extend(values);
         }
         Ok(array(py, out, &shape)?.into_any())
+    }
+}
+
+/// Gradients of losses of rollouts in a row, with the axis of worlds first. What nobody reads is never handed over.
+#[pyclass(frozen, module = "carom._carom")]
+pub struct Gradients {
+    found: Vec<Gradient>,
+    steps: usize,
+    bodies: usize,
+    dof: usize,
+    controls: usize,
+    weak: Weak,
+}
+
+impl Gradients {
+    fn join<'py>(&self, py: Python<'py>, shape: &[usize], part: impl Fn(&Gradient) -> &[f64]) -> PyResult<Bound<'py, PyAny>> {
+        let values: Vec<f64> = self.found.iter().flat_map(|gradient| part(gradient).iter().copied()).collect();
+        let shape: Vec<usize> = std::iter::once(self.found.len()).chain(shape.iter().copied()).collect();
+        Ok(array(py, values, &shape)?.into_any())
+    }
+}
+
+#[pymethods]
+impl Gradients {
+    /// By the initial poses, as tangents: (worlds, bodies, freedoms).
+    fn q0<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.join(py, &[self.bodies, self.dof], |gradient| &gradient.poses)
+    }
+    /// By the initial velocities, likewise.
+    fn v0<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.join(py, &[self.bodies, self.dof], |gradient| &gradient.twists)
+    }
+    /// By the controls: (worlds, steps, controls).
+    fn controls<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.join(py, &[self.steps, self.controls], |gradient| &gradient.controls)
+    }
+    /// By the flat parameters: (worlds, parameters).
+    fn parameters<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.join(py, &[self.found[0].parameters.len()], |gradient| &gradient.parameters)
+    }
+    /// What they are at switches, in words.
+    fn weak(&self) -> String {
+        self.weak.to_string()
+    }
+    /// What each step's is worth.
+    fn status(&self) -> Vec<Vec<String>> {
+        self.found.iter().map(|gradient| gradient.switches.iter().map(worth).collect()).collect()
     }
 }

@@ -349,7 +349,10 @@ impl Worlds {
         Ok(dict)
     }
 
-    /// Steps from the present states without moving the worlds. `tape` false keeps nothing; `checkpoint` is the steps between stored states.
+    /// Steps from the present states, or from other poses and velocities, without moving the worlds. `tape` false keeps nothing;
+    /// `checkpoint` is the steps between stored states.
+    #[pyo3(signature = (steps, controls, shared, tape, checkpoint, q=None, v=None))]
+    #[allow(clippy::too_many_arguments)] // one call instead of three: each costs microseconds of a rollout of a few steps
     fn rollout(
         &self,
         py: Python<'_>,
@@ -358,15 +361,23 @@ impl Worlds {
         shared: bool,
         tape: bool,
         checkpoint: Option<usize>,
+        q: Option<Flat<'_>>,
+        v: Option<Flat<'_>>,
     ) -> PyResult<Rollouts> {
         let controls = optional(controls.as_ref())?;
+        let (q, v) = (q.as_ref().map(flat).transpose()?, v.as_ref().map(flat).transpose()?);
         let kept = match (tape, checkpoint) {
             (false, _) => Tape::Off,
             (true, None) => Tape::Full,
             (true, Some(interval)) => Tape::Every(interval),
         };
-        let (results, sizes) = py.detach(|| {
-            let worlds: Vec<Box<dyn Engine>> = self.locked().iter().map(|world| world.copy()).collect();
+        let run = py.detach(|| {
+            let mut worlds: Vec<Box<dyn Engine>> = self.locked().iter().map(|world| world.copy()).collect();
+            let all = worlds.len();
+            for (i, world) in worlds.iter_mut().enumerate().filter(|_| q.is_some() || v.is_some()) {
+                let part = |x: &Option<Vec<f64>>| x.as_ref().map(|x| Worlds::share(x, i, all, false).to_vec());
+                world.set_state(part(&q).as_deref(), part(&v).as_deref())?;
+            }
             let (count, [bodies, nu], [coords, dof]) = (worlds.len(), worlds[0].sizes(), worlds[0].widths());
             let run = |i: usize, world: &dyn Engine| world.rollout(steps, Worlds::share(&controls, i, count, shared), kept);
             let results = if count == 1 {
@@ -374,8 +385,9 @@ impl Worlds {
             } else {
                 on(&self.pool, || worlds.par_iter().enumerate().map(|(i, world)| run(i, world.as_ref())).collect::<Vec<_>>())
             };
-            (results, [steps, bodies, coords, dof, nu])
+            Ok((results, [steps, bodies, coords, dof, nu]))
         });
+        let (results, sizes) = run.map_err(|error: carom_dynamics::ModelError| error.raise())?;
         Ok(Rollouts::new(first(py, results, Raise::raise)?, sizes, self.pool.clone()))
     }
 
