@@ -2,7 +2,32 @@
 
 use carom_dynamics::World;
 use carom_dynamics::gradient::{Direction, Tape};
+use carom_dynamics::options::ImpactLaw;
 use carom_scene::{Scene, from_toml, scene};
+
+/// Restitution towards both walls has no answer; laws that drop it are differentiated without it.
+#[test]
+fn a_law_that_drops_restitution_has_no_slope_by_it() {
+    for law in [ImpactLaw::Reflections, ImpactLaw::Newton, ImpactLaw::Stronge] {
+        let Ok(Scene::Planar(mut scene)) = from_toml(scene("ball_between_walls").expect("embedded").text, "walls") else {
+            panic!("a plane")
+        };
+        scene.model.options.impact = law;
+        scene.model.bodies.iter_mut().for_each(|body| body.restitution = 0.5);
+        let world = World::new(scene.model, scene.state).unwrap();
+        let run = world.rollout(1, &[], Tape::Full).unwrap();
+        assert!(run.end().state().twists[1].lin.x.abs() < 1e-9, "{law:?}: {:?}", run.end().state().twists[1]);
+        for part in 0..2 {
+            let mut direction = Direction { twists: vec![0.0; 6], parameters: vec![0.0; run.layout().len], ..Direction::default() };
+            match part {
+                0 => direction.twists[3] = 1.0,
+                _ => (0..2).for_each(|body| direction.parameters[run.layout().bodies[body].restitution] = 1.0),
+            }
+            let (_, twists) = run.forward(&direction).unwrap();
+            assert!(twists[3].abs() < 1e-9, "{law:?}, part {part}: the slope of a speed that is always 0 is {}", twists[3]);
+        }
+    }
+}
 
 #[test]
 fn a_ball_between_walls_keeps_only_its_way_along_them() {

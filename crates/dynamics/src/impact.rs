@@ -40,7 +40,7 @@ pub(crate) struct ImpactScratch {
     work: impact::Workspace,
     /// Collisions one at a time, in order, with the restitution each used.
     sequence: Vec<(usize, f64)>,
-    /// What the last law of all contacts at once decided, where a tape asks for it, and whether it ended at its cap.
+    /// What the last law of all contacts at once decided, where a tape asks for it, and whether it ended without restitution.
     active: impact::Record,
     capped: bool,
 }
@@ -180,6 +180,11 @@ fn resolve<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, work: &mut Imp
             opened.sequence.clone_from(&work.sequence);
             opened.active.clone_from(&work.active);
             opened.capped = work.capped;
+            if law == ImpactLaw::Newton && work.capped {
+                // It was solved without restitution, which is no longer that of the materials.
+                opened.restitution.fill(0.0);
+                opened.elastic = false;
+            }
             note(island, |record, _| {
                 if let Some(substep) = record.last() {
                     substep.strikes.push(opened);
@@ -395,8 +400,19 @@ fn newton<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, work: &mut Impa
     let n = work.lines.len();
     // The contact problem wants each contact's rows together.
     let place = |row: usize| if row < m { row * width } else { ((row - m) / G::TANGENTS) * width + 1 + (row - m) % G::TANGENTS };
-    let ImpactScratch { gram, approach, friction, restitution, impulses, blocks, packed_matrix: matrix, packed_free: free, packed, .. } =
-        work;
+    let ImpactScratch {
+        gram,
+        approach,
+        friction,
+        restitution,
+        impulses,
+        blocks,
+        packed_matrix: matrix,
+        packed_free: free,
+        packed,
+        capped,
+        ..
+    } = work;
     matrix.clear();
     matrix.resize(n * n, 0.0);
     free.clear();
@@ -421,6 +437,7 @@ fn newton<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, work: &mut Impa
     let mut outcome = island.solver.solve(&Problem { tangents: G::TANGENTS, blocks, matrix, free, cone }, None, packed);
     if !outcome.is_solved() {
         // Opposing contacts with restitution have no solution: drop it.
+        *capped = true;
         island.report.impact_capped = true;
         for i in 0..m {
             free[i * width] = approach[i];
