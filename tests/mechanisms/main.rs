@@ -24,6 +24,7 @@ mod lab;
 mod linear_time;
 mod loops;
 mod redundant;
+mod set_apart;
 mod splitting;
 mod walk;
 mod wheels;

@@ -4,6 +4,7 @@ use crate::assembly::{self, Source};
 use crate::contacts;
 use crate::integrate::grow_travelled;
 use crate::island::{Context, Island};
+use crate::step::note;
 use carom_geometry::Geometry;
 use carom_math::{Twist, Vector};
 use carom_solve::problem::{Block, Cone, Problem};
@@ -13,6 +14,9 @@ const PROJECTION_CAP: usize = 30;
 
 /// Joint errors beyond this fraction of the size are projected; the correction over the move normally leaves a thousandth of it.
 const JOINT_SLOP: f64 = 1e-9;
+
+/// Joints open by more than this fraction of their size were set apart: steps leave a thousandth of a millionth, differences a millionth.
+const SET_APART: f64 = 1e-2;
 
 /// Joints come before overlap: no overlap is worth tearing one.
 const JOINT_WEIGHT: f64 = 1e3;
@@ -87,6 +91,17 @@ pub(crate) fn project<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>) {
         }
     }
     island.flow.projection += gained + island.kinetic(&island.twists) - kinetic_before;
+}
+
+/// Closes joints that were set far apart before anything moves, so that no impulse has to, theory (2.28). A move ends with its joints
+/// closed, and nothing is done where the last one did.
+pub(crate) fn place<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>) {
+    if (island.current && island.solve.closed) || island.joints.is_empty() || worst_joint(island, ctx) <= SET_APART {
+        return;
+    }
+    island.solve.closed = false;
+    project(island, ctx);
+    note(island, |record, _| record.placed = true);
 }
 
 /// Newton rounds, each shortened until it helps, with or without the contacts.

@@ -8,7 +8,7 @@ use crate::integrate::{first_not_finite, grow_travelled, integrate};
 use crate::island::{Context, Island};
 use crate::options::{ImpactLaw, SolverChoice, TimeOfImpact};
 use crate::predict::{Instant, accelerate, loads};
-use crate::project::project;
+use crate::project::{place, project};
 use crate::{assembly, contacts};
 use carom_geometry::Geometry;
 use carom_solve::status::{RESIDUAL_WANTED, Status};
@@ -31,6 +31,7 @@ pub(crate) fn advance<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>) -> 
         contacts::detect(island, ctx.model); //                                            1. gaps, normals, arms   (2.1)
         assembly::assemble(island, ctx);
     }
+    place(island, ctx); //                                                                 joints set apart         (2.28)
     for _ in 0..SUBSTEP_CAP {
         if remaining <= NOTHING_LEFT * step {
             break;

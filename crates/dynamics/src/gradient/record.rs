@@ -197,6 +197,8 @@ pub(crate) struct IslandRecord<G: Geometry> {
     pub substeps: Vec<Substep<G>>,
     /// Contacts with neither slack nor impulse.
     pub weak: usize,
+    /// Joints had been set apart and were closed beforehand: the derivative is taken as if they had not been.
+    pub placed: bool,
 }
 
 impl<G: Geometry> IslandRecord<G> {
@@ -208,6 +210,7 @@ impl<G: Geometry> IslandRecord<G> {
             forces: island.forces.clone(),
             substeps: Vec::new(),
             weak: 0,
+            placed: false,
         }
     }
 
@@ -344,6 +347,7 @@ impl<G: Geometry> IslandRecord<G> {
     /// Whether another island went the same way.
     pub fn same_decisions(&self, other: &Self) -> bool {
         self.bodies == other.bodies
+            && self.placed == other.placed
             && self.substeps.len() == other.substeps.len()
             && self.substeps.iter().zip(&other.substeps).all(|(a, b)| a.same(b))
     }

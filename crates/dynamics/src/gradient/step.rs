@@ -112,6 +112,7 @@ pub(crate) fn differentiate<G: Geometry>(
             rows: [Vec::new(), Vec::new()],
             weak,
         };
+        switches.projected += usize::from(island.placed);
         for substep in &island.substeps {
             linearise(program, &mut stage, substep, &mut running, &mut switches);
         }
