@@ -1,10 +1,13 @@
 //! Time and accuracy of the step on mechanisms: chains, trees, ladders of loops, hubs, legs on a crank, a chain on the ground.
 //!
 //! Run: `cargo run --release -p carom --example mechanisms [name ...]`; with names, only the lines that contain one of them. Each line gives the
-//! least and the middle time of a step over several blocks, the time of a body, and what the same steps did to the joints and to the energy.
+//! least and the middle time of a step over several blocks, the time of a body, and what the same steps did to the joints and to the energy. Chains, trees
+//! and ladders of twice as many links are set against those of half as many, below their lines: steps with as many solves against each other, so that
+//! the ratio is one of equal work per link.
 
 use carom::prelude::*;
 use carom::scene::{Scene, from_toml};
+use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::time::Instant;
 
@@ -15,15 +18,21 @@ const BLOCKS: usize = 7;
 const LINK: f64 = 0.1;
 const MASS: f64 = 0.1;
 
+/// Links of the chains, trees and ladders.
+const LINKS: [usize; 10] = [100, 200, 400, 800, 1600, 2500, 3200, 5000, 10_000, 20_000];
+
+/// Links of one loop of a ladder: two of the rails and a rung.
+const LADDER_LINKS: usize = 3;
+
 struct Line {
     name: String,
-    text: String,
+    text: Box<dyn Fn() -> String>,
     warm_up: usize,
     steps: usize,
 }
 
-fn line(name: impl Into<String>, text: String, warm_up: usize, steps: usize) -> Line {
-    Line { name: name.into(), text, warm_up, steps }
+fn line(name: impl Into<String>, text: impl Fn() -> String + 'static, warm_up: usize, steps: usize) -> Line {
+    Line { name: name.into(), text: Box::new(text), warm_up, steps }
 }
 
 fn body(text: &mut String, name: &str, position: &str, angle: f64, shape: &str) {
@@ -198,16 +207,24 @@ fn grounded(links: usize, step: f64, solver: &str) -> String {
     text
 }
 
-fn measure<G: carom::geometry::Geometry>(mut world: World<G>, line: &Line) -> Result<(), StepError> {
+/// The least time [us] of a step by the number of its solves, and how many steps had that many.
+type BySolves = BTreeMap<usize, (f64, usize)>;
+
+fn measure<G: carom::geometry::Geometry>(mut world: World<G>, line: &Line) -> Result<BySolves, StepError> {
     for _ in 0..line.warm_up {
         world.step()?;
     }
     let mut times = Vec::with_capacity(BLOCKS);
+    let mut by_solves = BySolves::new();
     let (mut residual, mut joint, mut corrections, mut solves, mut iterations) = (0.0f64, 0.0f64, 0, 0, 0);
     for _ in 0..BLOCKS {
         let start = Instant::now();
         for _ in 0..line.steps {
+            let begin = Instant::now();
             let report = world.step()?;
+            let taken = begin.elapsed().as_secs_f64() * 1e6;
+            let (least, count) = by_solves.entry(report.solves).or_insert((taken, 0));
+            (*least, *count) = (least.min(taken), *count + 1);
             residual = residual.max(report.residual);
             joint = joint.max(report.joint_error);
             corrections += report.corrections;
@@ -233,51 +250,75 @@ fn measure<G: carom::geometry::Geometry>(mut world: World<G>, line: &Line) -> Re
         joint,
         drift,
     );
-    Ok(())
+    Ok(by_solves)
+}
+
+/// Sets the steps of one line against those of another, at the number of solves that both had most often.
+fn compare(name: &str, base: &BySolves, found: &BySolves) {
+    let common = |solves: &usize| base.get(solves).map_or(0, |(_, count)| *count).min(found[solves].1);
+    match found.keys().copied().max_by_key(common).filter(|solves| common(solves) > 0) {
+        Some(solves) => {
+            let ((time, steps), (of, among)) = (found[&solves], base[&solves]);
+            println!("  {name:<32} {:>10.3} = {time:.1} / {of:.1} us, least of {steps} and {among} steps of {solves} solves", time / of);
+        }
+        None => println!("  {name:<32} no two steps of as many solves"),
+    }
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let wanted: Vec<String> = std::env::args().skip(1).collect();
     let mut lines = Vec::new();
     let steps = |n: usize| (40_000 / n).clamp(4, 400);
-    for n in [100, 200, 400, 800, 1600, 5000, 10_000] {
-        lines.push(line(format!("chain {n}"), chain(n, 1e-3), 10, steps(n)));
+    for n in LINKS {
+        lines.push(line(format!("chain {n}"), move || chain(n, 1e-3), 10, steps(n)));
     }
-    for n in [100, 200, 400, 800, 1600, 5000, 10_000] {
-        lines.push(line(format!("tree {n}"), tree(n, 1e-3), 10, steps(n)));
+    for n in LINKS {
+        lines.push(line(format!("tree {n}"), move || tree(n, 1e-3), 10, steps(n)));
     }
-    for n in [100, 200, 400, 800, 1600, 5000, 10_000] {
-        lines.push(line(format!("ladder {n}"), ladder(n / 3, 1e-3), 10, steps(n)));
+    for n in LINKS {
+        lines.push(line(format!("ladder {n}"), move || ladder(n / LADDER_LINKS, 1e-3), 10, steps(n)));
     }
     for n in [10, 300, 1000] {
-        lines.push(line(format!("space chain {n}"), spatial_chain(n, 1e-3, false), 10, steps(n)));
-        lines.push(line(format!("space twisted chain {n}"), spatial_chain(n, 1e-3, true), 10, steps(n)));
+        lines.push(line(format!("space chain {n}"), move || spatial_chain(n, 1e-3, false), 10, steps(n)));
+        lines.push(line(format!("space twisted chain {n}"), move || spatial_chain(n, 1e-3, true), 10, steps(n)));
     }
-    lines.push(line("four-bar", legs(1, 1.0 / 240.0), 50, 300));
-    lines.push(line("ten legs on a crank", legs(10, 1.0 / 240.0), 50, 300));
-    lines.push(line("hub 400", hub(400, 1e-3), 10, 20));
+    lines.push(line("four-bar", move || legs(1, 1.0 / 240.0), 50, 300));
+    lines.push(line("ten legs on a crank", move || legs(10, 1.0 / 240.0), 50, 300));
+    lines.push(line("hub 400", move || hub(400, 1e-3), 10, steps(400)));
     for n in [10, 20, 50, 100, 200] {
-        lines.push(line(format!("dense grounded {n}"), grounded(n, 1.0 / 240.0, "interior-point"), 5, 5));
+        lines.push(line(format!("dense grounded {n}"), move || grounded(n, 1.0 / 240.0, "interior-point"), 5, 5));
     }
     for n in [10, 20, 50, 100, 200, 1000] {
-        lines.push(line(format!("grounded {n}"), grounded(n, 1.0 / 240.0, "articulated"), 5, 5));
+        lines.push(line(format!("grounded {n}"), move || grounded(n, 1.0 / 240.0, "articulated"), 5, 5));
     }
     for n in [10, 20, 50, 100, 200] {
-        lines.push(line(format!("resting by interior-point {n}"), resting(n, 1.0 / 240.0, "interior-point"), 5, 5));
-        lines.push(line(format!("resting by auto {n}"), resting(n, 1.0 / 240.0, "auto"), 5, 5));
+        lines.push(line(format!("resting by interior-point {n}"), move || resting(n, 1.0 / 240.0, "interior-point"), 5, 5));
+        lines.push(line(format!("resting by auto {n}"), move || resting(n, 1.0 / 240.0, "auto"), 5, 5));
     }
     for n in [10, 20, 50, 100, 200, 500, 1000, 2000] {
-        lines.push(line(format!("resting by articulated {n}"), resting(n, 1.0 / 240.0, "articulated"), 5, 10));
+        lines.push(line(format!("resting by articulated {n}"), move || resting(n, 1.0 / 240.0, "articulated"), 5, 10));
     }
     println!(
         "{:<34} {:>10} {:>10} {:>8} {:>6} {:>6} {:>8} {:>9} {:>9} {:>7}",
         "scene", "us min", "us mid", "us/body", "solves", "corr", "iter", "residual", "joint", "drift"
     );
+    let mut measured = BTreeMap::new();
     for line in lines.iter().filter(|l| wanted.is_empty() || wanted.iter().any(|w| l.name.contains(w.as_str()))) {
-        match from_toml(&line.text, &line.name)? {
+        let found = match from_toml(&(line.text)(), &line.name)? {
             Scene::Planar(scene) => measure(World::new(scene.model, scene.state)?, line)?,
             Scene::Spatial(scene) => measure(World::new(scene.model, scene.state)?, line)?,
+        };
+        let half = LINKS.iter().find_map(|n| {
+            let kind = line.name.strip_suffix(&(2 * n).to_string())?;
+            measured.get(&format!("{kind}{n}")).filter(|_| ["chain ", "tree ", "ladder "].contains(&kind))
+        });
+        if let Some(half) = half {
+            compare(&format!("{} over half as many", line.name), half, &found);
         }
+        if let Some(chain) = measured.get("chain 400").filter(|_| line.name == "hub 400") {
+            compare("hub 400 over chain 400", chain, &found);
+        }
+        measured.insert(line.name.clone(), found);
     }
     Ok(())
 }

@@ -133,7 +133,8 @@ impl<G: Geometry> Assembly<G> {
             self.lines[line].push(impulse, twists);
         }
         let count = self.equalities.len();
-        if count == 0 {
+        // Nothing pushes, nothing answers.
+        if count == 0 || impulses.iter().all(|impulse| *impulse == 0.0) {
             return;
         }
         scratch.clear();

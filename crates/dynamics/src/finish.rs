@@ -25,7 +25,7 @@ const GYROSCOPIC_FLOOR: f64 = 1e-2;
 /// Books the half step of room 5: rows and loads times the mean of the velocities before and after, theory (10.3). The angular impulses of the rows
 /// on each body are left in `pushed` where it has room for them.
 pub(crate) fn book<G: Geometry>(island: &mut Island<G>, before: &[Twist<G>], after: &[Twist<G>], duration: f64, pushed: &mut [G::Ang]) {
-    let Island { bodies, assembly, solve, loads, worked, flow, .. } = island;
+    let Island { bodies, driven, assembly, solve, loads, worked, flow, .. } = island;
     for (index, body) in bodies.iter().enumerate().filter(|_| *worked) {
         if body.dynamic {
             let mean = Twist { lin: (before[index].lin + after[index].lin) * 0.5, ang: (before[index].ang + after[index].ang) * 0.5 };
@@ -33,7 +33,7 @@ pub(crate) fn book<G: Geometry>(island: &mut Island<G>, before: &[Twist<G>], aft
             flow.damping_loss -= duration * loads[index].damping.power(&mean);
         }
     }
-    let kinematic = bodies.iter().any(|body| body.kinematic);
+    let kinematic = *driven;
     let work = |line: &crate::line::Line<G>, impulse: f64| {
         let mean = 0.5 * (line.speed(before) + line.speed(after));
         if !kinematic {
@@ -126,6 +126,9 @@ fn second_kick<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, t: f64, ti
     predict::loads(island, ctx, Instant::End, time + t);
     mark_held(island, ctx);
     solve::select(island, ctx, Phase::Finish, t, |near, _| near.held);
+    if G::ANG == 1 && island.solve.lines.is_empty() {
+        return second_kick_of_joints(island, t);
+    }
 
     let mut scratch = std::mem::take(&mut island.scratch);
     let mut pushed = std::mem::take(&mut island.turning);
@@ -150,6 +153,26 @@ fn second_kick<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, t: f64, ti
     }
     island.scratch = scratch;
     island.turning = pushed;
+    account_rows(island);
+}
+
+/// The same in the plane where joints are all there is: nothing is sought, and every velocity is written once.
+fn second_kick_of_joints<G: Geometry>(island: &mut Island<G>, t: f64) {
+    let mut after = std::mem::take(&mut island.twists);
+    if island.falling {
+        after.clear();
+        after.extend(island.half.iter().zip(&island.free).map(|(half, free)| half.plus(0.5 * t, *free)));
+    } else {
+        end_velocity(island, t, &[], &mut after);
+    }
+    let Island { assembly, solve, half, report, .. } = island;
+    solve.free.clear();
+    assembly.hold_joints(&solve.joint_target, &mut solve.reaction, &mut after);
+    report.solves += 1;
+    let before = std::mem::take(half);
+    book(island, &before, &after, 0.5 * t, &mut []);
+    island.half = before;
+    island.twists = after;
     account_rows(island);
 }
 

@@ -515,26 +515,26 @@ pub(crate) fn commit<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, move
 
 /// Extends each body's travelled box by its present place.
 pub(crate) fn grow_travelled<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>) {
-    for &index in &island.shaped {
-        let (body, pose) = (&mut island.bodies[index], &island.poses[index]);
+    for (&index, travelled) in island.shaped.iter().zip(&mut island.travelled) {
+        let (body, pose) = (&island.bodies[index], &island.poses[index]);
         if body.dynamic || body.kinematic {
             for collider in &ctx.model.bodies[body.index].colliders {
                 let bounds = G::bounds(&collider.shape, &pose.compose(&collider.local));
-                body.travelled = body.travelled.union(&bounds);
+                *travelled = travelled.union(&bounds);
             }
         }
     }
 }
 
-/// Whether velocities are finite; the first body whose are not is named by the error of the step.
-pub(crate) fn first_not_finite<G: Geometry>(island: &Island<G>, twists: &[Twist<G>]) -> Option<usize> {
+/// Whether velocities and poses are finite; the first body whose are not is named by the error of the step.
+pub(crate) fn first_not_finite<G: Geometry>(island: &Island<G>, twists: &[Twist<G>], poses: &[Pose<G>]) -> Option<usize> {
     // Nought times anything finite is nought, and the sum says whether all were.
-    let mut sum = 0.0;
-    for (twist, pose) in twists.iter().zip(&island.poses) {
+    let nought = |parts: &[&[f64]]| parts.iter().flat_map(|part| part.iter()).fold(0.0, |sum, x| sum + 0.0 * x);
+    let mut sum: f64 = twists.iter().map(|twist| nought(&[twist.lin.as_slice(), twist.ang.as_slice()])).sum();
+    for pose in poses {
         let mut rotation = [0.0; 4];
         G::write_rotation(pose.rotation, &mut rotation);
-        let parts = [twist.lin.as_slice(), twist.ang.as_slice(), pose.position.as_slice(), &rotation];
-        sum += parts.iter().flat_map(|part| part.iter()).fold(0.0, |sum, x| sum + 0.0 * x);
+        sum += nought(&[pose.position.as_slice(), &rotation]);
     }
     if sum == 0.0 {
         return None;

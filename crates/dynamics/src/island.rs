@@ -28,6 +28,8 @@ pub(crate) struct LocalBody<G: Geometry> {
     pub kinematic: bool,
     /// Whether a joint holds it.
     pub jointed: bool,
+    /// Whether its velocity or its spin is damped.
+    pub damped: bool,
     /// Mass [kg], 0 unless dynamic.
     pub mass: f64,
     /// Inverse mass per world axis [1/kg].
@@ -40,10 +42,6 @@ pub(crate) struct LocalBody<G: Geometry> {
     pub inertia: G::Inertia,
     /// Inverse inertia in world axes at the current pose.
     pub inv_inertia: G::Inertia,
-    /// Damping of its velocity and of its spin [1/s].
-    pub damping: [f64; 2],
-    /// Box of everywhere its shapes have been in this step.
-    pub travelled: Aabb<G>,
 }
 
 impl<G: Geometry> LocalBody<G> {
@@ -54,14 +52,13 @@ impl<G: Geometry> LocalBody<G> {
             dynamic: false,
             kinematic: false,
             jointed: false,
+            damped: false,
             mass: 0.0,
             inv_mass: G::Lin::zero(),
             inertia_body: G::inertia_zero(),
             inv_inertia_body: G::inertia_zero(),
             inertia: G::inertia_zero(),
             inv_inertia: G::inertia_zero(),
-            damping: [0.0; 2],
-            travelled: Aabb::of_point(G::Lin::zero()),
         }
     }
     /// A body of the model.
@@ -73,7 +70,7 @@ impl<G: Geometry> LocalBody<G> {
             local.dynamic = true;
             local.jointed = jointed;
             local.mass = body.mass;
-            local.damping = [body.damping, body.spin_damping];
+            local.damped = [body.damping, body.spin_damping] != [0.0; 2];
             for axis in 0..G::DIM {
                 local.inv_mass[axis] = if body.locked[axis] == 0.0 { 1.0 / body.mass } else { 0.0 };
             }
@@ -95,6 +92,10 @@ impl<G: Geometry> LocalBody<G> {
     /// Whether torques turn it.
     pub fn turns(&self) -> bool {
         self.dynamic && self.inv_inertia != G::inertia_zero()
+    }
+    /// Whether every force and every torque moves it.
+    pub fn answers(&self) -> bool {
+        self.dynamic && (0..G::DIM).all(|axis| self.inv_mass[axis] > 0.0) && self.inv_inertia_body != G::inertia_zero()
     }
     /// M^-1 applied to a wrench or impulse.
     #[inline]
@@ -153,6 +154,12 @@ pub(crate) struct Island<G: Geometry> {
     pub bodies: Vec<LocalBody<G>>,
     /// Those of them that have shapes.
     pub shaped: Vec<usize>,
+    /// Box of everywhere the shapes of each of these have been in this step.
+    pub travelled: Vec<Aabb<G>>,
+    /// Whether any body moves whatever pushes it.
+    pub driven: bool,
+    /// Whether any body moves that no joint holds.
+    pub loose: bool,
     /// Poses q.
     pub poses: Vec<Pose<G>>,
     /// Velocities v, full step.
@@ -175,6 +182,8 @@ pub(crate) struct Island<G: Geometry> {
     pub worked: bool,
     /// The loads are the weights of the bodies and stay as they are while the bodies are the same.
     pub weight_alone: bool,
+    /// So do the accelerations under them, at q and at q': they are nobody's spin's either.
+    pub falling: bool,
     /// Pairs that may touch.
     pub pairs: Vec<LocalPair>,
     /// Joints.
@@ -322,6 +331,9 @@ impl<G: Geometry> Island<G> {
         Island {
             bodies: Vec::new(),
             shaped: Vec::new(),
+            travelled: Vec::new(),
+            driven: false,
+            loose: false,
             poses: Vec::new(),
             twists: Vec::new(),
             half: Vec::new(),
@@ -333,6 +345,7 @@ impl<G: Geometry> Island<G> {
             loads: Vec::new(),
             worked: false,
             weight_alone: false,
+            falling: false,
             pairs: Vec::new(),
             joints: Vec::new(),
             acting: Vec::new(),
@@ -358,8 +371,8 @@ impl<G: Geometry> Island<G> {
     }
     /// Starts the next step where the last one ended, without being built anew; the result is the same bit for bit.
     pub fn resume(&mut self, model: &Model<G>) {
-        for &body in &self.shaped {
-            self.bodies[body].travelled = Aabb::of_point(self.poses[body].position);
+        for (&body, travelled) in self.shaped.iter().zip(&mut self.travelled) {
+            *travelled = Aabb::of_point(self.poses[body].position);
         }
         self.reports.clear();
         self.flow = Flow::default();
@@ -373,6 +386,9 @@ impl<G: Geometry> Island<G> {
     pub fn clear(&mut self) {
         self.bodies.clear();
         self.shaped.clear();
+        self.travelled.clear();
+        self.driven = false;
+        self.loose = false;
         self.poses.clear();
         self.twists.clear();
         self.pairs.clear();
@@ -390,6 +406,7 @@ impl<G: Geometry> Island<G> {
         self.pace = f64::INFINITY;
         self.current = false;
         self.weight_alone = false;
+        self.falling = false;
     }
     /// Kinetic energy [J] of velocities at the current pose.
     pub fn kinetic(&self, twists: &[Twist<G>]) -> f64 {

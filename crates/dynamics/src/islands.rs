@@ -241,6 +241,8 @@ impl Partition {
             island.assembly.factor.prepare(graph, &island.joints, &island.bodies);
             island.assembly.equalities.lay_out(&island.joints, model);
             island.curvature.take(curvature, &island.joints);
+            island.driven = island.bodies.iter().any(|body| body.kinematic);
+            island.loose = island.driven || island.bodies.iter().any(|body| body.dynamic && !body.jointed);
         }
         islands_used
     }
@@ -269,18 +271,18 @@ fn place<G: Geometry>(
 
 /// Appends a body with its pose and velocity; a static body's velocity is zero whatever the state says. Whether it has shapes
 /// comes with the state.
-fn add_body<G: Geometry>(island: &mut Island<G>, mut body: LocalBody<G>, from: Option<(&State<G>, usize, bool)>) {
+fn add_body<G: Geometry>(island: &mut Island<G>, body: LocalBody<G>, from: Option<(&State<G>, usize, bool)>) {
     let (pose, twist) = match from {
         Some((state, index, shaped)) => {
             if shaped {
                 island.shaped.push(island.bodies.len());
+                island.travelled.push(Aabb::of_point(state.poses[index].position));
             }
             let moves = body.dynamic || body.kinematic;
             (state.poses[index], if moves { state.twists[index] } else { carom_math::Twist::zero() })
         }
         None => (carom_math::Pose::identity(), carom_math::Twist::zero()),
     };
-    body.travelled = Aabb::of_point(pose.position);
     island.bodies.push(body);
     island.poses.push(pose);
     island.twists.push(twist);

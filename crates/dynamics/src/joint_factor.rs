@@ -106,19 +106,24 @@ impl JointFactor {
             (factor.factor_with(pivots, |values| fill(order, rows, values)), factor.redundant())
         };
         match outcome {
-            Ok(()) => redundant.iter().filter(|r| graph.joint_of[r.node].is_some()).count(),
+            Ok(()) => redundant.iter().filter(|r| graph.joint_of.get(r.node).is_some()).count(),
             // Only values that are not finite fail; they are caught as such when the velocities are.
             Err(_) => rows.len(),
         }
     }
 
-    /// y := (J M^-1 J')^-1 y; the welds of split bodies have no place in y before or after.
+    /// y := (J M^-1 J')^-1 y; welds and crowded bodies have no place in y before or after.
     pub fn solve(&self, y: &mut Vec<f64>) {
         let Some(graph) = &self.graph else { return };
-        y.resize(graph.pattern.rows(), 0.0);
         match (self.short_paths, &self.pathed, &self.alone) {
-            (true, Some((_, factor)), _) => factor.solve(y),
-            (false, _, Some((_, factor))) => factor.solve(y),
+            (true, Some((order, factor)), _) => {
+                y.resize(order.symbolic.pattern().rows(), 0.0);
+                factor.solve(y);
+            }
+            (false, _, Some((order, factor))) => {
+                y.resize(order.symbolic.pattern().rows(), 0.0);
+                factor.solve(y);
+            }
             _ => {}
         }
         y.truncate(graph.rows);
@@ -142,7 +147,7 @@ impl JointFactor {
             (false, _, Some((_, factor))) => factor.redundant(),
             _ => &[],
         };
-        self.graph.iter().flat_map(move |graph| redundant.iter().filter_map(|r| graph.joint_of[r.node]))
+        self.graph.iter().flat_map(move |graph| redundant.iter().filter_map(|r| graph.joint_of.get(r.node).copied()))
     }
 }
 

@@ -1,5 +1,5 @@
-//! The joint graph of an island: who couples with whom in J M^-1 J', with bodies of many joints cut into welded parts, theory (9.1)-(9.2),
-//! (12.1)-(12.10). It depends on the joints alone, so it is analysed once and shared from step to step.
+//! The joint graph of an island: who couples with whom in J M^-1 J', with bodies of many joints cut into welded parts or, in a tree, kept as nodes of
+//! their own, theory (9.1)-(9.2), (12.1)-(12.10), (12.29). It depends on the joints alone, so it is analysed once and shared from step to step.
 
 use crate::island::{LocalBody, LocalJoint};
 use carom_geometry::Geometry;
@@ -37,14 +37,14 @@ pub(crate) enum Coupling {
         /// Parts of the body.
         parts: f64,
     },
-    /// Rows of a weld with those of a joint at one of its parts.
+    /// Rows of a weld with those of a joint at one of its parts, or of a body with those of a joint at it.
     Pulled {
         /// The joint's end.
         end: End,
         /// Parts of the body, negative at the second part of the weld.
         parts: f64,
     },
-    /// Rows of welds of one body: with itself or with the next.
+    /// Rows of welds of one body with themselves or with the next, or of a body with themselves.
     Welds {
         /// Where the body is found.
         end: End,
@@ -58,12 +58,12 @@ pub(crate) enum Coupling {
 pub(crate) struct JointGraph {
     /// The joints, as numbered in the model.
     topology: Vec<usize>,
-    /// Nodes: joints with rows, in order, then welds.
-    pub pattern: Arc<Pattern>,
-    /// What couples two nodes, the first of which has the rows.
-    couplings: Vec<((usize, usize), Coupling)>,
-    /// The joint of each node; welds have none.
-    pub joint_of: Vec<Option<usize>>,
+    /// Bodies of many rows cut into parts.
+    parted: Blocks,
+    /// In a tree that has such bodies, the same with nodes for them, and the order in which it is eliminated.
+    rooted: Option<(Blocks, Vec<usize>)>,
+    /// The joint of each node that is one.
+    pub joint_of: Vec<usize>,
     /// The node of each joint of the island; `usize::MAX` where it has no rows.
     pub node_of: Vec<usize>,
     /// Rows of the joints alone.
@@ -72,6 +72,26 @@ pub(crate) struct JointGraph {
     closing: Vec<usize>,
     /// Least fill, and short paths, each analysed when first needed.
     orders: [OnceLock<Arc<Elimination>>; 2],
+}
+
+/// The blocks of a matrix over the joint graph.
+#[derive(Debug)]
+struct Blocks {
+    /// Nodes: joints with rows, in order, then welds or bodies.
+    pattern: Arc<Pattern>,
+    /// What couples two nodes, the first of which has the rows.
+    couplings: Vec<((usize, usize), Coupling)>,
+}
+
+/// What becomes of a body with many rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Crowded {
+    /// All its joints couple with each other.
+    Whole,
+    /// It is cut into welded parts.
+    Parted,
+    /// It is a node.
+    Node,
 }
 
 /// An order of elimination, and where it wants the blocks of the matrix.
@@ -142,7 +162,7 @@ impl JointGraph {
         let mut at_body: Vec<Vec<End>> = vec![Vec::new(); bodies.len()];
         for (joint, local) in joints.iter().enumerate().filter(|(_, j)| j.rows > 0) {
             node_of[joint] = joint_of.len();
-            joint_of.push(Some(joint));
+            joint_of.push(joint);
             sizes.push(local.rows);
             for side in 0..2 {
                 if bodies[local.bodies[side]].dynamic {
@@ -153,14 +173,64 @@ impl JointGraph {
         if joint_of.is_empty() {
             return None;
         }
+        let closing = closing(joints, bodies, &node_of);
+        let crowded = if split { Crowded::Parted } else { Crowded::Whole };
+        let (parted, _) = Blocks::new::<G>(&at_body, &sizes, crowded)?;
+        // Rows of a tree are independent even where its crowded bodies are held, as long as every other body answers.
+        let mut rooted = None;
+        if split && closing.is_empty() && parted.pattern.nodes() > sizes.len() && bodies.iter().all(|body| !body.dynamic || body.answers())
+        {
+            let (blocks, node_at) = Blocks::new::<G>(&at_body, &sizes, Crowded::Node)?;
+            let far = |end: &End| joints[joint_of[end.node]].bodies[1 - end.side];
+            rooted = Some((blocks, leaves_first(&at_body, &node_at, far)));
+        }
+        let topology = joints.iter().map(|j| j.index).collect();
         let rows = sizes.iter().sum();
-        let mut own = vec![[0.0; 2]; joint_of.len()];
+        Some(JointGraph { topology, parted, rooted, joint_of, node_of, rows, closing, orders: Default::default() })
+    }
+
+    /// Whether it is the graph of these joints.
+    fn is_of(&self, joints: &[LocalJoint]) -> bool {
+        self.topology.len() == joints.len() && joints.iter().zip(&self.topology).all(|(j, &known)| j.index == known)
+    }
+
+    /// Order and pattern of the factor: least fill, or short paths for many inserted rows.
+    pub fn elimination(&self, short_paths: bool) -> Option<Arc<Elimination>> {
+        let place = &self.orders[usize::from(short_paths)];
+        if let Some(known) = place.get() {
+            return Some(Arc::clone(known));
+        }
+        let (blocks, order) = match (short_paths, &self.rooted) {
+            (true, _) => (&self.parted, Order::ShortPaths(&self.closing)),
+            (false, Some((blocks, order))) => (blocks, Order::Given(order)),
+            (false, None) if self.closing.is_empty() => (&self.parted, Order::TwoEnded),
+            (false, None) => (&self.parted, Order::MinimumDegreeLate(&self.closing)),
+        };
+        let found = Arc::new(Elimination::new(Symbolic::analyse(&blocks.pattern, order).ok()?, &blocks.couplings));
+        Some(Arc::clone(place.get_or_init(|| found)))
+    }
+}
+
+impl Blocks {
+    /// The blocks of joints with these ends at each body and these rows, and the node of each body that has one.
+    fn new<G: Geometry>(at_body: &[Vec<End>], rows: &[usize], crowded: Crowded) -> Option<(Self, Vec<Option<usize>>)> {
+        let mut sizes = rows.to_vec();
+        let mut own = vec![[0.0; 2]; rows.len()];
         let mut found: Vec<((usize, usize), Coupling)> = Vec::new();
-        for ends in at_body.iter().filter(|ends| !ends.is_empty()) {
-            let counts: Vec<usize> = ends.iter().map(|end| sizes[end.node]).collect();
-            let starts = if split { assign(&counts, G::DOF).starts } else { vec![0, ends.len()] };
+        let mut node_at = vec![None; at_body.len()];
+        for (body, ends) in at_body.iter().enumerate().filter(|(_, ends)| !ends.is_empty()) {
+            let counts: Vec<usize> = ends.iter().map(|end| rows[end.node]).collect();
+            let starts = if crowded == Crowded::Whole { vec![0, ends.len()] } else { assign(&counts, G::DOF).starts };
             let (count, parts) = (starts.len() - 1, (starts.len() - 1) as f64);
-            let first_weld = joint_of.len();
+            let first_weld = sizes.len();
+            if crowded == Crowded::Node && count > 1 {
+                // (12.29): the wrench of all joints at the body is unknown besides them.
+                found.push(((first_weld, first_weld), Coupling::Welds { end: ends[0], parts: -1.0 }));
+                found.extend(ends.iter().map(|&end| ((first_weld, end.node), Coupling::Pulled { end, parts: 1.0 })));
+                sizes.push(G::DOF);
+                node_at[body] = Some(first_weld);
+                continue;
+            }
             for part in 0..count {
                 let here = &ends[starts[part]..starts[part + 1]];
                 for (k, a) in here.iter().enumerate() {
@@ -184,36 +254,44 @@ impl JointGraph {
                     }
                 }
             }
-            joint_of.resize(first_weld + count - 1, None);
             sizes.resize(first_weld + count - 1, G::DOF);
         }
         found.extend(own.iter().enumerate().map(|(node, &parts)| ((node, node), Coupling::Own { node, parts })));
         let edges: Vec<(usize, usize)> = found.iter().map(|(edge, _)| *edge).collect();
-        let pattern = Arc::new(Pattern::new(&sizes, &edges).ok()?);
-        let closing = closing(joints, bodies, &node_of);
-        let topology = joints.iter().map(|j| j.index).collect();
-        Some(JointGraph { topology, pattern, couplings: found, joint_of, node_of, rows, closing, orders: Default::default() })
+        Some((Blocks { pattern: Arc::new(Pattern::new(&sizes, &edges).ok()?), couplings: found }, node_at))
     }
+}
 
-    /// Whether it is the graph of these joints.
-    fn is_of(&self, joints: &[LocalJoint]) -> bool {
-        self.topology.len() == joints.len() && joints.iter().zip(&self.topology).all(|(j, &known)| j.index == known)
-    }
-
-    /// Order and pattern of the factor: least fill, or short paths for many inserted rows.
-    pub fn elimination(&self, short_paths: bool) -> Option<Arc<Elimination>> {
-        let place = &self.orders[usize::from(short_paths)];
-        if let Some(known) = place.get() {
-            return Some(Arc::clone(known));
+/// The nodes of a tree of bodies from its leaves to what carries it, each branch in one piece: the joints beyond a body, the body where it is a node, the
+/// joint that carries it. Nothing fills, and a node is reached when all that makes its pivot definite has been.
+fn leaves_first(at_body: &[Vec<End>], node_at: &[Option<usize>], far: impl Fn(&End) -> usize) -> Vec<usize> {
+    let mut order = Vec::new();
+    let mut seen = vec![false; at_body.len()];
+    // Bodies that hang on what does not move, then those that carry themselves.
+    let carried = |body: usize| at_body[body].iter().find(|end| at_body[far(end)].is_empty()).map(|end| end.node);
+    let moving = (0..at_body.len()).filter(|&body| !at_body[body].is_empty());
+    let roots = moving.clone().filter(|&body| carried(body).is_some()).chain(moving);
+    let mut branch: Vec<(usize, Option<usize>, usize)> = Vec::new();
+    for root in roots {
+        if std::mem::replace(&mut seen[root], true) {
+            continue;
         }
-        let order = match (short_paths, self.closing.is_empty()) {
-            (true, _) => Order::ShortPaths(&self.closing),
-            (false, true) => Order::TwoEnded,
-            (false, false) => Order::MinimumDegreeLate(&self.closing),
-        };
-        let found = Arc::new(Elimination::new(Symbolic::analyse(&self.pattern, order).ok()?, &self.couplings));
-        Some(Arc::clone(place.get_or_init(|| found)))
+        branch.push((root, carried(root), 0));
+        while let Some((body, by, next)) = branch.last_mut() {
+            if let Some(end) = at_body[*body].get(*next) {
+                *next += 1;
+                let child = far(end);
+                if Some(end.node) != *by && !std::mem::replace(&mut seen[child], true) {
+                    branch.push((child, Some(end.node), 0));
+                }
+            } else {
+                order.extend(node_at[*body]);
+                order.extend(*by);
+                branch.pop();
+            }
+        }
     }
+    order
 }
 
 /// Joints that close a loop of joints before them, as nodes; the immovable bodies count as one.

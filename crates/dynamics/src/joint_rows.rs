@@ -32,8 +32,6 @@ struct Span {
     at: u32,
     /// Its arms, or `WHOLE`.
     pin: u32,
-    /// The length that its errors are measured against [m].
-    size: f64,
 }
 
 /// Marks rows that are kept whole.
@@ -59,6 +57,10 @@ pub(crate) struct Placed<G: Geometry> {
 #[derive(Debug)]
 pub(crate) struct JointRows<G: Geometry> {
     spans: Vec<Span>,
+    /// The length that the errors of each joint with rows are measured against [m].
+    sizes: Vec<f64>,
+    /// Each joint with rows among all joints of the island.
+    owners: Vec<u32>,
     frames: Frames<G>,
     /// The rows at the present poses.
     pub now: Placed<G>,
@@ -74,7 +76,14 @@ impl<G: Geometry> Default for Placed<G> {
 
 impl<G: Geometry> Default for JointRows<G> {
     fn default() -> Self {
-        JointRows { spans: Vec::new(), frames: Frames(Vec::new(), Vec::new()), now: Placed::default(), inverse: Vec::new() }
+        JointRows {
+            spans: Vec::new(),
+            sizes: Vec::new(),
+            owners: Vec::new(),
+            frames: Frames(Vec::new(), Vec::new()),
+            now: Placed::default(),
+            inverse: Vec::new(),
+        }
     }
 }
 
@@ -136,15 +145,19 @@ impl<G: Geometry> JointRows<G> {
     }
     fn lay_out_as(&mut self, joints: &[LocalJoint], pinned_turns: impl Fn(&LocalJoint) -> Option<usize>) {
         self.spans.clear();
+        self.sizes.clear();
+        self.owners.clear();
         self.inverse.clear();
         let (mut first, mut pins, mut turns, mut whole) = (0, 0, 0, 0);
-        for joint in joints.iter().filter(|joint| joint.rows > 0) {
+        for (owner, joint) in joints.iter().enumerate().filter(|(_, joint)| joint.rows > 0) {
             let (at, pin) = match pinned_turns(joint) {
                 Some(_) => (turns, pins),
                 None => (whole, WHOLE),
             };
             let [bodies, [rows, _]] = [joint.bodies, [joint.rows, 0]].map(|pair| pair.map(|x| x as u32));
-            self.spans.push(Span { bodies, first, rows, at, pin, size: joint.size });
+            self.spans.push(Span { bodies, first, rows, at, pin });
+            self.sizes.push(joint.size);
+            self.owners.push(owner as u32);
             first += rows;
             if pin == WHOLE {
                 whole += rows;
@@ -169,9 +182,9 @@ impl<G: Geometry> JointRows<G> {
     }
     /// Rows and errors at these poses of the joints that were laid out.
     pub fn place(&mut self, joints: &[LocalJoint], model: &Model<G>, poses: &[Pose<G>]) {
-        let JointRows { spans, frames, now, .. } = self;
-        for (span, joint) in spans.iter().zip(joints.iter().filter(|joint| joint.rows > 0)) {
-            now.place(span, frames, || &model.joints[joint.index], poses);
+        let JointRows { spans, owners, frames, now, .. } = self;
+        for (span, owner) in spans.iter().zip(owners) {
+            now.place(span, frames, || &model.joints[joints[*owner as usize].index], poses);
         }
     }
     /// Rows and errors at other poses; `meet` is told the bodies, the size, the first row and the errors of each joint.
@@ -185,9 +198,10 @@ impl<G: Geometry> JointRows<G> {
         mut meet: impl FnMut([usize; 2], f64, usize, &[f64]),
     ) {
         ahead.fit(&self.now);
-        for (span, joint) in self.spans.iter().zip(joints.iter().filter(|joint| joint.rows > 0)) {
-            let errors = ahead.place(span, &self.frames, || &model.joints[joint.index], poses);
-            meet(span.bodies.map(|body| body as usize), span.size, span.first as usize, errors);
+        for (index, (span, size)) in self.spans.iter().zip(&self.sizes).enumerate() {
+            let joint = || &model.joints[joints[self.owners[index] as usize].index];
+            let errors = ahead.place(span, &self.frames, joint, poses);
+            meet(span.bodies.map(|body| body as usize), *size, span.first as usize, errors);
         }
     }
     /// Rows of a joint, numbered among those with rows, as they are.
@@ -200,7 +214,7 @@ impl<G: Geometry> JointRows<G> {
 
     /// Rows and size [m] of every joint with rows.
     pub fn spans(&self) -> impl Iterator<Item = (Range<usize>, f64)> {
-        self.spans.iter().map(|span| (span.first as usize..(span.first + span.rows) as usize, span.size))
+        self.spans.iter().zip(&self.sizes).map(|(span, size)| (span.first as usize..(span.first + span.rows) as usize, *size))
     }
     /// Number of rows.
     pub fn len(&self) -> usize {

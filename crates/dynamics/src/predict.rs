@@ -9,7 +9,7 @@ use carom_math::{Pose, Twist, Vector, Wrench};
 /// Gravity, springs, damping, forces and controls at given poses and velocities; the gyroscopic torque is not a load.
 pub(crate) fn loads<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, at: Instant, time: f64) {
     let model = ctx.model;
-    let Island { bodies, poses, twists, half, joints, acting, forces, loads, worked, weight_alone, .. } = island;
+    let Island { bodies, poses, twists, half, joints, acting, forces, loads, worked, weight_alone, falling, .. } = island;
     // After the move the poses of the island are already q'; the velocity is then that of the move.
     let (poses, twists): (&[Pose<G>], &[Twist<G>]) = match at {
         Instant::Start => (poses, twists),
@@ -18,14 +18,16 @@ pub(crate) fn loads<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, at: I
     if *weight_alone && ctx.pushes.is_empty() {
         return;
     }
+    *falling = false;
     loads.clear();
     *worked = !(acting.is_empty() && forces.is_empty());
     for (local, twist) in bodies.iter().zip(twists) {
         let mut load = Loads::zero();
         if local.dynamic {
-            if local.damping != [0.0; 2] {
-                load.damping.lin = twist.lin * (-local.damping[0] * local.mass);
-                load.damping.ang = G::inertia_apply(local.inertia, twist.ang) * -local.damping[1];
+            if local.damped {
+                let body = &model.bodies[local.index];
+                load.damping.lin = twist.lin * (-body.damping * local.mass);
+                load.damping.ang = G::inertia_apply(local.inertia, twist.ang) * -body.spin_damping;
                 load.total = load.damping;
                 *worked = true;
             }
@@ -98,7 +100,10 @@ pub(crate) fn effective_mass<G: Geometry>(bodies: &[crate::island::LocalBody<G>]
 
 /// Accelerations under the loads alone, gyroscopic torque included: M^-1 (f - w x I w), theory (2.2).
 pub(crate) fn accelerate<G: Geometry>(island: &mut Island<G>) {
-    let Island { bodies, twists, loads, free, .. } = island;
+    let Island { bodies, twists, loads, free, weight_alone, falling, .. } = island;
+    if std::mem::replace(falling, *weight_alone && G::ANG == 1) {
+        return;
+    }
     free.clear();
     for ((body, twist), load) in bodies.iter().zip(twists.iter()).zip(loads.iter()) {
         if !body.dynamic {
@@ -152,7 +157,13 @@ pub(crate) fn forward_gyroscopic<G: Geometry>(island: &Island<G>, body: usize, t
 /// slow bodies turns fast, and start-pose impulses along it go astray just as much, theory (2.9).
 pub(crate) fn largest_turn<G: Geometry>(island: &Island<G>, ctx: &Context<G>, twists: &[Twist<G>], t: f64) -> f64 {
     let fold = |most: f64, v: &Twist<G>| most.max(v.ang.dot(v.ang));
-    let mut fastest = island.bodies.iter().zip(twists).filter(|(b, _)| b.jointed).fold(0.0f64, |m, (_, v)| fold(m, v)).sqrt();
+    let most = if island.loose {
+        island.bodies.iter().zip(twists).filter(|(b, _)| b.jointed).fold(0.0f64, |m, (_, v)| fold(m, v))
+    } else {
+        // What does not move does not turn.
+        twists.iter().fold(0.0f64, fold)
+    };
+    let mut fastest = most.sqrt();
     for &joint in &island.acting {
         let joint = &island.joints[joint];
         let spec = &ctx.model.joints[joint.index];

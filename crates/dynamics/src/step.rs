@@ -62,7 +62,7 @@ fn substep<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, elapsed: f64, 
         accelerate(island);
     }
     let (moved, decided) = integrate(island, ctx, remaining)?; //                                      3-6. predict, rows, solve, move  (2.3)-(2.22)
-    if let Some(body) = first_not_finite(island, &island.half) {
+    if let Some(body) = first_not_finite(island, &island.half, &[]) {
         return Err(not_finite(ctx, Room::Solve, body));
     }
     if moved.held.outcome.status == Status::Failed {
@@ -82,7 +82,7 @@ fn substep<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, elapsed: f64, 
         record.weak += weak;
     });
     finish(island, ctx, &moved, time); //                                                   7. second kick           (2.23)
-    if let Some(body) = first_not_finite(island, &island.twists) {
+    if let Some(body) = first_not_finite(island, &island.twists, &island.poses) {
         return Err(not_finite(ctx, Room::Finish, body));
     }
     note(island, |record, island| {

@@ -384,11 +384,12 @@ impl<G: Geometry> World<G> {
             }
             let mut grew = false;
             for island in islands.iter() {
-                for body in island.shaped.iter().map(|&body| &island.bodies[body]).filter(|body| body.dynamic) {
+                let shaped = island.shaped.iter().map(|&body| &island.bodies[body]).zip(&island.travelled);
+                for (body, travelled) in shaped.filter(|(body, _)| body.dynamic) {
                     let swept = &mut self.boxes[body.index];
-                    if !swept.contains(&body.travelled) {
+                    if !swept.contains(travelled) {
                         grew = true;
-                        *swept = swept.union(&body.travelled.grown(self.model.tolerances.margin * self.extents[body.index].min(1.0)));
+                        *swept = swept.union(&travelled.grown(self.model.tolerances.margin * self.extents[body.index].min(1.0)));
                     }
                 }
             }
@@ -415,13 +416,18 @@ impl<G: Geometry> World<G> {
         self.last = StepReport::default();
         self.memory.clear();
         self.reports.clear();
+        let mut kinetic = 0.0;
         for island in &self.islands[..used] {
-            for (local, body) in island.bodies.iter().enumerate() {
+            let mut moving = 0.0;
+            for (body, (pose, twist)) in island.bodies.iter().zip(island.poses.iter().zip(&island.twists)) {
                 if body.dynamic {
-                    self.state.poses[body.index] = island.poses[local];
-                    self.state.twists[body.index] = island.twists[local];
+                    self.state.poses[body.index] = *pose;
+                    self.state.twists[body.index] = *twist;
+                    // The islands' inertias stand at their last poses already.
+                    moving += body.kinetic(twist);
                 }
             }
+            kinetic += moving;
             self.memory.extend_from_slice(&island.memory);
             if !self.shaped.is_empty() {
                 island.curvature.give(&mut self.curvature, &island.joints);
@@ -438,8 +444,6 @@ impl<G: Geometry> World<G> {
         self.state.time += h;
         self.lent = self.shaped.is_empty();
         self.current = self.census.kinematic.is_empty();
-        // The islands' inertias stand at their last poses already.
-        let kinetic: f64 = self.islands[..used].iter().map(|island| island.kinetic(&island.twists)).sum();
         let elastic = if self.census.springs { elastic(&self.model, &self.state) } else { 0.0 };
         self.largest = self.largest.max(kinetic + elastic);
     }
