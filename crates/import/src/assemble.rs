@@ -2,10 +2,11 @@
 
 use crate::chain::{self, Plan};
 use crate::mass::Mass;
-use crate::robot::{Axis, Filter, Freedom, Geom, Notes, Robot};
+use crate::robot::{Axis, Filter, Freedom, Geom, Notes, Robot, TieKind};
 use crate::split::{self, Hold};
 use crate::text::Fault;
 use crate::tree::{self, Fate};
+use crate::turns::Turns;
 use carom_dynamics::JointKind;
 use carom_scene::error::Span;
 use nalgebra::{Isometry3, Vector3};
@@ -57,6 +58,21 @@ pub struct Joint {
     pub collide: bool,
 }
 
+/// A spring or rope of the engine.
+#[derive(Debug)]
+pub struct Line {
+    /// Name.
+    pub name: String,
+    /// Place of its element.
+    pub span: Span,
+    /// Bodies; `None` is the world.
+    pub between: [Option<usize>; 2],
+    /// World points [m].
+    pub anchors: [Vector3<f64>; 2],
+    /// What it is.
+    pub kind: TieKind,
+}
+
 /// What a scene is made of.
 #[derive(Debug, Default)]
 pub struct Assembly {
@@ -64,6 +80,8 @@ pub struct Assembly {
     pub bodies: Vec<Body>,
     /// Joints in order.
     pub joints: Vec<Joint>,
+    /// Springs and ropes in order.
+    pub ties: Vec<Line>,
     /// Pairs of bodies that do not touch.
     pub apart: Vec<([usize; 2], Span)>,
 }
@@ -71,10 +89,13 @@ pub struct Assembly {
 /// Builds bodies and joints; `fate` says where the links of the file have gone.
 pub fn assemble(robot: &Robot, fate: &Fate, notes: &mut Notes) -> Result<Assembly, Fault> {
     let mut out = Assembly::default();
-    // The body and the frame of every link.
+    // The body and the frame of every link, and how it may turn in the world.
     let mut at: Vec<(usize, Isometry3<f64>)> = Vec::with_capacity(robot.links.len());
-    let mut splits: Vec<(usize, [Hold; 2], Option<usize>)> = Vec::new();
+    let mut turns: Vec<Turns> = Vec::with_capacity(robot.links.len());
+    let mut splits: Vec<(usize, Vec<Hold>, Option<usize>)> = Vec::new();
+    let mut armatures: Vec<(usize, Vector3<f64>, f64)> = Vec::new();
     for link in &robot.links {
+        let mut turn = link.parent.and_then(|p| turns.get(p).copied()).unwrap_or(Turns::Never);
         let parent = link.parent.and_then(|p| at.get(p).copied());
         let parent_frame = parent.map_or_else(Isometry3::identity, |(_, frame)| frame);
         let placed = chain::place(link, &parent_frame);
@@ -114,11 +135,7 @@ pub fn assemble(robot: &Robot, fate: &Fate, notes: &mut Notes) -> Result<Assembl
             Plan::Free => lost(&link.joints, "a joint that holds nothing", notes),
             Plan::Locked(axes) => {
                 body.locked = Some(axes);
-                // Damping of bodies is taken explicitly: stronger than the step can follow, it would blow up.
-                let step = robot.step.unwrap_or(0.0);
-                body.damping = common_damping(&link.joints).map(|d| d / mass.mass).filter(|rate| rate * step < 1.0).unwrap_or(0.0);
-                let undamped: Vec<Axis> = if body.damping > 0.0 { undamped(&link.joints) } else { link.joints.clone() };
-                lost(&undamped, "a body with locked axes", notes);
+                lost(&link.joints, "a body with locked axes", notes);
             }
             Plan::Ball => {
                 lost(&link.joints, "three hinges through one point, which are one ball here", notes);
@@ -134,20 +151,16 @@ pub fn assemble(robot: &Robot, fate: &Fate, notes: &mut Notes) -> Result<Assembl
                 for (i, joint) in link.joints.iter().enumerate() {
                     let last = i + 1 == count;
                     let child = out.bodies.len();
-                    if parent.is_none() && i == 0 && joint.freedom == Freedom::Hinge && joint.armature > 0.0 && last {
-                        split::add_armature(&mut body.mass, placed.axes[0], joint.armature);
+                    out.joints.push(single(joint, placed.anchors[i], placed.axes[i], [Some(child), below], notes));
+                    if joint.armature > 0.0 && matches!(joint.freedom, Freedom::Hinge | Freedom::Slide) {
+                        if joint.freedom == Freedom::Hinge && turn.never_about(placed.axes[i]) {
+                            armatures.push((child, placed.axes[i], joint.armature));
+                        } else {
+                            notes.add(unborne(joint));
+                        }
                     }
-                    out.joints.push(single(
-                        joint,
-                        placed.anchors[i],
-                        placed.axes[i],
-                        [Some(child), below],
-                        parent.is_none() && i == 0,
-                        notes,
-                    ));
+                    turn = turn.then(joint.freedom, placed.axes[i]);
                     if !last {
-                        let hold = |k: usize| Hold { freedom: link.joints[k].freedom, anchor: placed.anchors[k], axis: placed.axes[k] };
-                        splits.push((child, [hold(i), hold(i + 1)], parent));
                         out.bodies.push(Body {
                             name: format!("{}:{}", link.name, joint.name),
                             span: joint.span.clone(),
@@ -160,22 +173,27 @@ pub fn assemble(robot: &Robot, fate: &Fate, notes: &mut Notes) -> Result<Assembl
                     }
                     below = Some(child);
                 }
-                if let Some(parent) = parent.filter(|_| count > 1) {
-                    out.apart.push(([parent, out.bodies.len()], span.clone()));
+                if count > 1 {
+                    let hold = |k: usize| Hold { freedom: link.joints[k].freedom, anchor: placed.anchors[k], axis: placed.axes[k] };
+                    splits.push((out.bodies.len() + 1 - count, (0..count).map(hold).collect(), parent));
+                    out.apart.extend(parent.map(|parent| ([parent, out.bodies.len()], span.clone())));
                 }
             }
         }
+        turns.push(match plan {
+            Plan::Serial => turn,
+            Plan::Free | Plan::Ball => Turns::Anyhow,
+            Plan::Locked(_) => Turns::Never,
+            Plan::Planar(hinge) => turn.then(Freedom::Hinge, placed.axes[hinge]),
+        });
         at.push((out.bodies.len(), frame));
         out.bodies.push(body);
     }
-    for (between, holds, parent) in splits {
-        share(&mut out.bodies, between, &holds, parent)?;
-        // The body between turns about a world axis: the inertia of that joint is its own.
-        let armature =
-            robot.links.iter().find(|l| l.name == out.bodies[between + 1].name).and_then(|l| l.joints.first()).map_or(0.0, |j| j.armature);
-        if parent.is_none() && holds[0].freedom == Freedom::Hinge {
-            split::add_armature(&mut out.bodies[between].mass, holds[0].axis, armature);
-        }
+    for (first, holds, parent) in splits {
+        share(&mut out.bodies, first, &holds, parent)?;
+    }
+    for (body, axis, armature) in armatures {
+        split::add_armature(&mut out.bodies[body].mass, axis, armature);
     }
     loops(robot, fate, &at, &mut out);
     for (links, span) in &robot.apart {
@@ -188,19 +206,21 @@ pub fn assemble(robot: &Robot, fate: &Fate, notes: &mut Notes) -> Result<Assembl
     Ok(out)
 }
 
-/// Gives the body between two joints its share.
-fn share(bodies: &mut [Body], between: usize, holds: &[Hold; 2], parent: Option<usize>) -> Result<(), Fault> {
-    let child = between + 1;
+/// Gives the bodies between joints in a row, from `first` on and before the link itself, their share.
+fn share(bodies: &mut [Body], first: usize, holds: &[Hold], parent: Option<usize>) -> Result<(), Fault> {
+    let child = first + holds.len() - 1;
     let (mut own, mut above) = (bodies[child].mass, parent.map(|p| bodies[p].mass));
-    let Some(mass) = split::split(above.as_mut(), &mut own, holds) else {
-        let body = &bodies[between];
-        let words = format!("{}, {}", holds[0].freedom.word(), holds[1].freedom.word());
+    let Some(between) = split::split(above.as_mut(), &mut own, holds) else {
+        let body = &bodies[first];
+        let words = holds.iter().map(|hold| hold.freedom.word()).collect::<Vec<_>>().join(", ");
         let problem = format!(
-            "no share of its neighbours' mass makes the body between its joints ({words}) one that can move: they move along or about one line"
+            "no share of its neighbours' mass makes the bodies between its joints ({words}) ones that can move: two of them move along or about one line"
         );
         return Err(Fault::new(body.span.clone(), format!("body \"{}\"", bodies[child].name), "joint", problem));
     };
-    bodies[between].mass = mass;
+    for (body, mass) in bodies[first..child].iter_mut().zip(between) {
+        body.mass = mass;
+    }
     bodies[child].mass = own;
     if let (Some(p), Some(above)) = (parent, above) {
         bodies[p].mass = above;
@@ -208,8 +228,20 @@ fn share(bodies: &mut [Body], between: usize, holds: &[Hold; 2], parent: Option<
     Ok(())
 }
 
+/// Why the inertia of a joint is left out.
+fn unborne(joint: &Axis) -> Fault {
+    let problem = match joint.freedom {
+        Freedom::Slide => "not supported on a slide: the mass of a body acts in every direction and has weight",
+        _ => {
+            "not supported here: it resists the rate of the joint alone, and the body the joint turns on turns about its axis too; only a \
+             gear would keep the two apart, and scenes have none"
+        }
+    };
+    Fault::new(joint.span.clone(), format!("joint \"{}\"", joint.name), "armature", problem)
+}
+
 /// One joint with everything on it.
-fn single(joint: &Axis, anchor: Vector3<f64>, axis: Vector3<f64>, between: [Option<usize>; 2], on_world: bool, notes: &mut Notes) -> Joint {
+fn single(joint: &Axis, anchor: Vector3<f64>, axis: Vector3<f64>, between: [Option<usize>; 2], notes: &mut Notes) -> Joint {
     let part = format!("joint \"{}\"", joint.name);
     let start = joint.scalar();
     let kind = match joint.freedom {
@@ -234,10 +266,6 @@ fn single(joint: &Axis, anchor: Vector3<f64>, axis: Vector3<f64>, between: [Opti
     if !matches!(joint.freedom, Freedom::Hinge | Freedom::Slide) {
         lost(std::slice::from_ref(joint), "a joint without a single coordinate", notes);
         return out;
-    }
-    if joint.armature > 0.0 && !(on_world && joint.freedom == Freedom::Hinge) {
-        let problem = "not supported: the engine has no inertia of a joint between two moving bodies, nor of a slide";
-        notes.add(Fault::new(joint.span.clone(), part.clone(), "armature", problem));
     }
     out.friction = joint.friction;
     out.control = joint.control;
@@ -273,25 +301,27 @@ fn lost(joints: &[Axis], whose: &str, notes: &mut Notes) {
     }
 }
 
-/// The damping that all joints share, if they do.
-fn common_damping(joints: &[Axis]) -> Option<f64> {
-    let first = joints.first()?.damping;
-    (first > 0.0 && joints.iter().all(|j| j.damping == first)).then_some(first)
+/// The body of a link of the file, `None` for the world, and the link's world frame at the start.
+fn placed_at(link: Option<usize>, fate: &Fate, at: &[(usize, Isometry3<f64>)]) -> (Option<usize>, Isometry3<f64>) {
+    match link.map(|l| fate.of(l)) {
+        Some((Some(target), frame)) => (Some(at[target].0), at[target].1 * frame),
+        Some((None, frame)) => (None, frame),
+        None => (None, Isometry3::identity()),
+    }
 }
 
-fn undamped(joints: &[Axis]) -> Vec<Axis> {
-    joints.iter().cloned().map(|j| Axis { damping: 0.0, ..j }).collect()
-}
-
-/// Joints that close loops, at the start pose.
+/// Springs and ropes, and joints that close loops, at the start pose.
 fn loops(robot: &Robot, fate: &Fate, at: &[(usize, Isometry3<f64>)], out: &mut Assembly) {
+    for tie in &robot.ties {
+        let ends = tie.ends.map(|(link, point)| (placed_at(link, fate, at), point));
+        let [a, b] = ends.map(|((body, _), _)| body);
+        if a != b {
+            let anchors = ends.map(|((_, frame), point)| tree::at(&frame, point));
+            out.ties.push(Line { name: tie.name.clone(), span: tie.span.clone(), between: [a, b], anchors, kind: tie.kind });
+        }
+    }
     for closing in &robot.loops {
-        let place = |link: Option<usize>| match link.map(|l| fate.of(l)) {
-            Some((Some(target), frame)) => (Some(at[target].0), at[target].1 * frame),
-            Some((None, frame)) => (None, frame),
-            None => (None, Isometry3::identity()),
-        };
-        let ((a, frame), (b, _)) = (place(closing.links[0]), place(closing.links[1]));
+        let ((a, frame), (b, _)) = (placed_at(closing.links[0], fate, at), placed_at(closing.links[1], fate, at));
         if a == b {
             continue;
         }

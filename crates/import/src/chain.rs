@@ -1,8 +1,8 @@
 //! The joints between a link and its parent, as joints of the engine.
 //!
-//! One joint is one joint. Two joints in a row have a body between them that the model gives no mass; `split.rs` gives it a share of its
-//! neighbours' that changes nothing. Where no such share exists, a kind with the same freedom stands for all of them: three hinges through one
-//! point are a ball, two slides and the hinge across them are a planar joint, three slides and a ball are no joint at all.
+//! One joint is one joint. Joints in a row have bodies between them that the model gives no mass; `split.rs` gives them a share of their
+//! neighbours'. Where nothing acts on the coordinates, a kind with the same freedom stands for all of them: three hinges through one point are a
+//! ball, two slides and the hinge across them are a planar joint, three slides and a ball are no joint at all.
 
 use crate::robot::{Axis, Freedom, Link, Start};
 use crate::text::Fault;
@@ -71,11 +71,6 @@ pub fn plan(link: &Link, placed: &Placed) -> Result<Plan, Fault> {
     let joints = &link.joints;
     let of = |freedom: Freedom| (0..joints.len()).filter(|&i| joints[i].freedom == freedom).collect::<Vec<_>>();
     let (slides, hinges, balls) = (of(Freedom::Slide), of(Freedom::Hinge), of(Freedom::Ball));
-    let words = joints.iter().map(|j| j.freedom.word()).collect::<Vec<_>>().join(", ");
-    let fault = |problem: String| {
-        let span = joints.last().map_or_else(|| link.span.clone(), |j| j.span.clone());
-        Fault::new(span, format!("body \"{}\"", link.name), "joint", problem)
-    };
     if let Some(free) = joints.iter().find(|j| j.freedom == Freedom::Free) {
         if joints.len() > 1 || link.parent.is_some() {
             let part = format!("joint \"{}\"", free.name);
@@ -83,45 +78,35 @@ pub fn plan(link: &Link, placed: &Placed) -> Result<Plan, Fault> {
         }
         return Ok(Plan::Free);
     }
-    if joints.len() == 1 {
-        return Ok(Plan::Serial);
-    }
     if !independent(&slides.iter().map(|&i| placed.axes[i]).collect::<Vec<_>>()) {
-        return Err(fault(format!("the axes of its slides ({words}) are not independent")));
+        let words = joints.iter().map(|j| j.freedom.word()).collect::<Vec<_>>().join(", ");
+        let span = joints.last().map_or_else(|| link.span.clone(), |j| j.span.clone());
+        let problem = format!("the axes of its slides ({words}) are not independent");
+        return Err(Fault::new(span, format!("body \"{}\"", link.name), "joint", problem));
+    }
+    // What acts on a coordinate needs the coordinate: then every joint is one of its own.
+    let other = joints.len() > slides.len() + hinges.len() + balls.len();
+    if joints.len() == 1 || other || joints.iter().any(Axis::is_driven) {
+        return Ok(Plan::Serial);
     }
     let turns_freely = balls.len() == 1 && hinges.is_empty()
         || balls.is_empty() && hinges.len() == 3 && independent(&hinges.iter().map(|&i| placed.axes[i]).collect::<Vec<_>>());
-    let other = joints.len() > slides.len() + hinges.len() + balls.len();
-    match (slides.len(), hinges.as_slice()) {
-        _ if other => {}
-        (3, _) if turns_freely => return Ok(Plan::Free),
-        (2, &[hinge]) if balls.is_empty() && slides.iter().all(|&s| placed.axes[s].dot(&placed.axes[hinge]).abs() < PARALLEL) => {
-            return Ok(Plan::Planar(hinge));
-        }
+    let across = |hinge: usize| slides.iter().all(|&s| placed.axes[s].dot(&placed.axes[hinge]).abs() < PARALLEL);
+    Ok(match (slides.len(), hinges.as_slice()) {
+        (3, _) if turns_freely && link.parent.is_none() => Plan::Free,
+        (2, &[hinge]) if balls.is_empty() && across(hinge) => Plan::Planar(hinge),
         (0, &[a, b, c]) if turns_freely => {
             let apart = (placed.anchors[a] - placed.anchors[b]).norm().max((placed.anchors[a] - placed.anchors[c]).norm());
-            if apart < PARALLEL {
-                return Ok(Plan::Ball);
-            }
+            if apart < PARALLEL { Plan::Ball } else { Plan::Serial }
         }
-        (3, []) if balls.is_empty() && link.parent.is_none() => return Ok(Plan::Locked([false; 3])),
+        (3, []) if balls.is_empty() && link.parent.is_none() => Plan::Locked([false; 3]),
         (2, []) if balls.is_empty() && link.parent.is_none() => {
             let normal = placed.axes[slides[0]].cross(&placed.axes[slides[1]]).normalize();
             let held = [0, 1, 2].map(|k| normal[k].abs() > 1.0 - ALIGNED);
-            if held.contains(&true) {
-                return Ok(Plan::Locked(held));
-            }
-            return Err(fault(
-                "two slides on the world are held by locked world axes, and these do not span a plane of two of them".to_string(),
-            ));
+            if held.contains(&true) { Plan::Locked(held) } else { Plan::Serial }
         }
-        (2, []) => {}
-        _ if joints.len() == 2 => return Ok(Plan::Serial),
-        _ => {}
-    }
-    let known = "one joint; two in a row (not two slides on a moving parent); two slides and the hinge across them; three hinges through one point; \
-                 three slides with or without a ball";
-    Err(fault(format!("no joint of the engine has the freedom of these together: {words}")).allowed(known))
+        _ => Plan::Serial,
+    })
 }
 
 /// Whether directions span as many dimensions as there are of them.

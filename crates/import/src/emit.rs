@@ -1,8 +1,8 @@
 //! Bodies and joints as a scene tree, the same that a scene file becomes.
 
 use crate::Options;
-use crate::assemble::{Assembly, Joint, filter};
-use crate::robot::{Filter, FrictionRule, Geom, Notes, Robot};
+use crate::assemble::{Assembly, Joint, Line, filter};
+use crate::robot::{Filter, FrictionRule, Geom, Notes, Robot, TieKind};
 use crate::text::Fault;
 use carom_dynamics::{BodyKind, JointKind, Motor, Tolerances};
 use carom_scene::error::Span;
@@ -176,7 +176,7 @@ pub fn emit(robot: &Robot, assembly: &Assembly, options: &Options, notes: &mut N
     }
     filters(&mut bodies, &sides, options, robot)?;
     let first = robot.fixtures.len();
-    let joints = assembly.joints.iter().flat_map(|j| joints(j, &names)).collect();
+    let joints = assembly.joints.iter().flat_map(|j| joints(j, &names)).chain(assembly.ties.iter().map(|tie| line(tie, &names))).collect();
     let joints = named(joints);
     let pairs = pairs(robot, assembly, &sides, first, notes);
     Ok(SceneTree {
@@ -251,6 +251,33 @@ fn joints(joint: &Joint, names: &[String]) -> Vec<JointTree> {
         ..main.clone()
     });
     std::iter::once(main).chain(beside).collect()
+}
+
+/// A spring or a rope.
+fn line(tie: &Line, names: &[String]) -> JointTree {
+    let name = |body: Option<usize>| body.map_or_else(|| "world".to_string(), |b| names[b].clone());
+    let (kind, length, rest, stiffness, damping) = match tie.kind {
+        TieKind::Spring { rest, stiffness, damping } => (JointKind::Spring, None, Some(rest), stiffness, damping),
+        TieKind::Rope { length } => (JointKind::Rope, Some(length), None, 0.0, 0.0),
+    };
+    JointTree {
+        name: Some(At::new(tie.name.clone(), tie.span.clone())),
+        kind,
+        between: tie.between.map(|b| At::new(name(b), tie.span.clone())),
+        anchor: None,
+        anchors: Some(tie.anchors.map(|p| triple(&p))),
+        axis: None,
+        axes: None,
+        length,
+        rest,
+        stiffness,
+        damping,
+        limits: None,
+        motor: None,
+        friction: 0.0,
+        collide: true,
+        places: places(&tie.span),
+    }
 }
 
 /// No two joints of one name.

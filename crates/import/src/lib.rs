@@ -34,6 +34,7 @@ mod robot;
 mod split;
 mod text;
 mod tree;
+mod turns;
 mod urdf;
 
 use carom_scene::{Scene, SceneError, SceneErrors};
@@ -187,6 +188,7 @@ fn finish(
         let mut robot = read(&root, folder, stem, options, format, &mut notes)?;
         if !options.limits {
             robot.links.iter_mut().flat_map(|l| &mut l.joints).for_each(|j| j.limits = None);
+            robot.ties.retain(|tie| !matches!(tie.kind, robot::TieKind::Rope { .. }));
         }
         let fate = tree::reduce(&mut robot, &mut notes)?;
         let assembly = assemble::assemble(&robot, &fate, &mut notes)?;

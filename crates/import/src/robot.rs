@@ -23,10 +23,29 @@ pub struct Robot {
     pub fixtures: Vec<Geom>,
     /// Joints that close loops.
     pub loops: Vec<Loop>,
+    /// Springs and ropes between points.
+    pub ties: Vec<Tie>,
     /// Pairs of links that do not touch.
     pub apart: Vec<([usize; 2], Span)>,
     /// How the friction of a pair follows from its two geoms.
     pub friction: FrictionRule,
+}
+
+impl Robot {
+    /// Holds the only joint of a link at a coordinate, from the pose as written: the link is part of its parent there. False when the joint is
+    /// one of several, or has not one coordinate.
+    pub fn hold(&mut self, name: &str, at: f64) -> bool {
+        let Some(link) = self.links.iter_mut().find(|l| l.joints.iter().any(|j| j.name == name)) else { return false };
+        let [joint] = &mut link.joints[..] else { return false };
+        if !matches!(joint.freedom, Freedom::Hinge | Freedom::Slide) {
+            return false;
+        }
+        joint.start = Start::Scalar(at);
+        let placed = crate::chain::place(link, &Isometry3::identity());
+        link.place = placed.frames.last().copied().unwrap_or(link.place);
+        link.joints.clear();
+        true
+    }
 }
 
 /// How the friction of a pair follows from that of its sides.
@@ -164,6 +183,10 @@ impl Axis {
         out.axis = frame.rotation * self.axis;
         out
     }
+    /// Whether anything but its own inertia acts on its one coordinate.
+    pub fn is_driven(&self) -> bool {
+        self.acting().iter().any(|name| *name != "armature")
+    }
     /// What acts on the coordinates, by name.
     pub fn acting(&self) -> Vec<&'static str> {
         [
@@ -236,6 +259,38 @@ pub struct Loop {
     pub links: [Option<usize>; 2],
     /// Held: a point of the first link in its frame, or everything.
     pub point: Option<Vector3<f64>>,
+}
+
+/// What acts along the line between two points.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum TieKind {
+    /// A spring with a damper.
+    Spring {
+        /// Rest length [m].
+        rest: f64,
+        /// Stiffness [N/m].
+        stiffness: f64,
+        /// Damping [N s/m].
+        damping: f64,
+    },
+    /// At most a length.
+    Rope {
+        /// Greatest length [m].
+        length: f64,
+    },
+}
+
+/// A spring or rope between points of two links.
+#[derive(Clone, Debug)]
+pub struct Tie {
+    /// Name.
+    pub name: String,
+    /// Place of its element.
+    pub span: Span,
+    /// Links, `None` for the world, and points in their frames [m].
+    pub ends: [(Option<usize>, Vector3<f64>); 2],
+    /// What it is.
+    pub kind: TieKind,
 }
 
 /// What was left out: faults of one kind are one note, with the lines of all.

@@ -8,7 +8,7 @@ use crate::text::Fault;
 use crate::{Base, Options};
 use carom_scene::tree::Solid;
 use nalgebra::{Isometry3, Matrix3, Translation3, UnitQuaternion, Vector3};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// Friction of a link that does not say: that of a body of a scene.
@@ -24,11 +24,16 @@ struct Context<'a> {
     options: &'a Options,
     notes: &'a mut Notes,
     hulls: BTreeMap<String, Result<Convex, String>>,
+    /// Names of all joints.
+    joints: BTreeSet<&'a str>,
+    /// Joints that a mimic holds, and where.
+    held: Vec<(String, f64)>,
 }
 
 /// Reads a model.
 pub fn read(root: &Element, folder: Option<&Path>, stem: &str, options: &Options, notes: &mut Notes) -> Result<Robot, Fault> {
-    let mut context = Context { folder, options, notes, hulls: BTreeMap::new() };
+    let joints = root.all("joint").filter_map(|j| j.value("name")).collect();
+    let mut context = Context { folder, options, notes, hulls: BTreeMap::new(), joints, held: Vec::new() };
     for child in &root.children {
         if !["link", "joint", "material"].contains(&child.tag.as_str()) {
             context.notes.add(Fault::new(child.span.clone(), child.tag.clone(), "", "not supported"));
@@ -77,7 +82,7 @@ pub fn read(root: &Element, folder: Option<&Path>, stem: &str, options: &Options
     }
     let name = root.value("name").filter(|n| !n.is_empty()).unwrap_or(stem).to_string();
     start(root, &mut links, options)?;
-    Ok(Robot {
+    let mut robot = Robot {
         name,
         span: root.span.clone(),
         gravity: None,
@@ -85,9 +90,14 @@ pub fn read(root: &Element, folder: Option<&Path>, stem: &str, options: &Options
         links,
         fixtures: Vec::new(),
         loops: Vec::new(),
+        ties: Vec::new(),
         apart: Vec::new(),
         friction: FrictionRule::Mean,
-    })
+    };
+    for (joint, at) in context.held {
+        robot.hold(&joint, at);
+    }
+    Ok(robot)
 }
 
 /// Links from the root on, children in the order of their joints' links.
@@ -288,8 +298,22 @@ impl Context<'_> {
                 None => Some(f64::INFINITY),
             };
         }
+        if let Some(mimic) = element.child("mimic") {
+            let name = &mimic.required("joint")?.value;
+            if name == &out.name || !self.joints.contains(name.as_str()) {
+                return Err(mimic.fault("joint", "no other joint of this name"));
+            }
+            let ratio = number(mimic, "multiplier")?.unwrap_or(1.0);
+            let offset = number(mimic, "offset")?.unwrap_or(0.0);
+            if ratio == 0.0 {
+                self.held.push((out.name.clone(), offset));
+            } else {
+                let problem = "not supported: nothing in a scene couples two coordinates, as a gear would; the joint moves on its own";
+                self.notes.add(Fault::new(mimic.span.clone(), format!("mimic of {}", element.part()), "", problem));
+            }
+        }
         for child in &element.children {
-            let known = ["parent", "child", "origin", "axis", "limit", "dynamics", "calibration", "safety_controller"];
+            let known = ["parent", "child", "origin", "axis", "limit", "dynamics", "calibration", "safety_controller", "mimic"];
             if !known.contains(&child.tag.as_str()) {
                 self.notes.add(Fault::new(child.span.clone(), format!("{} of {}", child.tag, element.part()), "", "not supported"));
             }

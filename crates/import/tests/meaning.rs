@@ -70,14 +70,18 @@ fn joints_in_a_row_become_hinges_a_ball_a_plane_or_locks() {
     };
     assert_eq!(kinds(&(hinge("a", "1 0 0") + &hinge("b", "0 1 0"))), ("hinge hinge".to_string(), 2, 0));
     assert_eq!(kinds(&(slide("a", "1 0 0") + &hinge("b", "0 1 0"))), ("slider hinge".to_string(), 2, 0));
-    // Limits of three hinges have no coordinate to act on: one note for all three.
-    assert_eq!(kinds(&(hinge("a", "1 0 0") + &hinge("b", "0 1 0") + &hinge("c", "0 0 1"))), ("ball".to_string(), 1, 1));
+    // Three hinges are a ball where nothing acts on them, and three hinges where they have limits.
+    let three = hinge("a", "1 0 0") + &hinge("b", "0 1 0") + &hinge("c", "0 0 1");
+    assert_eq!(kinds(&three), ("hinge hinge hinge".to_string(), 3, 0));
+    assert_eq!(kinds(&three.replace(" range=\"-1 1\"", "")), ("ball".to_string(), 1, 0));
     assert_eq!(kinds(&(slide("a", "1 0 0") + &slide("b", "0 0 1") + "<joint name=\"c\" axis=\"0 1 0\"/>")), ("planar".to_string(), 1, 0));
+    assert_eq!(kinds(&(slide("a", "1 0 0") + &slide("b", "0 0 1") + &hinge("c", "0 1 0"))), ("slider slider hinge".to_string(), 3, 0));
     assert_eq!(kinds(&(slide("a", "1 0 0") + &slide("b", "0 1 0"))), (String::new(), 1, 0));
+    assert_eq!(kinds(&(slide("a", "1 0 0") + &slide("b", "1 1 0") + &hinge("c", "1 0 0"))), ("slider slider hinge".to_string(), 3, 0));
     let text = arm(&(hinge("a", "1 0 0") + &hinge("b", "1 0 0")), "");
     let errors = from_mjcf(&text, "model.xml", &Options::default()).unwrap_err();
     assert!(errors.first().problem.contains("one line"), "{errors}");
-    let text = arm(&(slide("a", "1 0 0") + &slide("b", "0 1 0") + &hinge("c", "1 0 0")), "");
+    let text = arm(&(slide("a", "1 0 0") + &slide("b", "1 0 0") + &hinge("c", "1 0 0")), "");
     let errors = from_mjcf(&text, "model.xml", &Options::default()).unwrap_err();
     assert_eq!(errors.first().line, 7, "{errors}");
     assert!(errors.first().problem.contains("slide, slide, hinge"), "{errors}");
@@ -87,7 +91,7 @@ fn joints_in_a_row_become_hinges_a_ball_a_plane_or_locks() {
 fn what_is_not_supported_is_named_with_its_line_and_refused_when_strict() {
     let text = arm(
         "<joint name=\"j\" axis=\"0 1 0\"/>\n<body name=\"next\" pos=\"1 0 0\">\n<joint name=\"k\" axis=\"0 1 0\" armature=\"0.1\"/>\n<geom size=\"0.1\" solref=\"0.1 1\"/>\n</body>",
-        "<tendon>\n<fixed name=\"t\"><joint joint=\"j\" coef=\"1\"/></fixed>\n</tendon>\n<sensor><jointpos joint=\"j\"/></sensor>",
+        "<tendon>\n<fixed name=\"t\" stiffness=\"1\"><joint joint=\"j\" coef=\"1\"/><joint joint=\"k\" coef=\"1\"/></fixed>\n</tendon>\n<sensor><jointpos joint=\"j\"/></sensor>",
     );
     let import = mjcf(&text);
     let found: Vec<(usize, String)> = import.notes.iter().map(|n| (n.line, format!("{} {}", n.part, n.key))).collect();
@@ -95,7 +99,7 @@ fn what_is_not_supported_is_named_with_its_line_and_refused_when_strict() {
         found,
         [
             (8, "geom solref".to_string()),
-            (14, "fixed of <tendon> ".to_string()),
+            (14, "fixed \"t\" of <tendon> ".to_string()),
             (16, "jointpos of <sensor> ".to_string()),
             (7, "joint \"k\" armature".to_string())
         ]
@@ -104,6 +108,90 @@ fn what_is_not_supported_is_named_with_its_line_and_refused_when_strict() {
     assert_eq!(errors.iter().count(), 4);
     // Armature of a hinge to the world is inertia of its body, exactly: nothing is left out.
     assert!(mjcf(&arm("<joint name=\"j\" axis=\"0 1 0\" armature=\"0.1\"/>", "")).notes.is_empty());
+}
+
+#[test]
+fn armature_is_inertia_of_a_body_wherever_the_one_below_does_not_turn_about_the_axis() {
+    let carried = |joints: &str, axis: &str| {
+        let inner = format!(
+            "<body name=\"hand\" pos=\"1 0 0\"><joint name=\"k\" axis=\"{axis}\" armature=\"0.1\"/><geom size=\"0.1\" mass=\"1\"/></body>"
+        );
+        let import = mjcf(&arm(&format!("{joints}\n{inner}"), ""));
+        let notes = import.notes.len();
+        let scene = spatial(import);
+        let body = scene.model.body("hand").unwrap();
+        (notes, scene.model.bodies[body].inertia)
+    };
+    let plain = 0.4 * 0.01;
+    let slide = r#"<joint name="j" type="slide" axis="1 0 0"/>"#;
+    let (notes, inertia) = carried(slide, "0 1 0");
+    assert!(notes == 0 && (inertia[(1, 1)] - plain - 0.1).abs() < 1e-15 && (inertia[(0, 0)] - plain).abs() < 1e-15);
+    let hinge = r#"<joint name="j" axis="0 0 1"/>"#;
+    assert_eq!(carried(hinge, "0 1 0").0, 0);
+    // The parent turns about z too: left out, and the inertia is that of the ball alone.
+    let (notes, inertia) = carried(hinge, "0 1 1");
+    assert!(notes == 1 && (inertia[(1, 1)] - plain).abs() < 1e-15);
+}
+
+#[test]
+fn tendons_are_springs_and_ropes_or_belong_to_a_joint() {
+    let inside = r#"<joint name="j" axis="0 1 0"/><site name="tip" pos="1 0 0"/>"#;
+    let tendons =
+        |lines: &str| arm(inside, &format!("<tendon>{lines}</tendon>\n<worldbody><site name=\"hook\" pos=\"1 0 2\"/></worldbody>"));
+    let ends = r#"<site site="tip"/><site site="hook"/>"#;
+    let import = mjcf(&tendons(&format!("<spatial name=\"t\" stiffness=\"5\" damping=\"1\" range=\"0 2.5\">{ends}</spatial>")));
+    assert!(import.notes.is_empty(), "{:?}", import.notes);
+    let scene = spatial(import);
+    let [_, spring, rope] = &scene.model.joints[..] else { panic!("{:?}", scene.model.joints) };
+    assert_eq!((spring.kind, spring.rest, spring.stiffness, spring.damping), (JointKind::Spring, 2.0, 5.0, 1.0));
+    assert_eq!((rope.kind, rope.length), (JointKind::Rope, 2.5));
+    // A length nothing acts on is a measurement; one joint's length is its coordinate.
+    assert!(mjcf(&tendons(&format!("<spatial>{ends}</spatial>"))).notes.is_empty());
+    let text = tendons(r#"<fixed stiffness="3" springlength="0.5" range="-1 1"><joint joint="j" coef="2"/></fixed>"#);
+    let joint = &spatial(mjcf(&text)).model.joints[0];
+    assert_eq!(joint.limits, Some([-0.5, 0.5]));
+    let Some(Motor::Position { position, stiffness, .. }) = joint.motor else { panic!("{:?}", joint.motor) };
+    assert_eq!((position, stiffness), (0.25, 12.0));
+    let errors =
+        from_mjcf(&tendons(r#"<spatial stiffness="1"><site site="tip"/><site site="no"/></spatial>"#), "model.xml", &Options::default());
+    assert!(errors.unwrap_err().to_string().contains("no site of this name"));
+}
+
+#[test]
+fn a_joint_held_by_an_equality_or_mimic_is_no_joint() {
+    let text = arm(
+        r#"<joint name="j" axis="0 1 0"/>"#,
+        r#"<equality><joint joint1="j" polycoef="0.3 0 0 0 0"/></equality><actuator><motor joint="j"/></actuator>"#,
+    );
+    let import = mjcf(&text);
+    assert!(import.notes.is_empty());
+    assert!(spatial(import).model.joints.is_empty());
+    let coupled = arm(r#"<joint name="j" axis="0 1 0"/>"#, r#"<equality><joint joint1="j" joint2="j"/></equality>"#);
+    assert!(mjcf(&coupled).notes[0].to_string().contains("couples"));
+    let link = |name: &str| {
+        format!(
+            "<link name=\"{name}\"><inertial><mass value=\"1\"/><inertia ixx=\"0.1\" iyy=\"0.1\" izz=\"0.1\" ixy=\"0\" ixz=\"0\" iyz=\"0\"/></inertial></link>"
+        )
+    };
+    let joint = |name: &str, child: &str, inside: &str| {
+        format!("<joint name=\"{name}\" type=\"continuous\"><parent link=\"world\"/><child link=\"{child}\"/>{inside}</joint>\n")
+    };
+    let robot = |mimic: &str| {
+        format!(
+            "<robot name=\"r\"><link name=\"world\"/>{}{}{}{}</robot>",
+            link("a"),
+            link("b"),
+            joint("ja", "a", ""),
+            joint("jb", "b", mimic)
+        )
+    };
+    let made = |mimic: &str| from_urdf(&robot(mimic), "r.urdf", &Options::default());
+    let held = made("<mimic joint=\"ja\" multiplier=\"0\" offset=\"0.2\"/>").unwrap();
+    assert!(held.notes.is_empty());
+    assert_eq!(spatial(held).model.joints.len(), 1);
+    let free = made("<mimic joint=\"ja\"/>").unwrap();
+    assert_eq!((free.notes.len(), free.notes[0].line), (1, 2));
+    assert!(made("<mimic joint=\"jc\"/>").unwrap_err().to_string().contains("no other joint"));
 }
 
 #[test]

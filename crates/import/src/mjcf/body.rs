@@ -12,7 +12,18 @@ use crate::{Base, Options};
 use nalgebra::{Isometry3, Matrix3, Vector3};
 
 /// Elements that say nothing about the motion.
-const SILENT: [&str; 4] = ["site", "camera", "light", "inertial"];
+const SILENT: [&str; 3] = ["camera", "light", "inertial"];
+
+/// A named point of a body.
+#[derive(Clone, Debug)]
+pub struct Site {
+    /// Name.
+    pub name: String,
+    /// The body; `None` is the world.
+    pub link: Option<usize>,
+    /// Place in the frame of the body [m].
+    pub at: Vector3<f64>,
+}
 
 /// Walks over the bodies.
 pub struct Builder<'a> {
@@ -28,6 +39,8 @@ pub struct Builder<'a> {
     pub links: Vec<Link>,
     /// Geoms of the world so far.
     pub fixtures: Vec<Geom>,
+    /// Named sites so far.
+    pub sites: Vec<Site>,
     /// Joints so far, for the names of those without.
     pub joints: usize,
     /// What is left out.
@@ -59,6 +72,7 @@ impl Builder<'_> {
                 "geom" => self.geom(child, place, mass)?,
                 "joint" | "freejoint" => self.joint(child, place)?,
                 "body" => self.body(child, place)?,
+                "site" => self.site(child, place)?,
                 "frame" => {
                     let item = self.defaults.resolve(child, &[], place.class)?;
                     let frame = place.frame * self.compiler.frame(&item)?;
@@ -81,6 +95,18 @@ impl Builder<'_> {
             (Some(geom), None) => self.fixtures.push(geom),
             (None, _) => {}
         }
+        Ok(())
+    }
+
+    fn site(&mut self, element: &Element, place: Place<'_>) -> Result<(), Fault> {
+        let item = self.defaults.resolve(element, &["site"], place.class)?;
+        let Some(name) = item.name()? else { return Ok(()) };
+        let at = match item.numbers("fromto", 6, 6)? {
+            Some(x) => (Vector3::new(x[0], x[1], x[2]) + Vector3::new(x[3], x[4], x[5])) * 0.5,
+            None => item.vector("pos")?.unwrap_or_else(Vector3::zeros),
+        };
+        let at = place.frame.transform_point(&at.into()).coords;
+        self.sites.push(Site { name, link: place.link, at });
         Ok(())
     }
 

@@ -6,6 +6,7 @@ mod compiler;
 mod defaults;
 mod geom;
 mod joint;
+mod tendon;
 
 use crate::element::Element;
 use crate::robot::{FrictionRule, Loop, Notes, Robot, Start};
@@ -30,12 +31,21 @@ pub fn read(root: &Element, folder: Option<&Path>, stem: &str, options: &Options
     let defaults = Defaults::read(root)?;
     let compiler = Compiler::read(root, &defaults, notes)?;
     let assets = Assets::read(root, &defaults, &compiler, folder, notes)?;
-    let mut builder =
-        Builder { defaults: &defaults, compiler: &compiler, assets, options, links: Vec::new(), fixtures: Vec::new(), joints: 0, notes };
+    let mut builder = Builder {
+        defaults: &defaults,
+        compiler: &compiler,
+        assets,
+        options,
+        links: Vec::new(),
+        fixtures: Vec::new(),
+        sites: Vec::new(),
+        joints: 0,
+        notes,
+    };
     for world in root.all("worldbody") {
         builder.world(world)?;
     }
-    let Builder { links, mut fixtures, .. } = builder;
+    let Builder { links, mut fixtures, sites, .. } = builder;
     let mut robot = Robot {
         name: root.value("model").filter(|n| !n.is_empty()).unwrap_or(stem).to_string(),
         span: root.span.clone(),
@@ -44,17 +54,20 @@ pub fn read(root: &Element, folder: Option<&Path>, stem: &str, options: &Options
         links,
         fixtures: Vec::new(),
         loops: Vec::new(),
+        ties: Vec::new(),
         apart: Vec::new(),
         friction: FrictionRule::Greatest,
     };
+    let mut held = Vec::new();
     for section in &root.children {
         match section.tag.as_str() {
             "actuator" if options.controls && !compiler.is_off("actuation") => {
                 actuator::read(section, &defaults, &compiler, options.base == Base::Fixed, &mut robot, notes)?;
             }
-            "equality" if !compiler.is_off("equality") => equality(section, &defaults, &mut robot, notes)?,
+            "equality" if !compiler.is_off("equality") => equality(section, &defaults, &mut robot, &mut held, notes)?,
             "contact" => contact(section, &mut robot, notes)?,
-            "tendon" | "sensor" => {
+            "tendon" => tendon::read(section, &defaults, &compiler, &sites, &mut robot, notes)?,
+            "sensor" => {
                 for child in &section.children {
                     notes.add(Fault::new(child.span.clone(), format!("{} of <{}>", child.tag, section.tag), "", "not supported"));
                 }
@@ -70,6 +83,18 @@ pub fn read(root: &Element, folder: Option<&Path>, stem: &str, options: &Options
     }
     robot.fixtures = fixtures;
     start(root, options, &mut robot, notes)?;
+    for (element, joint, at) in held {
+        // Joints of a base that is held are gone.
+        let there = robot.links.iter().flat_map(|l| &l.joints).any(|j| j.name == joint);
+        if !there && options.base != Base::Fixed {
+            return Err(element.fault("joint1", "no joint of this name"));
+        }
+        if there && !robot.hold(joint, at) {
+            notes.add(
+                element.fault("joint1", "not supported: a joint is held that is one of several of its body, or has not one coordinate"),
+            );
+        }
+    }
     Ok(robot)
 }
 
@@ -90,11 +115,39 @@ fn link(robot: &Robot, element: &Element, key: &str) -> Result<Option<usize>, Fa
     robot.links.iter().position(|l| l.name == name).map(Some).ok_or_else(|| element.fault(key, "no body of this name"))
 }
 
-/// `connect` and `weld` close loops.
-fn equality(section: &Element, defaults: &Defaults, robot: &mut Robot, notes: &mut Notes) -> Result<(), Fault> {
+/// A joint that an equality holds at a coordinate: the equality, the joint, the coordinate from the pose as written.
+type Held<'a> = (&'a Element, &'a str, f64);
+
+/// The joint that a `joint` equality holds; `None` where it follows another.
+fn constant<'a>(element: &'a Element, item: &defaults::Item<'_>) -> Result<Option<Held<'a>>, Fault> {
+    let joint = &element.required("joint1")?.value;
+    let given = item.numbers("polycoef", 0, usize::MAX)?.unwrap_or_default();
+    let law = [0, 1, 2, 3, 4].map(|i| given.get(i).copied().unwrap_or(if i == 1 { 1.0 } else { 0.0 }));
+    let alone = element.find("joint2").is_none() || law[1..].iter().all(|c| *c == 0.0);
+    Ok(alone.then_some((element, joint, law[0])))
+}
+
+/// `connect` and `weld` close loops; `joint` may hold one.
+fn equality<'a>(
+    section: &'a Element,
+    defaults: &Defaults,
+    robot: &mut Robot,
+    held: &mut Vec<Held<'a>>,
+    notes: &mut Notes,
+) -> Result<(), Fault> {
     for (i, element) in section.children.iter().enumerate() {
         let item = defaults.resolve(element, &["equality"], None)?;
         if item.value("active") == Some("false") {
+            continue;
+        }
+        if element.tag == "joint" {
+            match constant(element, &item)? {
+                Some(joint) => held.push(joint),
+                None => {
+                    let problem = "not supported: nothing in a scene couples two coordinates, as a gear would";
+                    notes.add(Fault::new(element.span.clone(), format!("{} of <equality>", element.part()), "joint2", problem));
+                }
+            }
             continue;
         }
         let sites = element.find("site1").is_some();
