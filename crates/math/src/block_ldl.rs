@@ -26,18 +26,28 @@ macro_rules! by_width {
         }
     };
 }
+pub(crate) use by_width;
 
 /// Columns that follow each other, each linked to the next.
 #[derive(Clone, Copy, Debug)]
-struct Run {
-    first: usize,
-    last: usize,
+pub(crate) struct Run {
+    pub(crate) first: usize,
+    pub(crate) last: usize,
     /// Scalar rows of its nodes.
-    size: usize,
+    pub(crate) size: usize,
+}
+
+/// Whether a column has one block below it, in the next column and of the same size.
+pub(crate) fn find_links(symbolic: &Symbolic) -> Vec<bool> {
+    let links = |(place, column): (usize, &Column)| match symbolic.below(column) {
+        [only] => only.position == place + 1 && only.size == column.size,
+        _ => false,
+    };
+    symbolic.columns.iter().enumerate().map(links).collect()
 }
 
 /// Runs of linked columns: pairs of such as need no other column before them, and the rest.
-fn find_runs(symbolic: &Symbolic, linked: &[bool]) -> (Vec<[Run; 2]>, Vec<Run>) {
+pub(crate) fn find_runs(symbolic: &Symbolic, linked: &[bool]) -> (Vec<[Run; 2]>, Vec<Run>) {
     let columns = &symbolic.columns;
     let mut children = vec![0; columns.len()];
     for place in 0..columns.len() {
@@ -104,11 +114,7 @@ impl BlockFactor {
         if symbolic.columns.iter().any(|column| column.size > WIDEST) {
             return None;
         }
-        let links = |(place, column): (usize, &Column)| match symbolic.below(column) {
-            [only] => only.position == place + 1 && only.size == column.size,
-            _ => false,
-        };
-        let linked: Vec<bool> = symbolic.columns.iter().enumerate().map(links).collect();
+        let linked = find_links(&symbolic);
         let (pairs, others) = find_runs(&symbolic, &linked);
         let starts = symbolic.columns.iter().map(|column| column.start as u32).collect();
         let (mut rows, mut rows_at) = (Vec::new(), vec![0]);
@@ -398,7 +404,7 @@ impl BlockFactor {
 
 /// A_kk^-1 times a column's own rows.
 #[inline(always)]
-fn through<const N: usize>(pivot: &[[f64; N]], rows: &[f64]) -> [f64; N] {
+pub(crate) fn through<const N: usize>(pivot: &[[f64; N]], rows: &[f64]) -> [f64; N] {
     let mut out = [0.0; N];
     for (row, &x) in pivot[..N].iter().zip(&rows[..N]) {
         // By columns, which of a symmetric square are its rows: no sum waits for itself.
@@ -410,7 +416,7 @@ fn through<const N: usize>(pivot: &[[f64; N]], rows: &[f64]) -> [f64; N] {
 }
 
 #[inline(always)]
-fn read<const N: usize>(x: &[f64], start: usize) -> [f64; N] {
+pub(crate) fn read<const N: usize>(x: &[f64], start: usize) -> [f64; N] {
     let mut own = [0.0; N];
     own.copy_from_slice(&x[start..][..N]);
     own
@@ -425,13 +431,13 @@ const SETTLED_EVERY: usize = 16;
 
 /// Rows with nought, up to rounding of [`NOUGHT`], for what is smaller.
 #[inline(always)]
-fn settled<const N: usize>(rows: [f64; N]) -> [f64; N] {
+pub(crate) fn settled<const N: usize>(rows: [f64; N]) -> [f64; N] {
     rows.map(|x| (x + NOUGHT) - NOUGHT)
 }
 
 /// a . b, even and odd entries apart: along a chain every product waits for the last one, so what counts is how soon it is there.
 #[inline(always)]
-fn dot<const N: usize>(a: &[f64; N], b: &[f64; N]) -> f64 {
+pub(crate) fn dot<const N: usize>(a: &[f64; N], b: &[f64; N]) -> f64 {
     let mut sums = [0.0; 2];
     for k in 0..N {
         sums[k % 2] += a[k] * b[k];
@@ -441,7 +447,7 @@ fn dot<const N: usize>(a: &[f64; N], b: &[f64; N]) -> f64 {
 
 /// A row times a square.
 #[inline(always)]
-fn times<const N: usize>(row: &[f64; N], square: &[[f64; N]; N]) -> [f64; N] {
+pub(crate) fn times<const N: usize>(row: &[f64; N], square: &[[f64; N]; N]) -> [f64; N] {
     let mut out = [0.0; N];
     for c in 0..N {
         out[c] = row[0] * square[0][c];

@@ -3,6 +3,7 @@
 //! The equations cited as (n.m) stand in `docs/theory.md`.
 
 pub mod block_ldl;
+pub mod block_lu;
 pub mod block_matrix;
 pub mod block_sparse;
 pub mod ldl;

@@ -102,6 +102,8 @@ pub trait Space: Copy + Clone + Debug + Default + PartialEq + Eq + PartialOrd + 
     type Rot: Copy + Debug + PartialEq + Send + Sync + 'static;
     /// Moment of inertia [kg m^2], a symmetric map from rates to angular momenta.
     type Inertia: Copy + Debug + PartialEq + Send + Sync + 'static;
+    /// An orientation as it is best applied many times.
+    type Matrix: Copy + Debug + PartialEq + Send + Sync + 'static;
 
     /// r x f, the torque of a force at an arm.
     fn torque(arm: Self::Lin, force: Self::Lin) -> Self::Ang;
@@ -122,6 +124,16 @@ pub trait Space: Copy + Clone + Debug + Default + PartialEq + Eq + PartialOrd + 
     fn rotate_rate(rotation: Self::Rot, rate: Self::Ang) -> Self::Ang;
     /// A rate carried from world to body.
     fn unrotate_rate(rotation: Self::Rot, rate: Self::Ang) -> Self::Ang;
+    /// An orientation as a matrix.
+    fn matrix(rotation: Self::Rot) -> Self::Matrix;
+    /// Body to world.
+    fn matrix_rotate(matrix: &Self::Matrix, x: Self::Lin) -> Self::Lin;
+    /// World to body.
+    fn matrix_unrotate(matrix: &Self::Matrix, x: Self::Lin) -> Self::Lin;
+    /// A rate carried from body to world.
+    fn matrix_rotate_rate(matrix: &Self::Matrix, rate: Self::Ang) -> Self::Ang;
+    /// A rate carried from world to body.
+    fn matrix_unrotate_rate(matrix: &Self::Matrix, rate: Self::Ang) -> Self::Ang;
     /// The turn by a rotation vector [rad].
     fn exp(vector: Self::Ang) -> Self::Rot;
     /// The rotation vector [rad] of a turn, the shortest one in space and the stored angle in the plane.
@@ -144,7 +156,12 @@ pub trait Space: Copy + Clone + Debug + Default + PartialEq + Eq + PartialOrd + 
     /// I^-1 as a map, or `None` where I is not positive definite.
     fn inertia_invert(inertia: Self::Inertia) -> Option<Self::Inertia>;
     /// R I R', body to world.
-    fn inertia_world(inertia: Self::Inertia, rotation: Self::Rot) -> Self::Inertia;
+    #[inline]
+    fn inertia_world(inertia: Self::Inertia, rotation: Self::Rot) -> Self::Inertia {
+        Self::inertia_turned(inertia, &Self::matrix(rotation))
+    }
+    /// The same for a matrix.
+    fn inertia_turned(inertia: Self::Inertia, matrix: &Self::Matrix) -> Self::Inertia;
     /// The zero map: an orientation that no torque moves.
     fn inertia_zero() -> Self::Inertia;
     /// s I.
@@ -204,6 +221,7 @@ impl Space for Planar {
     type Ang = Vector1<f64>;
     type Rot = Turn;
     type Inertia = Matrix1<f64>;
+    type Matrix = Turn;
 
     #[inline(always)]
     fn torque(arm: Self::Lin, force: Self::Lin) -> Self::Ang {
@@ -239,6 +257,26 @@ impl Space for Planar {
     }
     #[inline]
     fn unrotate_rate(_: Turn, rate: Self::Ang) -> Self::Ang {
+        rate
+    }
+    #[inline(always)]
+    fn matrix(rotation: Turn) -> Turn {
+        rotation
+    }
+    #[inline(always)]
+    fn matrix_rotate(matrix: &Turn, x: Self::Lin) -> Self::Lin {
+        Self::rotate(*matrix, x)
+    }
+    #[inline(always)]
+    fn matrix_unrotate(matrix: &Turn, x: Self::Lin) -> Self::Lin {
+        Self::unrotate(*matrix, x)
+    }
+    #[inline(always)]
+    fn matrix_rotate_rate(_: &Turn, rate: Self::Ang) -> Self::Ang {
+        rate
+    }
+    #[inline(always)]
+    fn matrix_unrotate_rate(_: &Turn, rate: Self::Ang) -> Self::Ang {
         rate
     }
     #[inline]
@@ -282,7 +320,7 @@ impl Space for Planar {
         (inertia.x > 0.0).then(|| Matrix1::new(1.0 / inertia.x))
     }
     #[inline]
-    fn inertia_world(inertia: Self::Inertia, _: Turn) -> Self::Inertia {
+    fn inertia_turned(inertia: Self::Inertia, _: &Turn) -> Self::Inertia {
         inertia
     }
     #[inline]
@@ -362,6 +400,7 @@ impl Space for Spatial {
     type Ang = Vector3<f64>;
     type Rot = UnitQuaternion<f64>;
     type Inertia = Matrix3<f64>;
+    type Matrix = Matrix3<f64>;
 
     #[inline(always)]
     fn torque(arm: Self::Lin, force: Self::Lin) -> Self::Ang {
@@ -398,6 +437,26 @@ impl Space for Spatial {
     #[inline]
     fn unrotate_rate(r: Self::Rot, rate: Self::Ang) -> Self::Ang {
         r.inverse_transform_vector(&rate)
+    }
+    #[inline(always)]
+    fn matrix(rotation: Self::Rot) -> Self::Matrix {
+        rotation.to_rotation_matrix().into_inner()
+    }
+    #[inline(always)]
+    fn matrix_rotate(matrix: &Self::Matrix, x: Self::Lin) -> Self::Lin {
+        matrix * x
+    }
+    #[inline(always)]
+    fn matrix_unrotate(matrix: &Self::Matrix, x: Self::Lin) -> Self::Lin {
+        matrix.tr_mul(&x)
+    }
+    #[inline(always)]
+    fn matrix_rotate_rate(matrix: &Self::Matrix, rate: Self::Ang) -> Self::Ang {
+        matrix * rate
+    }
+    #[inline(always)]
+    fn matrix_unrotate_rate(matrix: &Self::Matrix, rate: Self::Ang) -> Self::Ang {
+        matrix.tr_mul(&rate)
     }
     #[inline]
     fn exp(vector: Self::Ang) -> Self::Rot {
@@ -445,9 +504,7 @@ impl Space for Spatial {
         Some(lower.inverse())
     }
     #[inline]
-    fn inertia_world(inertia: Self::Inertia, rotation: Self::Rot) -> Self::Inertia {
-        let rotation = rotation.to_rotation_matrix();
-        let r = rotation.matrix();
+    fn inertia_turned(inertia: Self::Inertia, r: &Self::Matrix) -> Self::Inertia {
         let half = r * inertia;
         let entry = |i: usize, j: usize| half[(i, 0)] * r[(j, 0)] + half[(i, 1)] * r[(j, 1)] + half[(i, 2)] * r[(j, 2)];
         // One triangle, so that it is symmetric to the last bit and reads back from text as it was.

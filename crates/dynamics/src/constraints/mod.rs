@@ -19,6 +19,7 @@ mod mean;
 mod mean_gradient;
 mod parameter;
 mod perpendicular;
+mod pinned;
 mod point;
 mod rotation;
 mod row;
@@ -29,6 +30,7 @@ mod spec;
 mod tests;
 
 pub(crate) use frame::{Axes, Frame};
+pub(crate) use pinned::{Pinned, PinnedGradient};
 
 pub use derivative::{JointFunction, MAX_COLUMNS, MAX_POSE_COLUMNS};
 pub use description::{DescriptionKey, DescriptionMap};

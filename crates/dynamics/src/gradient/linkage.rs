@@ -3,107 +3,104 @@
 //! Where nothing but joints and loads acts, what every body and every joint does is known beforehand; one walk over the bodies and one over
 //! the joints take the place of the many small maps of `substep`.
 
-use super::loads::loads;
-use super::motion::{ImplicitRate, Unfolded, carrier};
+use super::linkage_body::{BodyParameters, LinkBody, Turned, columns};
+use super::linkage_factor::LinkFactor;
+use super::linkage_rows::{self, LinkJoint, LinkRows};
+use super::loads::{any_joint_or_force, joint_and_force_loads};
+use super::motion::{ImplicitRate, carrier};
+use super::parameters::BodySlots;
 use super::program::{Block, Program};
 use super::record::{Length, Substep};
 use super::slots::put;
-use super::sparse::Factored;
+use super::sparse::{Factored, Sparse};
 use super::stage::{Running, Stage};
 use super::system::Sides;
 use super::weak::Weak;
-use crate::constraints::{Joint, JointGradient, MAX_PARAMETERS};
-use crate::island::LocalJoint;
+use crate::constraints::{Joint, JointGradient, MAX_PARAMETERS, PinnedGradient};
 use crate::options::Integrator;
 use crate::predict::kick_share;
 use carom_geometry::Geometry;
 use carom_math::{Pose, Twist, Vector, Wrench};
 
-/// A body of a linkage over a substep.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct LinkBody<G: Geometry> {
-    /// Whether impulses move it.
-    pub dynamic: bool,
-    /// Slots of the pose at q, none for the world, and of the velocity, none for what never moves.
-    pub pose: Option<Block>,
-    /// Velocity before.
-    pub twist: Option<Block>,
-    /// Mass and inertia in the body frame, where they are asked about.
-    pub mass: Option<Block>,
-    /// Inertia in the body frame.
-    pub inertia_block: Option<Block>,
-    /// Inverse mass per axis [1/kg].
-    pub inv_mass: G::Lin,
-    /// One over the mass [1/kg].
-    pub per_mass: f64,
-    /// Inverse inertia at q and at q'.
-    pub inv_inertia: [G::Inertia; 2],
-    /// Inertia at q'.
-    pub inertia: G::Inertia,
-    /// Turn of the move.
-    pub turn: G::Rot,
-    /// How a covector on the orientation at q' is carried over the move, columns over the length of the move.
-    pub carrier: [G::Ang; 3],
-    /// Loads at q and at q'.
-    pub force: [Wrench<G>; 2],
-    /// Impulses of loads and rows at q and at q'.
-    pub total: [Wrench<G>; 2],
-    /// Velocity of the move and at q'.
-    pub twists: [Twist<G>; 2],
-    /// The implicit rate at q', where there is one.
-    pub rate: Option<(ImplicitRate<G>, Unfolded)>,
+/// What a walk over a linkage writes down for bodies and rows.
+#[derive(Debug)]
+pub(crate) struct Walk<G: Geometry> {
+    /// By local body: velocities that answer, then those by which impulses count.
+    pub twists: Vec<Twist<G>>,
+    /// Cotangents of q' and of the velocity of the move, from the finish to the move.
+    pub next: Vec<Wrench<G>>,
+    /// Of the velocity of the move.
+    pub half: Vec<Wrench<G>>,
+    /// By row.
+    pub weights: Vec<f64>,
+    /// Gradients at q' by the vectors of pinned joints.
+    pub pinned: Vec<PinnedGradient<G>>,
+    /// Room for solves with a search for pivots.
+    both: Vec<f64>,
 }
 
 /// A substep of a linkage.
 #[derive(Debug)]
 pub(crate) struct Linkage<G: Geometry> {
     pub(super) bodies: Vec<LinkBody<G>>,
-    /// Joints with rows, each with its parameters where they are asked about.
-    pub(super) joints: Vec<(LocalJoint, Option<Block>)>,
+    pub(super) joints: Vec<LinkJoint>,
     /// Poses q and q'.
     pub(super) poses: [Vec<Pose<G>>; 2],
-    /// Rows at q and at q'.
-    pub(super) rows: [Vec<Sides<G>>; 2],
+    /// Bodies there.
+    pub(super) turned: [Vec<Turned<G>>; 2],
+    /// Rows there.
+    pub(super) rows: [LinkRows<G>; 2],
     /// Impulses of the rows at q and at q'.
     pub(super) reaction: [Vec<f64>; 2],
-    /// Factors of both rooms, none without rows.
-    pub(super) factors: [Option<Factored>; 2],
+    /// Values of springs, controls and forces at q and at q', none where there are none.
+    pub(super) others: [Vec<Wrench<G>>; 2],
+    pub(super) factor: LinkFactor<G>,
+    /// Factors of both rooms where pivots had to be searched.
+    pub(super) searched: [Option<Factored>; 2],
     pub(super) length: f64,
     pub(super) share: f64,
+    pub(super) gravity: G::Lin,
     pub(super) time: Block,
-    /// Slots by local body: loads, impulses and answers of both rooms; then q', velocity of the move, velocity at the end.
+    /// Slots of gravity, where it is asked about.
+    pub(super) gravity_block: Option<Block>,
+    /// Slots by local body: loads of both rooms; then q', velocity of the move, velocity at the end.
     pub(super) wrenches: [Block; 2],
-    pub(super) impulses: [Block; 2],
-    pub(super) answers: [Block; 2],
     pub(super) next: Block,
     pub(super) half: Block,
     pub(super) end: Block,
-    /// Slots by row: residuals and unknowns of both rooms.
-    pub(super) residuals: [Block; 2],
-    pub(super) unknowns: [Block; 2],
+    pub(super) walk: Walk<G>,
 }
 
 impl<G: Geometry> Default for Linkage<G> {
     fn default() -> Self {
-        let nowhere = [Block::NOWHERE; 2];
+        let nowhere = Block::NOWHERE;
         Linkage {
             bodies: Vec::new(),
             joints: Vec::new(),
             poses: [Vec::new(), Vec::new()],
-            rows: [Vec::new(), Vec::new()],
+            turned: [Vec::new(), Vec::new()],
+            rows: [LinkRows::default(), LinkRows::default()],
             reaction: [Vec::new(), Vec::new()],
-            factors: [None; 2],
+            others: [Vec::new(), Vec::new()],
+            factor: LinkFactor::default(),
+            searched: [None; 2],
             length: 0.0,
             share: 0.0,
-            time: Block::NOWHERE,
-            wrenches: nowhere,
-            impulses: nowhere,
-            answers: nowhere,
-            next: Block::NOWHERE,
-            half: Block::NOWHERE,
-            end: Block::NOWHERE,
-            residuals: nowhere,
-            unknowns: nowhere,
+            gravity: G::Lin::zero(),
+            time: nowhere,
+            gravity_block: None,
+            wrenches: [nowhere; 2],
+            next: nowhere,
+            half: nowhere,
+            end: nowhere,
+            walk: Walk {
+                twists: Vec::new(),
+                next: Vec::new(),
+                half: Vec::new(),
+                weights: Vec::new(),
+                pinned: Vec::new(),
+                both: Vec::new(),
+            },
         }
     }
 }
@@ -117,6 +114,7 @@ pub(crate) fn applies<G: Geometry>(stage: &Stage<G>, substep: &Substep<G>) -> bo
         && silent
         && !options.forward()
         && substep.strikes.is_empty()
+        && substep.obeyed.is_none()
         && !matches!(substep.rule, Length::Event(..))
         && substep.hold.pushed.is_empty()
         && substep.finish.pushed.is_empty()
@@ -133,46 +131,59 @@ pub(crate) fn linearise<G: Geometry>(
     time: Block,
 ) -> bool {
     let mut linkage = program.take_linkage();
-    let (count, all) = (stage.bodies.len(), stage.bodies.len() * G::DOF);
-    linkage.wrenches = [program.fresh(all), program.fresh(all)];
-    let part = |block: Block, local: usize| block.part(local * G::DOF, G::DOF);
-    let dynamic: Vec<bool> = stage.bodies.iter().map(|body| body.dynamic).collect();
-    let moving = |block: Block| -> Vec<Option<Block>> { (0..count).map(|local| dynamic[local].then(|| part(block, local))).collect() };
-
-    // 3. Loads at q, while the inertias stand there.
-    let (poses, twists) = ((&substep.poses[..], &running.poses[..]), (&substep.twists[..], &running.twists[..]));
-    let forces = loads(program, stage, substep.time, poses, twists, &moving(linkage.wrenches[0]), G::ANG > 1);
     linkage.gather(program, stage, substep, running, time);
     if !linkage.factor(program) {
-        stage.turn_to(&substep.poses);
         program.return_linkage(linkage);
         return false;
     }
-    linkage.add_loads(0, &forces);
-
-    // 4. to 6.
-    let rows = linkage.rows[0].len();
-    for room in 0..2 {
-        linkage.impulses[room] = program.fresh(all);
-        linkage.answers[room] = program.fresh(all);
-        linkage.residuals[room] = program.fresh(rows);
-        linkage.unknowns[room] = program.fresh(rows);
-    }
+    let all = stage.bodies.len() * G::DOF;
     linkage.next = program.fresh(all);
     linkage.half = program.fresh(all);
     linkage.end = program.fresh(all);
-    let wrenches = moving(linkage.wrenches[1]);
-    let own =
-        |block: Block| (0..count).map(|local| if dynamic[local] { Some(part(block, local)) } else { running.twists[local] }).collect();
-    let half: Vec<Option<Block>> = own(linkage.half);
-    let end: Vec<Option<Block>> = own(linkage.end);
-    let next: Vec<Option<Block>> = (0..count).map(|local| running.poses[local].map(|_| part(linkage.next, local))).collect();
+    let loaded = any_joint_or_force(stage);
+    for room in 0..2 {
+        linkage.wrenches[room] = if loaded { program.fresh(all) } else { Block::NOWHERE };
+    }
+    let (next, half, end, wrenches) = (linkage.next, linkage.half, linkage.end, linkage.wrenches);
+    let part = |block: Block, local: usize| block.part(local * G::DOF, G::DOF);
+    if !loaded {
+        // 3. to 7.
+        let number = program.move_linkage(linkage);
+        program.finish_linkage(number);
+        for (local, body) in stage.bodies.iter().enumerate() {
+            running.poses[local] = running.poses[local].map(|_| part(next, local));
+            if body.dynamic {
+                running.twists[local] = Some(part(end, local));
+            }
+        }
+        return true;
+    }
+    let moving = |block: Block| -> Vec<Option<Block>> {
+        stage.bodies.iter().enumerate().map(|(local, body)| body.dynamic.then(|| part(block, local))).collect()
+    };
+    let zeros = || vec![Wrench::zero(); stage.bodies.len()];
+    let own = |block: Block, twists: &[Option<Block>]| -> Vec<Option<Block>> {
+        moving(block).into_iter().zip(twists).map(|(own, before)| own.or(*before)).collect()
+    };
+
+    // 3. Loads at q beside those of the bodies alone.
+    let (poses, twists) = ((&substep.poses[..], &running.poses[..]), (&substep.twists[..], &running.twists[..]));
+    let mut values = zeros();
+    joint_and_force_loads(program, stage, substep.time, poses, twists, &moving(wrenches[0]), &mut values);
+    linkage.others[0] = values;
+
+    // 4. to 6.
+    let half = own(half, &running.twists);
+    let end = own(end, &running.twists);
+    let next: Vec<Option<Block>> = running.poses.iter().enumerate().map(|(local, pose)| pose.map(|_| part(next, local))).collect();
     let number = program.move_linkage(linkage);
 
     // 7. Loads at q', then the finish.
     let (poses, twists) = ((&substep.next[..], &next[..]), (&substep.half[..], &half[..]));
-    let forces = loads(program, stage, substep.time + substep.length, poses, twists, &wrenches, false);
-    program.linkage(number).add_loads(1, &forces);
+    let mut values = zeros();
+    let then = substep.time + substep.length;
+    joint_and_force_loads(program, stage, then, poses, twists, &moving(wrenches[1]), &mut values);
+    program.linkage(number).others[1] = values;
     program.finish_linkage(number);
     running.poses = next;
     running.twists = end;
@@ -186,145 +197,148 @@ impl<G: Geometry> Linkage<G> {
         block.part(local * G::DOF, G::DOF).range()
     }
 
-    /// Takes over what a substep recorded; the stage turns from q to q'.
-    fn gather(&mut self, program: &Program<G>, stage: &mut Stage<G>, substep: &Substep<G>, running: &Running, time: Block) {
+    /// Whether springs, controls or forces act.
+    #[inline]
+    pub(super) fn loaded(&self) -> bool {
+        self.wrenches[0] != Block::NOWHERE
+    }
+
+    /// Takes over what a substep recorded.
+    fn gather(&mut self, program: &Program<G>, stage: &Stage<G>, substep: &Substep<G>, running: &Running, time: Block) {
         (self.length, self.time) = (substep.length, time);
         self.share = kick_share(stage.model.options.integrator);
-        // Walking backwards, q' is the q of the step that was here before: its rows are known.
-        let known = self.poses[0] == substep.next
-            && self.joints.iter().map(|(joint, _)| name(joint)).eq(stage.joints.iter().filter(|j| j.rows > 0).map(name));
-        self.poses[0].clone_from(&substep.poses);
-        self.poses[1].clone_from(&substep.next);
+        self.gravity = stage.model.gravity;
+        let (theta, layout) = stage.parameters;
+        let asked = program.free(theta);
+        self.gravity_block = asked.map(|theta| theta.part(layout.gravity.start, G::DIM));
+        self.others.iter_mut().for_each(Vec::clear);
+        // Walking backwards, q' is the q of the step that was here before: what stands there is known.
+        let same = self.bodies.iter().map(|body| body.index).eq(stage.bodies.iter().map(|body| body.index));
+        let known = same && self.poses[0] == substep.next && {
+            let rowed = stage.joints.iter().filter(|joint| joint.rows > 0);
+            self.joints.len() == rowed.clone().count() && self.joints.iter().zip(rowed).all(|(own, joint)| own.is(joint))
+        };
+        self.poses.swap(0, 1);
+        self.turned.swap(0, 1);
+        self.rows.swap(0, 1);
         self.reaction[0].clone_from(&substep.hold.reaction);
         self.reaction[1].clone_from(&substep.finish.reaction);
-        self.rows.swap(0, 1);
-        std::mem::swap(&mut self.rows[0], &mut stage.rows[0]);
-        stage.find_rows(&substep.poses, 0);
-        std::mem::swap(&mut self.rows[0], &mut stage.rows[0]);
-        if !known {
-            std::mem::swap(&mut self.rows[1], &mut stage.rows[1]);
-            stage.find_rows(&substep.next, 1);
-            std::mem::swap(&mut self.rows[1], &mut stage.rows[1]);
-        }
-        self.joints.clear();
-        for joint in stage.joints.iter().filter(|joint| joint.rows > 0) {
-            let range = &stage.parameters.1.joints[joint.index];
-            self.joints.push((*joint, program.free(stage.parameters.0.part(range.start, range.len()))));
+        let parameters = |joint: usize| {
+            let range = &layout.joints[joint];
+            program.free(theta.part(range.start, range.len()))
+        };
+        linkage_rows::list(&stage.joints, stage.model, |body| stage.bodies[body].dynamic, parameters, &mut self.joints);
+        for (room, poses) in [&substep.poses, &substep.next].into_iter().enumerate() {
+            if room == 1 && known {
+                continue;
+            }
+            self.poses[room].clone_from(poses);
+            let turned = &mut self.turned[room];
+            turned.clear();
+            turned.extend(stage.bodies.iter().zip(poses).map(|(body, pose)| {
+                let matrix = G::matrix(pose.rotation);
+                let inertia = G::inertia_turned(body.inertia_body, &matrix);
+                Turned { matrix, inertia, inv_inertia: G::inertia_turned(body.inv_inertia_body, &matrix) }
+            }));
+            self.rows[room].place(&self.joints, stage.model, poses, |body| &turned[body].matrix);
         }
         self.bodies.clear();
         let per_time = 1.0 / substep.length;
+        let duration = self.share * self.length;
         for (local, body) in stage.bodies.iter().enumerate() {
-            let blocks = body.dynamic.then(|| stage.mass(local));
-            let half = substep.half[local];
+            let (half, end) = (substep.half[local], substep.end[local]);
+            let parameters = asked.filter(|_| body.dynamic).map(|theta| {
+                let BodySlots { mass, inertia, damping, spin_damping, .. } = &layout.bodies[body.index];
+                let at = |slot: usize| theta.range().start + slot;
+                BodyParameters { mass: at(*mass), inertia: at(inertia.start), dampings: [at(*damping), at(*spin_damping)] }
+            });
+            let space = G::ANG > 1;
+            let rate = ImplicitRate::<G> { before: half.ang, after: end.ang, duration };
+            let turns = space && body.dynamic && body.inv_inertia_body != G::inertia_zero();
             self.bodies.push(LinkBody {
+                index: body.index,
                 dynamic: body.dynamic,
                 pose: running.poses[local],
                 twist: running.twists[local],
-                mass: blocks.and_then(|blocks| program.free(blocks.mass)),
-                inertia_block: blocks.and_then(|blocks| program.free(blocks.inertia)),
-                inv_mass: body.inv_mass,
+                parameters,
+                mass: body.mass,
                 per_mass: if body.mass > 0.0 { 1.0 / body.mass } else { 0.0 },
-                inv_inertia: [body.inv_inertia; 2],
-                inertia: body.inertia,
-                carrier: if G::ANG > 1 { carrier::<G>(&half, substep.length).map(|column| column * per_time) } else { [G::Ang::zero(); 3] },
-                turn: if G::ANG > 1 { G::exp(half.ang * substep.length) } else { G::identity() },
-                force: [Wrench::zero(); 2],
-                total: [Wrench::zero(); 2],
-                twists: [half, substep.end[local]],
-                rate: None,
+                inv_mass: body.inv_mass,
+                dampings: body.damping,
+                carrier: if space { carrier::<G>(&half, substep.length).map(|column| column * per_time) } else { [G::Ang::zero(); 3] },
+                twists: [substep.twists[local], half, end],
+                unfolded: turns.then(|| columns::<G>(&rate.unfolded(self.turned[1][local].inertia))),
             });
-        }
-        stage.turn_to(&substep.next);
-        for (local, (own, body)) in self.bodies.iter_mut().zip(&stage.bodies).enumerate().filter(|(_, (own, _))| own.dynamic) {
-            own.inertia = body.inertia;
-            own.inv_inertia[1] = body.inv_inertia;
-            if G::ANG > 1 && body.turns() {
-                let (before, after) = (substep.half[local].ang, substep.end[local].ang);
-                let rate = ImplicitRate { before, after, duration: self.share * self.length };
-                own.rate = Some((rate, rate.unfolded(body.inertia)));
-            }
-        }
-        for room in 0..2 {
-            for (row, &impulse) in self.rows[room].iter().zip(&self.reaction[room]) {
-                for (body, row) in row {
-                    let total = &mut self.bodies[*body].total[room];
-                    *total = total.plus(impulse, *row);
-                }
-            }
-        }
-    }
-
-    /// Adds the loads of a room.
-    fn add_loads(&mut self, room: usize, forces: &[Wrench<G>]) {
-        let time = self.share * self.length;
-        for (body, force) in self.bodies.iter_mut().zip(forces) {
-            body.force[room] = *force;
-            body.total[room] = body.total[room].plus(time, *force);
         }
     }
 
     /// Factors both rooms, theory (17.12) and (17.20).
     fn factor(&mut self, program: &mut Program<G>) -> bool {
-        self.factors = [None; 2];
-        if self.rows[0].is_empty() {
+        self.searched = [None; 2];
+        if self.joints.is_empty()
+            || (!program.sparse.refuses && self.factor.factor(&mut program.graphs, &self.joints, &self.rows, &self.bodies, &self.turned))
+        {
             return true;
         }
         for room in 0..2 {
-            let Linkage { bodies, rows, .. } = self;
-            let movable = |body: usize| bodies[body].dynamic;
-            let respond = |body: usize, wrench: &Wrench<G>| bodies[body].response(room, wrench);
-            let lists = (&rows[1][..], &rows[room][..]);
-            // phi(q')/t by the velocity of the move, then J v by that at q'.
-            let found = if room == 0 {
-                program.sparse.factor_rows(lists, movable, |body, covector| bodies[body].carried(covector), respond)
-            } else {
-                program.sparse.factor_rows(lists, movable, |_, covector| *covector, respond)
-            };
-            self.factors[room] = found.or_else(|| self.factor_searched(program, room));
-            if self.factors[room].is_none() {
+            let lists = [1, room].map(|room| -> Vec<Sides<G>> {
+                let rows = &self.rows[room];
+                let of = |joint: &LinkJoint, k: usize| {
+                    let row = rows.row(joint, k);
+                    [(joint.bodies[0], row.a), (joint.bodies[1], row.b)]
+                };
+                self.joints.iter().flat_map(|joint| (0..joint.rows).map(move |k| of(joint, k))).collect()
+            });
+            let movable = |body: usize| self.bodies[body].dynamic;
+            let carry = |body: usize, covector: &Wrench<G>| if room == 0 { self.bodies[body].carried(covector) } else { *covector };
+            let respond = |body: usize, wrench: &Wrench<G>| self.response(room, body, wrench);
+            let found = program.sparse.factor_rows((&lists[0], &lists[1]), movable, carry, respond);
+            self.searched[room] = found.or_else(|| {
+                let felt: Vec<Sides<G>> = lists[0].iter().map(|row| row.map(|(body, covector)| (body, carry(body, &covector)))).collect();
+                let given: Vec<[(usize, Twist<G>); 2]> =
+                    lists[1].iter().map(|row| row.map(|(body, wrench)| (body, respond(body, &wrench)))).collect();
+                program.sparse.factor(&felt, &given, &[], &[]).map(|found| found.0)
+            });
+            if self.searched[room].is_none() {
                 return false;
             }
         }
         true
     }
 
-    /// Factors a room with a search for pivots.
-    fn factor_searched(&self, program: &mut Program<G>, room: usize) -> Option<Factored> {
-        let felt: Vec<Sides<G>> = self.rows[1]
-            .iter()
-            .map(|row| row.map(|(body, covector)| (body, if room == 0 { self.bodies[body].carried(&covector) } else { covector })))
-            .collect();
-        let given: Vec<[(usize, Twist<G>); 2]> =
-            self.rows[room].iter().map(|row| row.map(|(body, wrench)| (body, self.bodies[body].response(room, &wrench)))).collect();
-        program.sparse.factor(&felt, &given, &[], &[]).map(|found| found.0)
-    }
-}
-
-impl<G: Geometry> LinkBody<G> {
-    /// The covector on the velocity of the move of one on q', over the length of the move.
+    /// The weights := -S^-1 or -S^-T of themselves.
     #[inline]
-    pub(super) fn carried(&self, covector: &Wrench<G>) -> Wrench<G> {
-        if G::ANG == 1 {
-            return *covector;
+    pub(super) fn answer(&mut self, room: usize, transposed: bool, sparse: &Sparse<G>, scratch: &mut Vec<f64>) {
+        let Walk { weights, both, .. } = &mut self.walk;
+        let count = weights.len();
+        match self.searched[room] {
+            None if transposed => self.factor.solve_transpose(room, weights),
+            None => self.factor.solve(room, weights),
+            Some(factor) => {
+                both.clear();
+                both.extend_from_slice(weights);
+                both.resize(2 * count, 0.0);
+                if transposed {
+                    sparse.solve_transposed(factor, count..2 * count, 0..count, both, scratch);
+                } else {
+                    sparse.solve(factor, 0..count, count..2 * count, both, scratch);
+                }
+                weights.copy_from_slice(&both[count..]);
+                return;
+            }
         }
-        let columns = &self.carrier;
-        Wrench { lin: covector.lin, ang: columns[0] * covector.ang[0] + columns[1] * covector.ang[1] + columns[2] * covector.ang[2] }
+        weights.iter_mut().for_each(|y| *y = -*y);
     }
 
-    /// The velocity that an impulse gives in a room.
-    #[inline]
-    pub(super) fn response(&self, room: usize, impulse: &Wrench<G>) -> Twist<G> {
-        let ang = match (&self.rate, room) {
-            (Some((_, unfolded)), 1) => ImplicitRate::<G>::unfold(unfolded, impulse.ang),
-            _ => G::inertia_apply(self.inv_inertia[room], impulse.ang),
-        };
-        Twist { lin: impulse.lin.scale(self.inv_mass), ang }
+    /// Room for as many rows and bodies as there are.
+    pub(super) fn make_room(&mut self) {
+        let rows = self.joints.last().map_or(0, |joint| joint.first + joint.rows);
+        self.walk.weights.resize(rows, 0.0);
+        self.walk.twists.resize(self.bodies.len(), Twist::zero());
+        self.walk.next.resize(self.bodies.len(), Wrench::zero());
+        self.walk.half.resize(self.bodies.len(), Wrench::zero());
+        self.walk.pinned.resize(self.joints.len(), PinnedGradient::zero());
     }
-}
-
-/// What tells a joint of an island from others: its index and its local bodies.
-fn name(joint: &LocalJoint) -> (usize, [usize; 2]) {
-    (joint.index, joint.bodies)
 }
 
 /// x += a wrench.

@@ -5,7 +5,7 @@ use super::motion::LoadMap;
 use super::program::{Block, Program};
 use super::slots::put;
 use super::stage::Stage;
-use crate::constraints::{JointFunction, JointKind, JointParameter, Motor};
+use crate::constraints::{Joint, JointFunction, JointKind, JointParameter, Motor};
 use crate::predict::{effective_mass, soft_spring};
 use carom_geometry::Geometry;
 use carom_math::{Pose, Twist, Vector, Wrench};
@@ -49,13 +49,34 @@ pub(crate) fn loads<G: Geometry>(
         values[local] = map.value();
         program.load(map);
     }
-    for joint in &stage.joints {
-        let own = &model.joints[joint.index];
-        if own.kind != JointKind::Spring && !matches!(own.motor, Some(Motor::Control { .. })) {
-            continue;
-        }
+    joint_and_force_loads(program, stage, time, poses, twists, out, &mut values);
+    values
+}
+
+/// Whether a joint is a load: a spring, or driven by a control.
+fn is_load<G: Geometry>(joint: &Joint<G>) -> bool {
+    joint.kind == JointKind::Spring || matches!(joint.motor, Some(Motor::Control { .. }))
+}
+
+/// Whether there are loads beside those of the bodies alone.
+pub(crate) fn any_joint_or_force<G: Geometry>(stage: &Stage<G>) -> bool {
+    !stage.forces.is_empty() || stage.joints.iter().any(|joint| is_load(&stage.model.joints[joint.index]))
+}
+
+/// Adds the tangents of springs, controls and forces to `out` and their values to `values`.
+pub(crate) fn joint_and_force_loads<G: Geometry>(
+    program: &mut Program<G>,
+    stage: &Stage<G>,
+    time: f64,
+    poses: (&[Pose<G>], &[Option<Block>]),
+    twists: (&[Twist<G>], &[Option<Block>]),
+    out: &[Option<Block>],
+    values: &mut [Wrench<G>],
+) {
+    let model = stage.model;
+    for joint in stage.joints.iter().filter(|joint| is_load(&model.joints[joint.index])) {
         let at = stage.joint(joint, poses.0, poses.1);
-        spring(program, stage, &at, twists, out, &mut values);
+        spring(program, stage, &at, twists, out, values);
         if let (Some(Motor::Control { max }), Some(control)) = (at.joint.motor, joint.control) {
             let asked = stage.controls.get(control).copied().unwrap_or(0.0);
             let torque = asked.clamp(-max, max);
@@ -74,7 +95,7 @@ pub(crate) fn loads<G: Geometry>(
             }
         }
     }
-    for &(index, local, control) in &stage.forces {
+    for &(index, local, control) in stage.forces {
         let force = &model.forces[index];
         let Some(block) = out[local] else { continue };
         if time < force.from || time > force.until {
@@ -106,7 +127,6 @@ pub(crate) fn loads<G: Geometry>(
             });
         }
     }
-    values
 }
 
 /// out += slot times a wrench.

@@ -4,6 +4,7 @@ use super::program::{Block, Program};
 use super::slots::{cross, inertia, twist, wrench};
 use crate::island::LocalBody;
 use carom_geometry::Geometry;
+use carom_math::rotation::exp_coefficients;
 use carom_math::{Pose, Twist, Vector, Wrench};
 
 /// Slots of the mass and the inertia of a body.
@@ -266,7 +267,7 @@ fn apply<G: Geometry>(matrix: &Unfolded, d: G::Ang) -> G::Ang {
 
 /// A' d.
 #[inline]
-pub(crate) fn apply_transpose<G: Geometry>(matrix: &Unfolded, d: G::Ang) -> G::Ang {
+fn apply_transpose<G: Geometry>(matrix: &Unfolded, d: G::Ang) -> G::Ang {
     let mut out = G::Ang::zero();
     for i in 0..G::ANG {
         out[i] = (0..G::ANG).map(|j| matrix[j][i] * d[j]).sum();
@@ -295,11 +296,16 @@ impl<G: Geometry> ImplicitRate<G> {
             return out;
         }
         // Cramer's rule: the matrix is near I, far from singular.
-        let m = nalgebra::Matrix3::from_fn(|i, j| matrix[i][j]);
-        if let Some(inverse) = m.try_inverse() {
+        let minor = |i: usize, j: usize| {
+            let [(a, b), (c, d)] = [i, j].map(|k| ((k + 1) % 3, (k + 2) % 3));
+            matrix[a][c] * matrix[b][d] - matrix[a][d] * matrix[b][c]
+        };
+        let determinant = (0..3).map(|j| matrix[0][j] * minor(0, j)).sum::<f64>();
+        if determinant != 0.0 {
+            let divided = 1.0 / determinant;
             for i in 0..n {
                 for j in 0..n {
-                    out[i][j] = inverse[(i, j)];
+                    out[i][j] = minor(j, i) * divided;
                 }
             }
         }
@@ -600,19 +606,22 @@ impl<G: Geometry> LoadMap<G> {
     }
     /// The tangent.
     pub fn tangent(&self, x: &mut [f64]) {
+        let velocity = self.velocity.map_or_else(Twist::zero, |block| twist::<G>(&x[block.range()]));
+        let turn = self.turn.map_or_else(G::Ang::zero, |block| G::Ang::from_slice(&x[block.range()]));
+        let Wrench { lin, ang } = self.along(&velocity, turn, x);
+        let (out_lin, out_ang) = halves::<G>(self.out);
+        add(x, out_lin, lin.as_slice());
+        add(x, out_ang, ang.as_slice());
+    }
+    /// The tangent along a change of the velocity and a turn, and of the parameters in their slots.
+    pub fn along(&self, velocity: &Twist<G>, turn: G::Ang, x: &[f64]) -> Wrench<G> {
         let rate = self.twist.ang;
         let momentum = G::inertia_apply(self.inertia, rate);
-        let (mut lin, mut ang) = (G::Lin::zero(), G::Ang::zero());
         // What a change of the angular momentum at a fixed rate does.
         let felt = |change: G::Ang| change * -self.spin_damping - cross::<G>(rate, change) * self.gyroscopic;
-        if let Some(block) = self.velocity {
-            let d = twist::<G>(&x[block.range()]);
-            lin -= d.lin * (self.damping * self.body_mass);
-            ang += felt(G::inertia_apply(self.inertia, d.ang)) - cross::<G>(d.ang, momentum) * self.gyroscopic;
-        }
-        if let Some(block) = self.turn {
-            ang += felt(turned::<G>(self.inertia, G::Ang::from_slice(&x[block.range()]), rate));
-        }
+        let mut lin = velocity.lin * (-self.damping * self.body_mass);
+        let mut ang = felt(G::inertia_apply(self.inertia, velocity.ang)) - cross::<G>(velocity.ang, momentum) * self.gyroscopic;
+        ang += felt(turned::<G>(self.inertia, turn, rate));
         if let Some(block) = self.mass {
             lin += (self.gravity - self.twist.lin * self.damping) * x[block.range().start];
         }
@@ -626,9 +635,7 @@ impl<G: Geometry> LoadMap<G> {
         if let Some(block) = self.gravity_block {
             lin += G::Lin::from_slice(&x[block.range()]) * self.body_mass;
         }
-        let (out_lin, out_ang) = halves::<G>(self.out);
-        add(x, out_lin, lin.as_slice());
-        add(x, out_ang, ang.as_slice());
+        Wrench { lin, ang }
     }
     /// The adjoint.
     pub fn adjoint(&self, x: &mut [f64]) {
@@ -671,13 +678,17 @@ pub(crate) fn carried<G: Geometry>(covector: Wrench<G>, value: &Twist<G>, t: f64
     Wrench { lin: covector.lin * t, ang: G::exp_derivative_transpose(value.ang * t, covector.ang * t) }
 }
 
-/// The angular part of `carried` as columns.
+/// The angular part of `carried` as columns: t J(w)' of (1.5), the identity in the plane.
 pub(crate) fn carrier<G: Geometry>(value: &Twist<G>, t: f64) -> [G::Ang; 3] {
     let mut columns = [G::Ang::zero(); 3];
+    let w = value.ang * t;
+    let [a, b] = if G::ANG > 1 { exp_coefficients(w.dot(w)) } else { [0.0; 2] };
+    // J(w)' = (1 - b w^2) 1 + b w w' - a [w]x.
+    let diagonal = 1.0 - b * if G::ANG > 1 { w.dot(w) } else { 0.0 };
     for (i, column) in columns.iter_mut().enumerate().take(G::ANG) {
         let mut unit = G::Ang::zero();
-        unit[i] = t;
-        *column = G::exp_derivative_transpose(value.ang * t, unit);
+        unit[i] = 1.0;
+        *column = (unit * diagonal + w * (b * w[i]) - cross::<G>(w, unit) * a) * t;
     }
     columns
 }

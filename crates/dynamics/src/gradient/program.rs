@@ -10,6 +10,8 @@ use super::contact_site::Sites;
 use super::joint_rows::JointMap;
 use super::law::LawMap;
 use super::linkage::Linkage;
+use super::linkage_factor::Graphs;
+use super::linkage_rows::JointSums;
 use super::motion::{AnswerMap, LoadMap, MoveMap, RateMap, ResponseMap};
 use super::pivoted::Pivoted;
 use super::smoothed_rows::SmoothingRoom;
@@ -45,6 +47,11 @@ impl Block {
     #[inline]
     pub fn range(self) -> std::ops::Range<usize> {
         self.at as usize..(self.at + self.len) as usize
+    }
+    /// Slots from a place on.
+    #[inline]
+    pub fn at(at: usize, len: usize) -> Block {
+        Block { at: at as u32, len: len as u32 }
     }
     /// Whether it lies inside another.
     #[inline]
@@ -119,6 +126,10 @@ pub(crate) struct Program<G: Geometry> {
     spare_laws: Vec<LawMap<G>>,
     linkages: Vec<Linkage<G>>,
     linkages_used: usize,
+    /// Graphs of the linkages.
+    pub graphs: Graphs,
+    /// Gradients by the vectors of pinned joints in the frames of their bodies, waiting to be settled; by joint of the model.
+    joint_sums: JointSums<G>,
     /// Takes linkages by the general road too.
     pub general: bool,
     /// Contacts at their poses.
@@ -131,6 +142,8 @@ pub(crate) struct Program<G: Geometry> {
     pub room: Option<SystemRoom<G>>,
     /// Every body of the model as an island sees it, once it was asked for; a program serves one model.
     pub prototypes: Vec<LocalBody<G>>,
+    /// Room for the bodies of an island.
+    pub spare_bodies: Vec<LocalBody<G>>,
 }
 
 impl<G: Geometry> Default for Program<G> {
@@ -157,12 +170,15 @@ impl<G: Geometry> Default for Program<G> {
             spare_laws: Vec::new(),
             linkages: Vec::new(),
             linkages_used: 0,
+            graphs: Graphs::default(),
+            joint_sums: JointSums::default(),
             general: false,
             sites: Sites::default(),
             sparse: Sparse::default(),
             smoothing: SmoothingRoom::default(),
             room: None,
             prototypes: Vec::new(),
+            spare_bodies: Vec::new(),
         }
     }
 }
@@ -475,7 +491,7 @@ impl<G: Geometry> Program<G> {
                 Element::Answer(k) => self.answers[k as usize].adjoint(x),
                 Element::Load(k) => self.loads[k as usize].adjoint(x),
                 Element::Law(k) => self.laws[k as usize].adjoint(x),
-                Element::LinkageMove(k) => self.linkages[k as usize].move_adjoint(model, &self.sparse, x, scratch),
+                Element::LinkageMove(k) => self.linkages[k as usize].move_adjoint(model, &self.sparse, &mut self.joint_sums, x, scratch),
                 Element::LinkageFinish(k) => self.linkages[k as usize].finish_adjoint(model, &self.sparse, x, scratch),
             }
         }
@@ -486,6 +502,7 @@ impl<G: Geometry> Program<G> {
     pub fn settle(&mut self, model: &Model<G>, parameters: &mut [f64], scratch: &mut Vec<f64>) {
         self.sites.turn_over();
         self.sites.settle(model, parameters, scratch);
+        self.joint_sums.settle(model, parameters);
     }
 }
 

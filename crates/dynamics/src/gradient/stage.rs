@@ -69,9 +69,9 @@ pub(crate) struct Stage<'a, G: Geometry> {
     /// Bodies, with their inertias at the pose at hand.
     pub bodies: Vec<LocalBody<G>>,
     /// Joints.
-    pub joints: Vec<LocalJoint>,
+    pub joints: &'a [LocalJoint],
     /// Forces.
-    pub forces: Vec<(usize, usize, Option<usize>)>,
+    pub forces: &'a [(usize, usize, Option<usize>)],
     /// Rows of the joint equalities at the start of the substep and at its end.
     pub rows: [Vec<Sides<G>>; 2],
     /// What the derivative is at a switch.

@@ -89,11 +89,10 @@ pub(crate) fn differentiate<G: Geometry>(
 
     for island in &record.islands {
         switches.weak += island.weak;
-        let bodies: Vec<LocalBody<G>> = island
-            .bodies
-            .iter()
-            .map(|&index| if index == WORLD { LocalBody::world() } else { program.prototypes[index].clone() })
-            .collect();
+        let mut bodies = std::mem::take(&mut program.spare_bodies);
+        bodies.clear();
+        let own = |index: usize| if index == WORLD { LocalBody::world() } else { program.prototypes[index].clone() };
+        bodies.extend(island.bodies.iter().map(|&index| own(index)));
         let moves = |index: usize| index != WORLD && model.bodies[index].kind != BodyKind::Static;
         let mut running = Running {
             poses: island.bodies.iter().map(|&i| (i != WORLD).then(|| body_block(poses, i))).collect(),
@@ -107,8 +106,8 @@ pub(crate) fn differentiate<G: Geometry>(
             controls: &record.controls,
             control_block: controls,
             bodies,
-            joints: island.joints.clone(),
-            forces: island.forces.clone(),
+            joints: &island.joints,
+            forces: &island.forces,
             rows: [Vec::new(), Vec::new()],
             weak,
         };
@@ -122,6 +121,7 @@ pub(crate) fn differentiate<G: Geometry>(
                 program.copy(body_block(twists_after, body.index), twist);
             }
         }
+        program.spare_bodies = stage.bodies;
     }
     for (index, body) in model.bodies.iter().enumerate() {
         match body.kind {

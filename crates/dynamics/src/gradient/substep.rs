@@ -30,7 +30,11 @@ pub(crate) fn linearise<G: Geometry>(
     switches: &mut Switches,
 ) {
     let integrator = stage.model.options.integrator;
-    stage.turn_to(&substep.poses);
+    // A linkage turns its own bodies.
+    let linked = linkage::applies(stage, substep) && !program.general;
+    if !linked {
+        stage.turn_to(&substep.poses);
+    }
     if let Some(obeyed) = &substep.obeyed {
         running.twists = mean_step::obey_joints(program, stage, substep, obeyed, running, switches);
     }
@@ -65,10 +69,11 @@ pub(crate) fn linearise<G: Geometry>(
         running.twists = end;
         return advance_clock(program, substep, running, time, switches);
     }
-    if let (Some(time), true) = (time, linkage::applies(stage, substep) && !program.general)
-        && linkage::linearise(program, stage, substep, running, time)
-    {
-        return advance_clock(program, substep, running, time, switches);
+    if let (Some(time), true) = (time, linked) {
+        if linkage::linearise(program, stage, substep, running, time) {
+            return advance_clock(program, substep, running, time, switches);
+        }
+        stage.turn_to(&substep.poses);
     }
 
     // 3. Loads and the impulse they give.

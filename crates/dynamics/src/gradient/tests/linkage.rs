@@ -4,7 +4,7 @@ use super::super::parameters::Parameters;
 use super::super::program::Program;
 use super::super::step::{StepRecord, Wrt, differentiate};
 use crate::constraints::{Joint, JointKind, JointSpec, Motor};
-use crate::gradient::Weak;
+use crate::gradient::{Cotangents, Direction, Tape, Weak};
 use crate::model::{Body, BodyKind, Model};
 use crate::state::State;
 use crate::world::World;
@@ -20,8 +20,9 @@ fn numbers(count: usize, mut state: u64) -> Vec<f64> {
     (0..count).map(|_| next()).collect()
 }
 
-/// An arm of five links on a base that moves by itself, with a spring, a driven joint, damping and a body that flies free.
-fn arm<G: Geometry>() -> World<G> {
+/// An arm of five links on a base that moves by itself, joined by these kinds in turn, with a spring, a driven joint, damping and a body that flies
+/// free; one hinge may be there twice, which makes every row of it redundant.
+fn arm<G: Geometry>(kinds: &[JointKind], doubled: bool) -> World<G> {
     const LINK: f64 = 0.4;
     let mut model = Model::new("arm");
     let mut state = State::empty();
@@ -51,13 +52,27 @@ fn arm<G: Geometry>() -> World<G> {
     }
     let mut axis = G::Lin::zero();
     axis[G::DIM - 1] = 1.0;
+    let mut driven = false;
     for k in 0..5 {
-        // In space hinges and ball joints in turn; in the plane a ball joint is none.
-        let kind = if G::ANG > 1 && k % 2 == 1 { JointKind::Ball } else { JointKind::Hinge };
+        let kind = kinds[k % kinds.len()];
         let mut spec = JointSpec::<G>::new(format!("joint {k}"), kind, [Some(k + 1), Some(k)]);
-        spec.anchor = Some(along(LINK * k as f64));
-        spec.axis = (G::ANG > 1 && kind == JointKind::Hinge).then_some(axis);
-        spec.motor = (k == 2).then_some(Motor::Control { max: 5.0 });
+        let has = |key: &str| kind.keys::<G>().contains(&key);
+        spec.anchor = has("anchor").then(|| along(LINK * k as f64));
+        spec.anchors = has("anchors").then(|| [state.poses[k + 1].position, along(LINK * (k as f64 - 0.7))]);
+        spec.axis = has("axis").then_some(axis);
+        if has("axes") {
+            let mut other = G::Lin::zero();
+            other[0] = 1.0;
+            spec.axes = Some([axis, other]);
+        }
+        let drives = !driven && k > 0 && kind.has_coordinate::<G>();
+        driven |= drives;
+        spec.motor = drives.then_some(Motor::Control { max: 5.0 });
+        if doubled && k == 1 {
+            let mut again = JointSpec::<G>::new("again", kind, [Some(k + 1), Some(k)]);
+            (again.anchor, again.axis) = (spec.anchor, spec.axis);
+            model.joints.push(Joint::new(again, &state.poses[k + 1], &state.poses[k]).expect("a sound joint"));
+        }
         model.joints.push(Joint::new(spec, &state.poses[k + 1], &state.poses[k]).expect("a sound joint"));
     }
     let mut spring = JointSpec::<G>::new("spring", JointKind::Spring, [Some(5), Some(1)]);
@@ -88,17 +103,19 @@ fn run<G: Geometry>(world: &World<G>, record: &StepRecord<G>, wrt: Wrt, general:
         backward[block.range()].copy_from_slice(&numbers(block.len(), seed + 10 + k as u64));
     }
     program.adjoint(model, &mut backward, &mut scratch);
+    program.settle(model, &mut backward, &mut scratch);
     let gather =
         |x: &[f64], blocks: &[super::super::program::Block]| blocks.iter().flat_map(|b| x[b.range()].to_vec()).collect::<Vec<f64>>();
     (gather(&forward, &outputs), gather(&backward, &inputs), program.linkages())
 }
 
-fn both_roads<G: Geometry>() {
-    let mut world = arm::<G>();
+fn both_roads<G: Geometry>(kinds: &[JointKind], doubled: bool) {
+    let mut world = arm::<G>(kinds, doubled);
+    let controls = vec![1.5; world.model().control_count()];
     for _ in 0..40 {
-        world.step_with(&[1.5]).expect("the arm moves");
+        world.step_with(&controls).expect("the arm moves");
     }
-    let (_, record) = world.step_recorded(&[1.5]).expect("the arm moves");
+    let (_, record) = world.step_recorded(&controls).expect("the arm moves");
     for wrt in [Wrt::Everything, Wrt::StatesAndControls] {
         let (forward, backward, linkages) = run(&world, &record, wrt, false, 3);
         let (general_forward, general_backward, none) = run(&world, &record, wrt, true, 3);
@@ -107,7 +124,7 @@ fn both_roads<G: Geometry>() {
             let size = other.iter().fold(0.0f64, |m, x| m.max(x.abs()));
             assert!(size > 0.1);
             for (a, b) in one.iter().zip(other.iter()) {
-                assert!((a - b).abs() < 1e-11 * size, "{a} {b} of {size}");
+                assert!((a - b).abs() < 1e-11 * size, "{kinds:?}: {a} {b} of {size}");
             }
         }
     }
@@ -115,10 +132,40 @@ fn both_roads<G: Geometry>() {
 
 #[test]
 fn linkages_have_one_derivative_by_both_roads_in_the_plane() {
-    both_roads::<Planar>();
+    both_roads::<Planar>(&[JointKind::Hinge], false);
+    both_roads::<Planar>(&[JointKind::Slider, JointKind::Hinge, JointKind::Weld, JointKind::Distance], false);
 }
 
 #[test]
 fn linkages_have_one_derivative_by_both_roads_in_space() {
-    both_roads::<Spatial>();
+    both_roads::<Spatial>(&[JointKind::Hinge, JointKind::Ball], false);
+    both_roads::<Spatial>(&[JointKind::Weld, JointKind::Universal, JointKind::Hinge, JointKind::Cylindrical, JointKind::Distance], false);
+    both_roads::<Spatial>(&[JointKind::Slider, JointKind::Planar, JointKind::Ball], false);
+}
+
+#[test]
+fn rows_that_repeat_others_are_left_to_a_search_for_pivots() {
+    both_roads::<Planar>(&[JointKind::Hinge], true);
+    both_roads::<Spatial>(&[JointKind::Hinge], true);
+}
+
+/// Over many steps: what waits in sums comes back, and the transpose identity holds.
+#[test]
+fn a_rollout_backwards_is_the_transpose_of_the_rollout_forwards() {
+    let world = arm::<Spatial>(&[JointKind::Hinge, JointKind::Ball], false);
+    let rollout = world.rollout(30, &[], Tape::Full).expect("the arm moves");
+    let (size, count) = (rollout.states[0].poses.len() * 6, rollout.layout().len);
+    let (poses, twists) = (numbers(size, 5), numbers(size, 6));
+    let gradient = rollout.backward(&Cotangents { poses: poses.clone(), twists: twists.clone() }).expect("a tape");
+    let direction =
+        Direction { poses: numbers(size, 7), twists: numbers(size, 8), controls: numbers(30, 9), parameters: numbers(count, 10) };
+    let (moved, sped) = rollout.forward(&direction).expect("a tape");
+    let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
+    let left = dot(&moved, &poses) + dot(&sped, &twists);
+    let right = dot(&gradient.poses, &direction.poses)
+        + dot(&gradient.twists, &direction.twists)
+        + dot(&gradient.controls, &direction.controls)
+        + dot(&gradient.parameters, &direction.parameters);
+    let parts = dot(&gradient.parameters, &gradient.parameters).sqrt() * dot(&direction.parameters, &direction.parameters).sqrt();
+    assert!(parts > 1.0 && (left - right).abs() < 1e-12 * parts, "{left} {right} of {parts}");
 }
