@@ -1,63 +1,83 @@
 // How things look: flat shapes with a crisp outline in the plane, lit solids in space, and the grid behind both.
 import { Color, DoubleSide, MeshStandardMaterial, ShaderMaterial, type Material } from "three";
+import { POSE } from "./merged";
 import type { Theme } from "./theme";
 
 /** Width of outlines [device pixels]. */
 const OUTLINE = 1.4;
 
+/** How light becomes a number of the screen, for shaders that mix their colours there: one root per corner, not per pixel. */
+export const ENCODE = /* glsl */ `
+vec3 encode(vec3 light) {
+  return mix(1.055 * pow(light, vec3(1.0 / 2.4)) - 0.055, 12.92 * light, vec3(lessThan(light, vec3(0.0031308))));
+}`;
+
 const FLAT_VERTEX = /* glsl */ `
+#ifndef DISC
 attribute float edge;
-uniform vec2 shift;
 varying float rim;
+#endif
+uniform vec2 shift;
 varying vec2 inside;
 varying vec3 fill;
+${ENCODE}
+${POSE}
 void main() {
+  POSE_AND_TINT
+  #ifndef DISC
   rim = edge;
-  inside = position.xy;
-  #ifdef USE_INSTANCING_COLOR
-  fill = instanceColor;
-  #else
-  fill = vec3(1.0);
   #endif
-  gl_Position = projectionMatrix * modelViewMatrix * instanceMatrix * vec4(position, 1.0);
+  inside = position.xy;
+  fill = encode(tint);
+  gl_Position = projectionMatrix * viewMatrix * pose * vec4(position, 1.0);
   gl_Position.xy += shift * gl_Position.w;
 }`;
 
+// Edges are feathered here, over one pixel, and need no samples; a disc is two triangles whose rim is a circle.
 const FLAT_FRAGMENT = /* glsl */ `
 uniform vec3 ink;
 uniform float strength;
 uniform float alpha;
-uniform float tick;
 uniform float width;
-varying float rim;
 varying vec2 inside;
 varying vec3 fill;
+#ifndef DISC
+varying float rim;
+#endif
 void main() {
+  #ifdef DISC
+  float rim = 1.0 - length(inside);
+  #endif
   float pixel = fwidth(rim);
-  float outline = 1.0 - smoothstep(width * pixel, (width + 1.0) * pixel, rim);
-  float across = fwidth(inside.y) + fwidth(inside.x);
-  float mark = tick * (1.0 - smoothstep(0.045, 0.045 + across, abs(inside.y))) * smoothstep(0.25, 0.25 + across, inside.x);
-  vec3 shade = mix(fill, ink, strength * max(outline, 0.8 * mark));
-  gl_FragColor = vec4(shade, alpha);
-  #include <colorspace_fragment>
+  float depth = rim / pixel;
+  float cover = alpha * clamp(depth + 0.5, 0.0, 1.0);
+  #ifdef SHADOW
+  gl_FragColor = vec4(ink, cover);
+  #else
+  float mark = clamp(width + 1.0 - depth, 0.0, 1.0);
+  #ifdef DISC
+  mark = max(mark, 0.8 * clamp((0.045 - abs(inside.y)) / pixel + 1.0, 0.0, 1.0) * clamp((inside.x - 0.25) / pixel, 0.0, 1.0));
+  #endif
+  gl_FragColor = vec4(mix(fill, ink, strength * mark), cover);
+  #endif
 }`;
 
 export interface FlatOptions {
-  tick?: boolean;
+  disc?: boolean;
   alpha?: number;
   shadow?: boolean;
 }
 
-export function flatMaterial(theme: Theme, { tick = false, alpha = 1, shadow = false }: FlatOptions): ShaderMaterial {
+export function flatMaterial(theme: Theme, { disc = false, alpha = 1, shadow = false }: FlatOptions): ShaderMaterial {
   return new ShaderMaterial({
     vertexShader: FLAT_VERTEX,
     fragmentShader: FLAT_FRAGMENT,
+    defines: { ...(disc ? { DISC: "" } : {}), ...(shadow ? { SHADOW: "" } : {}) },
     uniforms: {
-      ink: { value: shadow ? new Color(0x000000) : theme.ink },
-      strength: { value: shadow ? 1 : theme.dark ? 0.55 : 0.62 },
+      ink: { value: shadow ? new Color(0x000000) : theme.ink.clone().convertLinearToSRGB() },
+      strength: { value: theme.dark ? 0.55 : 0.62 },
       alpha: { value: alpha },
-      tick: { value: tick ? 1 : 0 },
-      width: { value: shadow ? 1e9 : OUTLINE },
+      width: { value: OUTLINE },
       shift: { value: [0, 0] },
     },
     depthTest: false,

@@ -41,6 +41,8 @@ const CROWD = 80;
 const SHORTEST = 5;
 /** Names drawn at once: more cannot be read. */
 const MOST_NAMES = 120;
+/** Joints that are drawn as what they are. */
+const LINKS = ["distance", "rope", "spring"];
 /** Turns of a drawn spring. */
 const COILS = 8;
 
@@ -68,7 +70,11 @@ export class Overlay {
     const c = this.context;
     const ratio = this.canvas.width / Math.max(1, this.canvas.clientWidth);
     c.setTransform(ratio, 0, 0, ratio, 0, 0);
-    c.clearRect(0, 0, this.canvas.clientWidth, this.canvas.clientHeight);
+    const empty = !this.needed(s);
+    if (empty && this.canvas.style.visibility === "hidden") return;
+    c.clearRect(0, 0, this.canvas.width, this.canvas.height);
+    // An empty sheet over the picture would still be laid on it in every frame.
+    this.canvas.style.visibility = empty ? "hidden" : "visible";
     c.lineCap = c.lineJoin = "round";
     this.links(s);
     if (s.layers.boxes && s.shot.boxes) this.boxes(s, s.shot.boxes);
@@ -88,6 +94,11 @@ export class Overlay {
       this.line(this.a, this.b, this.theme.css("impulse"), 2, [2, 5]);
       this.dot(this.b, 5, this.theme.css("impulse"));
     }
+  }
+
+  private needed({ layers, picture, arrows, selected, pull }: Scenery): boolean {
+    return Object.values(layers).includes(true) || arrows.length > 0 || selected !== null || pull !== null
+      || picture.joints.some((j) => LINKS.includes(j.kind)) || picture.bodies.some((b) => b.shapes.length === 0);
   }
 
   private at(p: ArrayLike<number>, out: Vector3): Vector3 {
@@ -211,7 +222,7 @@ export class Overlay {
   private links(s: Scenery): void {
     const c = this.context;
     for (const joint of s.picture.joints) {
-      if (joint.kind !== "distance" && joint.kind !== "rope" && joint.kind !== "spring") continue;
+      if (!LINKS.includes(joint.kind)) continue;
       const p = this.anchor(s, joint, 0);
       const q = this.anchor(s, joint, 1);
       const a = this.stage.project(p.x, p.y, p.z, new Vector3());

@@ -10,6 +10,7 @@ import type { ShapePicture } from "./picture";
 export interface Part {
   /** Equal keys have equal geometries. */
   key: string;
+  /** What a hand can reach for; it is drawn as well, unless it is round and its shader makes it of a square. */
   geometry: () => BufferGeometry;
   local: Matrix4;
   /** A disc or ball, whose turning needs a mark. */
@@ -18,11 +19,21 @@ export interface Part {
   ground: boolean;
 }
 
-/** Bodies above which balls are drawn with fewer triangles. */
-const MANY = 300;
-/** Corners of a disc, alone and in a crowd. */
-const DISC = 64;
-const DISC_IN_CROWD = 32;
+/** Bodies above which round things are drawn with fewer triangles. */
+export const CROWD = 300;
+/** Corners of a disc that is reached for, and of half the rim of a capsule, alone and in a crowd. */
+const DISC = 32;
+const CAP = [24, 8] as const;
+
+/** Two triangles that a disc or ball is drawn on. */
+export function square(): BufferGeometry {
+  const geometry = new BufferGeometry();
+  // A little larger than the disc, for its feathered rim.
+  const h = 1.1;
+  geometry.setAttribute("position", new BufferAttribute(new Float32Array([-h, -h, 0, h, -h, 0, h, h, 0, -h, h, 0]), 3));
+  geometry.setIndex([0, 1, 2, 0, 2, 3]);
+  return geometry;
+}
 
 function fan(points: number[]): BufferGeometry {
   const count = points.length / 2;
@@ -58,11 +69,11 @@ function arc(cx: number, cy: number, r: number, from: number, to: number, corner
   return out;
 }
 
-const disc = (corners: number) => (): BufferGeometry => fan(arc(0, 0, 1, 0, 2 * Math.PI, corners).slice(0, 2 * corners));
+const disc = (): BufferGeometry => fan(arc(0, 0, 1, 0, 2 * Math.PI, DISC).slice(0, 2 * DISC));
 
-function capsule(length: number, r: number): BufferGeometry {
+function capsule(length: number, r: number, corners: number): BufferGeometry {
   const h = length / 2;
-  return fan([...arc(h, 0, r, -Math.PI / 2, Math.PI / 2, 24), ...arc(-h, 0, r, Math.PI / 2, (3 * Math.PI) / 2, 24)]);
+  return fan([...arc(h, 0, r, -Math.PI / 2, Math.PI / 2, corners), ...arc(-h, 0, r, Math.PI / 2, (3 * Math.PI) / 2, corners)]);
 }
 
 /** The ground under a polyline, down to `depth` below its lowest point. */
@@ -81,7 +92,7 @@ function underground(points: number[], depth: number): BufferGeometry {
 }
 
 /** A shape of the plane; `size` is that of the scene, for what reaches to infinity. */
-export function planarPart(shape: ShapePicture, size: number, bodies: number): Part {
+export function planarPart(shape: ShapePicture, size: number, crowd: boolean): Part {
   const [x, y, angle] = shape.pose as [number, number, number];
   const local = new Matrix4().makeRotationZ(angle).setPosition(x, y, 0);
   const part = (key: string, geometry: () => BufferGeometry, scale?: [number, number], round = false, ground = false): Part => ({
@@ -95,16 +106,16 @@ export function planarPart(shape: ShapePicture, size: number, bodies: number): P
   const own = `${shape.kind} ${s.join(" ")}`;
   switch (shape.kind) {
     case "ball":
-      return part("disc", disc(bodies > MANY ? DISC_IN_CROWD : DISC), [s[0]!, s[0]!], true);
+      return part("disc", disc, [s[0]!, s[0]!], true);
     case "box":
       return part("box", () => fan([-0.5, -0.5, 0.5, -0.5, 0.5, 0.5, -0.5, 0.5]), [s[0]!, s[1]!]);
     case "capsule":
-      return part(own, () => capsule(s[0]!, s[1]!));
+      return part(own, () => capsule(s[0]!, s[1]!, CAP[crowd ? 1 : 0]));
     case "segment": {
       const [ax, ay, bx, by] = s as [number, number, number, number];
       const length = Math.hypot(bx - ax, by - ay);
       const turn = new Matrix4().makeRotationZ(Math.atan2(by - ay, bx - ax)).setPosition((ax + bx) / 2, (ay + by) / 2, 0);
-      const made = part(own, () => capsule(length, size * 0.004), undefined, false, true);
+      const made = part(own, () => capsule(length, size * 0.004, CAP[1]), undefined, false, true);
       made.local = local.clone().multiply(turn);
       return made;
     }
@@ -131,7 +142,7 @@ function surface(shape: ShapePicture): BufferGeometry {
 }
 
 /** A shape of space. */
-export function spatialPart(shape: ShapePicture, size: number, bodies: number): Part {
+export function spatialPart(shape: ShapePicture, size: number, crowd: boolean): Part {
   const [x, y, z, w, i, j, k] = shape.pose as [number, number, number, number, number, number, number];
   const place = (scale: Vector3, turn = new Quaternion()): Matrix4 =>
     new Matrix4().compose(new Vector3(x, y, z), new Quaternion(i, j, k, w).multiply(turn), scale);
@@ -140,26 +151,25 @@ export function spatialPart(shape: ShapePicture, size: number, bodies: number): 
   const one = new Vector3(1, 1, 1);
   // The library has its round solids along y, scenes along z.
   const upright = new Quaternion().setFromAxisAngle(new Vector3(1, 0, 0), Math.PI / 2);
-  const many = bodies > MANY;
   switch (shape.kind) {
     case "ball": {
-      const geometry = many ? () => new IcosahedronGeometry(1, 2) : () => new SphereGeometry(1, 48, 32);
+      const geometry = crowd ? () => new IcosahedronGeometry(1, 2) : () => new SphereGeometry(1, 48, 32);
       return { key: "ball", geometry, local: place(new Vector3(s[0], s[0], s[0])), round: true, ground: false };
     }
     case "box":
       return { key: "box", geometry: () => new BoxGeometry(), local: place(new Vector3(s[0], s[1], s[2])), round: false, ground: false };
     case "capsule":
       return {
-        key: own, geometry: () => new CapsuleGeometry(s[1]!, s[0]!, many ? 6 : 12, many ? 16 : 32), local: place(one, upright), round: false, ground: false,
+        key: own, geometry: () => new CapsuleGeometry(s[1]!, s[0]!, crowd ? 4 : 12, crowd ? 12 : 32), local: place(one, upright), round: false, ground: false,
       };
     case "cylinder":
       return {
-        key: "cylinder", geometry: () => new CylinderGeometry(1, 1, 1, many ? 24 : 48), local: place(new Vector3(s[1], s[0], s[1]), upright),
+        key: "cylinder", geometry: () => new CylinderGeometry(1, 1, 1, crowd ? 24 : 48), local: place(new Vector3(s[1], s[0], s[1]), upright),
         round: false, ground: false,
       };
     case "cone":
       return {
-        key: "cone", geometry: () => new ConeGeometry(1, 1, many ? 24 : 48), local: place(new Vector3(s[1], s[0], s[1]), upright), round: false, ground: false,
+        key: "cone", geometry: () => new ConeGeometry(1, 1, crowd ? 24 : 48), local: place(new Vector3(s[1], s[0], s[1]), upright), round: false, ground: false,
       };
     case "segment": {
       const a = new Vector3(s[0], s[1], s[2]);

@@ -1,21 +1,26 @@
 // The stage: camera, light, ground, and the bodies on it.
 import {
-  Box3, Color, DirectionalLight, Fog, Group, HemisphereLight, InstancedMesh, Matrix4, Mesh, MeshStandardMaterial, OrthographicCamera,
-  PCFShadowMap, PerspectiveCamera, Plane, PlaneGeometry, Quaternion, Raycaster, Scene, ShaderMaterial, ShadowMaterial, Sphere, Vector2, Vector3,
-  WebGLRenderer, MOUSE, TOUCH,
+  Box3, Color, DirectionalLight, Fog, Group, HemisphereLight, InstancedMesh, Matrix4, Mesh, MeshBasicMaterial, MeshLambertMaterial,
+  OrthographicCamera, PCFShadowMap, PerspectiveCamera, Plane, PlaneGeometry, Quaternion, Raycaster, Scene, ShaderMaterial, ShadowMaterial, Sphere,
+  Vector2, Vector3, Vector4, WebGLRenderer, MOUSE, TOUCH, type Material,
 } from "three";
 import { OrbitControls } from "three/addons/controls/OrbitControls.js";
+import { Backdrop } from "./backdrop";
 import { Batches, poseMatrix } from "./batches";
+import { bounds } from "./bounds";
+import { leanMaterial, shadowMaterial, shine, type Light } from "./lean";
 import { flatMaterial, gridMaterial, roundLength, solidMaterial } from "./materials";
 import type { Picture } from "./picture";
+import type { Part } from "./shapes";
+import { drawsInSoftware, LEVELS, type Level } from "./quality";
 import type { Theme } from "./theme";
 
 /** Field of view [degrees]: long enough that balls at the rim stay round. */
 const FIELD = 35;
 /** Opacity of the second run. */
 const GHOST = 0.28;
-/** Pixels of the shadow map along a side. */
-const SHADOW_MAP = 2048;
+/** Towards the sun. */
+const SUN = new Vector3(0.5, -0.35, 1).normalize();
 
 export interface Hit {
   body: number;
@@ -25,6 +30,9 @@ export interface Hit {
 export class Stage {
   readonly renderer: WebGLRenderer;
   private readonly scene = new Scene();
+  /** What stands still behind the bodies. */
+  private readonly back = new Scene();
+  private readonly backdrop: Backdrop | null;
   private readonly flat = new OrthographicCamera();
   private readonly deep = new PerspectiveCamera(FIELD);
   private camera: OrthographicCamera | PerspectiveCamera = this.flat;
@@ -35,14 +43,19 @@ export class Stage {
   private ghost: Batches | null = null;
   private ghostPicture: Picture | null = null;
   private readonly set = new Group();
-  private grid: Mesh<PlaneGeometry, ShaderMaterial> | null = null;
+  private readonly still = new Group();
   private readonly sun = new DirectionalLight(0xffffff, 2.4);
   private readonly sky = new HemisphereLight(0xffffff, 0x888888, 1.5);
   private readonly ray = new Raycaster();
   private placed = false;
+  /** The plane that flat shadows lie on: its normal, and its distance from the origin. */
+  private readonly shade = new Vector4(0, 0, 1, 0);
+  private readonly pixel = new Uint8Array(4);
   private width = 1;
   private height = 1;
-  private ratio = Math.min(2, devicePixelRatio);
+  private level: Level = LEVELS[0]!;
+  /** Whether the browser draws without a graphics processor. */
+  readonly software = drawsInSoftware();
   /** Size of the scene [m]. */
   size = 1;
   private home = new Box3();
@@ -50,22 +63,24 @@ export class Stage {
   dirty = true;
 
   constructor(private readonly host: HTMLElement, private theme: Theme) {
-    // Without a graphics processor every sample costs: edges stay rough, shadows coarse, and motion smooth.
-    const software = drawsInSoftware();
-    if (software) this.ratio = 1;
-    this.renderer = new WebGLRenderer({ antialias: !software, powerPreference: "high-performance" });
+    // Without a graphics processor every sample costs.
+    this.renderer = new WebGLRenderer({ antialias: !this.software, alpha: this.software, stencil: true, powerPreference: "high-performance" });
+    this.renderer.autoClear = false;
+    this.renderer.info.autoReset = false;
+    this.backdrop = this.software ? new Backdrop(this.renderer) : null;
     this.renderer.shadowMap.enabled = true;
     this.renderer.shadowMap.type = PCFShadowMap;
     this.renderer.domElement.className = "stage";
     this.renderer.domElement.tabIndex = 0;
     this.renderer.domElement.setAttribute("role", "img");
+    if (this.backdrop) host.append(this.backdrop.canvas);
     host.append(this.renderer.domElement);
     this.controls = this.control();
     this.scene.add(this.set);
+    this.back.add(this.still);
     this.sun.castShadow = true;
-    const map = software ? SHADOW_MAP / 2 : SHADOW_MAP;
-    this.sun.shadow.mapSize.set(map, map);
     this.sun.shadow.radius = 3;
+    this.sky.position.set(0, 0, 1);
     this.deep.up.set(0, 0, 1);
     this.flat.up.set(0, 1, 0);
   }
@@ -87,8 +102,27 @@ export class Stage {
     } else {
       controls.maxPolarAngle = 0.54 * Math.PI;
     }
-    controls.addEventListener("change", () => (this.dirty = true));
+    controls.addEventListener("change", () => this.change());
     return controls;
+  }
+
+  /** Something but the poses of moving bodies changed. */
+  private change(): void {
+    this.dirty = true;
+    this.backdrop?.drop();
+  }
+
+  /** Draws so well from now on. */
+  use(level: Level): void {
+    const anew = level.lean !== this.level.lean || level.shadows !== this.level.shadows;
+    this.level = level;
+    if (level.shadowMap > 0 && level.shadowMap !== this.sun.shadow.mapSize.x) {
+      this.sun.shadow.mapSize.set(level.shadowMap, level.shadowMap);
+      this.sun.shadow.map?.dispose();
+      this.sun.shadow.map = null;
+    }
+    if (anew) this.repaint(this.theme);
+    this.resize();
   }
 
   /** Whether a drag turns or moves the camera. */
@@ -123,45 +157,69 @@ export class Stage {
     this.batches?.dispose();
     this.shadows?.dispose();
     this.batches = this.shadows = null;
-    this.set.clear();
-    this.grid = null;
+    for (const group of [this.set, this.still]) {
+      for (const node of group.children) {
+        if (!(node instanceof Mesh)) continue;
+        (node.geometry as PlaneGeometry).dispose();
+        (node.material as ShaderMaterial).dispose();
+      }
+      group.clear();
+    }
     this.placed = false;
   }
 
-  /** Builds everything but the camera, for the present theme. */
+  /** Builds everything but the camera, for the present theme and level. */
   private dress(): void {
-    const { picture, theme, size } = this;
+    const { picture, theme, size, level } = this;
     if (!picture) return;
-    this.scene.background = theme.sky;
-    this.scene.fog = null;
+    this.renderer.setClearColor(theme.sky, 1);
+    this.scene.fog = this.back.fog = null;
     if (picture.dimension === 2) {
-      this.grid = new Mesh(new PlaneGeometry(200 * size, 200 * size), gridMaterial(theme, roundLength(size / 12), 0));
-      this.grid.renderOrder = 0;
-      this.grid.material.depthTest = false;
-      this.set.add(this.grid);
-      this.shadows = new Batches(picture, size, this.set, (part) => (part.ground ? null : flatMaterial(theme, { alpha: theme.dark ? 0.3 : 0.1, shadow: true })),
-        (mesh) => (mesh.renderOrder = 5));
-      this.batches = new Batches(picture, size, this.set, (part) => flatMaterial(theme, { tick: part.round }));
+      const grid = new Mesh(new PlaneGeometry(200 * size, 200 * size), gridMaterial(theme, roundLength(size / 12), 0));
+      grid.material.depthTest = false;
+      grid.renderOrder = 0;
+      this.still.add(grid);
+      const kind = { squares: true, lean: level.lean };
+      if (!level.lean) {
+        const look = { alpha: theme.dark ? 0.3 : 0.1, shadow: true };
+        this.shadows = new Batches(picture, size, () => this.set, kind, (part, still) => (part.ground || still ? null : flatMaterial(theme, { ...look, disc: part.round })),
+          (mesh) => (mesh.renderOrder = 5));
+      }
+      this.batches = new Batches(picture, size, (still) => (still ? this.still : this.set), kind, (part) => flatMaterial(theme, { disc: part.round }));
+    } else if (level.lean) {
+      const light = this.light();
+      const kind = { squares: true, lean: true };
+      this.ground(this.still, () => {
+        const lit = theme.floor.clone().multiply(shine(light, new Vector3(0, 0, 1)));
+        return new MeshBasicMaterial({ color: lit });
+      });
+      if (level.shadows) {
+        const dark = this.darkness(light);
+        this.shadows = new Batches(picture, size, () => this.set, kind, (part) => (part.ground ? null : shadowMaterial(light, this.shade, dark, part.round)),
+          (mesh) => (mesh.renderOrder = -1));
+      }
+      this.batches = new Batches(picture, size, () => this.set, kind, (part) => leanMaterial(light, { ball: part.round }));
     } else {
       this.light();
-      this.batches = new Batches(picture, size, this.set, (part) => solidMaterial({ band: part.round }), (mesh, _part, still) => {
+      this.set.add(this.sky, this.sun, this.sun.target);
+      this.ground(this.set, () => new MeshLambertMaterial({ color: theme.floor }));
+      this.batches = new Batches(picture, size, () => this.set, { squares: false, lean: false }, (part) => solidMaterial({ band: part.round }), (mesh) => {
         mesh.castShadow = true;
         mesh.receiveShadow = true;
-        if (still) mesh.userData.still = true;
       });
     }
     this.batches.paint(theme);
   }
 
-  private light(): void {
-    const { picture, theme, size } = this;
-    if (!picture) return;
+  /** Sets sun and sky. */
+  private light(): Light {
+    const { theme, size } = this;
     this.sky.color.set(theme.dark ? 0xcfd8e3 : 0xffffff);
     this.sky.groundColor.copy(theme.floor).lerp(new Color(0xffffff), theme.dark ? 0.15 : 0.3);
     this.sky.intensity = theme.dark ? 1.1 : 1.7;
     this.sun.intensity = theme.dark ? 2.6 : 2.2;
     const middle = this.home.getCenter(new Vector3());
-    this.sun.position.copy(middle).add(new Vector3(0.5, -0.35, 1).multiplyScalar(2 * size));
+    this.sun.position.copy(middle).addScaledVector(SUN, 2.4 * size);
     this.sun.target.position.copy(middle);
     const shadow = this.sun.shadow;
     const reach = 0.9 * size;
@@ -169,18 +227,35 @@ export class Stage {
     shadow.camera.updateProjectionMatrix();
     shadow.normalBias = 0.003 * size;
     shadow.bias = -0.0005;
-    this.set.add(this.sky, this.sun, this.sun.target);
-    this.scene.fog = new Fog(theme.sky, 6 * size, 22 * size);
+    this.scene.fog = this.back.fog = new Fog(theme.sky, 6 * size, 22 * size);
+    const times = (color: Color): Color => color.clone().multiplyScalar(this.sky.intensity);
+    return { sun: SUN, bright: this.sun.intensity, above: times(this.sky.color), below: times(this.sky.groundColor) };
+  }
+
+  /** How much darker the ground is where only the sky lights it; faint where the ground is but a grid. */
+  private darkness(light: Light): number {
+    const { theme } = this;
+    const flat = this.picture?.bodies.some((b) => b.shapes.some((s) => s.kind === "half_space"));
+    if (!flat) return theme.dark ? 0.3 : 0.12;
+    const up = new Vector3(0, 0, 1);
+    return 1 - Math.sqrt(shine({ ...light, bright: 0 }, up).g / shine(light, up).g);
+  }
+
+  /** Planes to stand on, with their grid; `look` is what they are made of. */
+  private ground(parent: Group, look: () => MeshBasicMaterial | MeshLambertMaterial): void {
+    const { picture, theme, size } = this;
+    if (!picture) return;
+    const middle = this.home.getCenter(new Vector3());
     const planes = picture.bodies.flatMap((b, index) => b.shapes.filter((s) => s.kind === "half_space").map((shape) => ({ index, shape })));
     const far = 60 * size;
     const cell = roundLength(size / 14);
     for (const { index, shape } of planes) {
-      const floor = new Mesh(new PlaneGeometry(far, far), new MeshStandardMaterial({ color: theme.floor, roughness: 1, metalness: 0 }));
+      const floor = new Mesh(new PlaneGeometry(far, far), look());
       floor.receiveShadow = true;
       const grid = new Mesh(new PlaneGeometry(far, far), gridMaterial(theme, cell, 5 * size));
       for (const mesh of [floor, grid]) {
         mesh.userData.ground = { body: index, normal: shape.size, pose: shape.pose };
-        this.set.add(mesh);
+        parent.add(mesh);
       }
     }
     if (planes.length === 0) {
@@ -191,9 +266,11 @@ export class Stage {
       shade.receiveShadow = true;
       grid.position.set(middle.x, middle.y, low);
       shade.position.set(middle.x, middle.y, low);
-      this.set.add(grid, shade);
+      parent.add(grid);
+      this.shade.set(0, 0, 1, low);
+      if (!this.level.lean) parent.add(shade);
     }
-    this.set.traverse((o) => {
+    parent.traverse((o) => {
       if (o instanceof Mesh && o.material instanceof ShaderMaterial && o.material.uniforms.middle) o.material.uniforms.middle.value = middle.toArray();
     });
   }
@@ -206,12 +283,12 @@ export class Stage {
     const ghost = this.ghostPicture;
     this.setGhost(null);
     this.setGhost(ghost);
-    this.dirty = true;
+    this.change();
   }
 
   tint(tints: (Color | null)[] | null): void {
     this.batches?.paint(this.theme, tints);
-    this.dirty = true;
+    this.change();
   }
 
   setGhost(picture: Picture | null): void {
@@ -219,10 +296,14 @@ export class Stage {
     this.ghost = null;
     this.ghostPicture = picture;
     if (picture) {
-      const look = picture.dimension === 2
-        ? () => flatMaterial(this.theme, { alpha: GHOST })
-        : () => solidMaterial({ alpha: GHOST });
-      this.ghost = new Batches(picture, this.size, this.scene, (part, still) => (still || part.ground ? null : look()), (mesh) => (mesh.renderOrder = 8));
+      const { lean } = this.level;
+      const light = lean && picture.dimension === 3 ? this.light() : null;
+      const look = (part: Part): Material => {
+        if (picture.dimension === 2) return flatMaterial(this.theme, { alpha: GHOST, disc: part.round });
+        return light ? leanMaterial(light, { alpha: GHOST, ball: part.round }) : solidMaterial({ alpha: GHOST });
+      };
+      this.ghost = new Batches(picture, this.size, () => this.scene, { squares: picture.dimension === 2 || lean, lean },
+        (part, still) => (still || part.ground ? null : look(part)), (mesh) => (mesh.renderOrder = 8));
       this.ghost.paint(this.theme);
     }
     this.dirty = true;
@@ -232,7 +313,10 @@ export class Stage {
     const all = !this.placed;
     this.batches?.place(q, all);
     this.shadows?.place(q, all);
-    if (all && this.picture?.dimension === 3) this.placeGround(q);
+    if (all) {
+      if (this.picture?.dimension === 3) this.placeGround(q);
+      this.backdrop?.drop();
+    }
     this.placed = true;
     if (ghost) this.ghost?.place(ghost, true);
   }
@@ -240,7 +324,8 @@ export class Stage {
   private placeGround(q: Float32Array): void {
     const up = new Vector3(0, 0, 1);
     const pose = new Matrix4();
-    for (const mesh of this.set.children) {
+    let most = 0;
+    for (const mesh of [...this.set.children, ...this.still.children]) {
       const ground = mesh.userData.ground as { body: number; normal: number[]; pose: number[] } | undefined;
       if (!ground) continue;
       const local = new Matrix4();
@@ -249,6 +334,13 @@ export class Stage {
       const turn = new Matrix4().makeRotationFromQuaternion(new Quaternion().setFromUnitVectors(up, new Vector3(...(ground.normal as [number, number, number]))));
       mesh.matrixAutoUpdate = false;
       mesh.matrix.copy(pose.multiply(turn));
+      // Of several grounds the one that the sun sees best has the shadows.
+      const normal = up.clone().transformDirection(mesh.matrix);
+      const seen = normal.dot(SUN);
+      if (seen > most) {
+        most = seen;
+        this.shade.set(normal.x, normal.y, normal.z, normal.dot(new Vector3().setFromMatrixPosition(mesh.matrix)));
+      }
     }
   }
 
@@ -256,26 +348,15 @@ export class Stage {
     const { clientWidth, clientHeight } = this.host;
     this.width = Math.max(1, clientWidth);
     this.height = Math.max(1, clientHeight);
-    this.renderer.setPixelRatio(this.ratio);
+    // Beyond two pixels per pixel nobody sees more.
+    this.renderer.setPixelRatio(Math.min(this.level.ratio, devicePixelRatio));
     this.renderer.setSize(this.width, this.height, false);
     const aspect = this.width / this.height;
     this.deep.aspect = aspect;
     const half = (this.flat.top - this.flat.bottom) / 2 || 1;
     Object.assign(this.flat, { left: -half * aspect, right: half * aspect });
     this.camera.updateProjectionMatrix();
-    this.dirty = true;
-  }
-
-  /** Draws coarser when the machine cannot keep up, and finer again never: a flicker of sharpness is worse than its lack. */
-  coarser(): boolean {
-    if (this.ratio > 1) this.ratio = 1;
-    else if (this.sun.shadow.mapSize.x > SHADOW_MAP / 2) {
-      this.sun.shadow.mapSize.set(SHADOW_MAP / 2, SHADOW_MAP / 2);
-      this.sun.shadow.map?.dispose();
-      this.sun.shadow.map = null;
-    } else return false;
-    this.resize();
-    return true;
+    this.change();
   }
 
   /** All of the scene in view. */
@@ -300,18 +381,31 @@ export class Stage {
     this.controls.update();
     // A hand may reach for a body before the next frame is drawn.
     this.camera.updateMatrixWorld();
-    this.dirty = true;
+    this.change();
   }
 
   render(): void {
     this.controls.update();
-    if (this.shadows) {
+    if (this.shadows && this.picture?.dimension === 2) {
       // A shadow of constant size on the screen.
       const shift = [(2 * 1.5) / this.width, (-2 * 2) / this.height];
-      for (const mesh of this.shadows.meshes) (mesh.material as ShaderMaterial).uniforms.shift!.value = shift;
+      for (const material of this.shadows.materials) (material as ShaderMaterial).uniforms.shift!.value = shift;
     }
+    this.renderer.info.reset();
+    const behind = (): void => {
+      this.renderer.clear();
+      this.renderer.render(this.back, this.camera);
+    };
+    if (this.backdrop) this.backdrop.begin(behind);
+    else behind();
     this.renderer.render(this.scene, this.camera);
     this.dirty = false;
+  }
+
+  /** Waits until all is drawn. */
+  finish(): void {
+    const gl = this.renderer.getContext();
+    gl.readPixels(0, 0, 1, 1, gl.RGBA, gl.UNSIGNED_BYTE, this.pixel);
   }
 
   /** A point of the world on the screen [CSS pixels]; z is above 1 when it is behind the camera. */
@@ -332,18 +426,17 @@ export class Stage {
     this.aim(x, y);
     let best: Hit | null = null;
     let least = Infinity;
-    for (const mesh of this.batches.meshes) {
-      mesh.computeBoundingSphere();
+    this.batches.reach((mesh, bodies, order) => {
       for (const hit of this.ray.intersectObject<InstancedMesh>(mesh, false)) {
-        const body = (mesh.userData.bodies as number[])[hit.instanceId ?? 0]!;
+        const body = bodies[hit.instanceId ?? 0]!;
         // In the plane all lie equally deep: what moves wins.
-        const depth = hit.distance + (this.picture?.dimension === 2 ? -mesh.renderOrder : 0);
+        const depth = hit.distance + (this.picture?.dimension === 2 ? -order : 0);
         if (depth < least) {
           least = depth;
           best = { body, point: hit.point.clone() };
         }
       }
-    }
+    });
     return best;
   }
 
@@ -367,59 +460,4 @@ function distanceFor(extent: Vector3, away: Vector3, slope: number, aspect: numb
     most = Math.max(most, 1.15 * aside + p.dot(away));
   }
   return most;
-}
-
-/** Whether the browser draws with the processor alone. */
-function drawsInSoftware(): boolean {
-  const context = document.createElement("canvas").getContext("webgl2");
-  if (!context) return false;
-  const info = context.getExtension("WEBGL_debug_renderer_info");
-  const name = String(context.getParameter(info ? info.UNMASKED_RENDERER_WEBGL : context.RENDERER));
-  context.getExtension("WEBGL_lose_context")?.loseContext();
-  return /swiftshader|llvmpipe|software|basic render/i.test(name);
-}
-
-/** The box of all bounded shapes at some poses. */
-function bounds(picture: Picture, states: Float32Array[]): Box3 {
-  const box = new Box3();
-  const width = picture.dimension === 2 ? 3 : 7;
-  const reaches = picture.bodies.map((b) => Math.max(0, ...b.shapes.map((s) => reach(s, picture.dimension))));
-  for (const q of states) {
-    picture.bodies.forEach((b, i) => {
-      const r = reaches[i]!;
-      if (!Number.isFinite(r) || (b.kind === "static" && r > 1e3)) return;
-      const p = new Vector3(q[width * i], q[width * i + 1], picture.dimension === 3 ? q[width * i + 2] : 0);
-      const rise = picture.dimension === 3 ? r : 0;
-      box.expandByPoint(p.clone().addScalar(-r)).expandByPoint(p.clone().addScalar(r));
-      if (rise === 0) box.min.z = box.max.z = 0;
-    });
-  }
-  if (box.isEmpty()) box.set(new Vector3(-1, -1, 0), new Vector3(1, 1, 0));
-  return box;
-}
-
-/** How far a shape reaches from the origin of its body [m]. */
-function reach(shape: { kind: string; size: number[]; pose: number[]; points?: number[] }, dimension: number): number {
-  const s = shape.size;
-  const offset = Math.hypot(...shape.pose.slice(0, dimension));
-  const farthest = (points: number[]): number => {
-    let most = 0;
-    for (let i = 0; i < points.length; i += dimension) most = Math.max(most, Math.hypot(...points.slice(i, i + dimension)));
-    return most;
-  };
-  switch (shape.kind) {
-    case "ball":
-      return offset + s[0]!;
-    case "box":
-      return offset + 0.5 * Math.hypot(...s);
-    case "capsule":
-      return offset + 0.5 * s[0]! + s[1]!;
-    case "cylinder":
-    case "cone":
-      return offset + Math.hypot(0.5 * s[0]!, s[1]!);
-    case "half_space":
-      return Infinity;
-    default:
-      return offset + farthest(shape.points ?? s);
-  }
 }

@@ -5,6 +5,7 @@ import { Overlay, type BodyArrow, type Layers } from "./overlay";
 import type { Picture } from "./picture";
 import { Player, type Source } from "./player";
 import { Plots } from "./plots";
+import { CHOICES, Governor, LEAN, LEVELS, type Choice } from "./quality";
 import { Stage } from "./stage";
 import { onThemeChange, theme } from "./theme";
 import { Track } from "./track";
@@ -13,9 +14,9 @@ import { Track } from "./track";
 const SPEEDS = [0.05, 0.1, 0.25, 0.5, 1, 2, 4];
 /** Pixels that a pointer may move in a click. */
 const STILL = 4;
-/** Frames slower than this [ms], so many in a row, make the stage coarser. */
-const SLOW = 24;
-const SLOW_FRAMES = 40;
+
+/** What the levels are called in the page. */
+const NAMES = ["full", "medium", "low", "coarse", "coarsest"];
 
 /** What a live run does with a body that is dragged. */
 export interface Hand {
@@ -57,7 +58,8 @@ export class Viewer {
   private shown = "";
   private last = performance.now();
   private frames: number[] = [];
-  private slow = 0;
+  quality: Choice = "auto";
+  readonly governor: Governor;
   private worked = false;
   private told = 0;
 
@@ -73,7 +75,10 @@ export class Viewer {
     this.overlay = new Overlay(this.view, this.stage, this.look);
     this.view.append(this.toggles, this.note);
     this.layerButtons();
-    this.actions.append(button("fit", "Show all bodies (F)", () => this.stage.fit(this.q)));
+    this.actions.append(this.qualityMenu(), button("fit", "Show all bodies (F)", () => this.stage.fit(this.q)));
+    this.governor = new Governor(this.stage.software ? LEAN : 0, () => this.applyQuality());
+    this.applyQuality();
+    document.addEventListener("visibilitychange", () => this.governor.forget());
     const plotButton = button("plot", "Show or hide the plots (P)", () => this.togglePlots());
     plotButton.setAttribute("aria-pressed", "true");
     plotButton.classList.add("plot-toggle");
@@ -109,6 +114,33 @@ export class Viewer {
       play,
       button("step", "One step (right arrow)", () => this.player.step(1)),
       scrub, this.clock, speed, this.facts);
+  }
+
+  private qualityMenu(): HTMLElement {
+    const label = "Quality of the drawing (Q): automatic, high or low";
+    const menu = el("select", { class: "quality", "aria-label": label, title: label, onchange: () => this.setQuality(menu.value as Choice) });
+    for (const choice of CHOICES) menu.append(el("option", { value: choice }, choice));
+    return el("label", { class: "quality-label" }, el("span", {}, "Quality"), menu);
+  }
+
+  setQuality(choice: Choice): void {
+    this.quality = choice;
+    this.governor.forget();
+    this.applyQuality();
+  }
+
+  /** The level in use, 0 the best. */
+  get level(): number {
+    return this.quality === "high" ? 0 : this.quality === "low" ? LEAN : this.governor.level;
+  }
+
+  private applyQuality(): void {
+    const menu = this.app.querySelector<HTMLSelectElement>(".quality")!;
+    menu.value = this.quality;
+    // What the governor chose is said where it is chosen.
+    menu.options[0]!.textContent = `auto: ${NAMES[this.governor.level]!}`;
+    this.stage.use(LEVELS[this.level]!);
+    this.draw();
   }
 
   private layerButtons(): void {
@@ -153,6 +185,7 @@ export class Viewer {
     const around = [0.25, 0.5, 0.75, 1].map((share) => track.shots[Math.floor(share * (track.shots.length - 1))]?.q).filter((q) => q !== undefined);
     if (this.ghost && this.ghost.picture.dimension !== picture.dimension) this.setGhost(null);
     this.stage.show(picture, first, around, keepCamera);
+    this.governor.forget();
     this.toggle("contacts", track.books.includes("contacts"));
     this.toggle("impulses", track.books.includes("contacts"));
     this.toggle("joints", picture.joints.length > 0);
@@ -198,19 +231,21 @@ export class Viewer {
 
   private frame(now: number): void {
     requestAnimationFrame((next) => this.frame(next));
-    const elapsed = Math.min(0.1, (now - this.last) / 1000);
+    const passed = now - this.last;
+    const elapsed = Math.min(0.1, passed / 1000);
     this.last = now;
     const moved = this.player.tick(elapsed);
     if (moved || this.worked || this.stage.dirty) {
       this.worked = false;
       this.paint(now);
       this.frames.push(now);
-      if (moved && elapsed * 1000 > SLOW) {
-        if (++this.slow > SLOW_FRAMES) {
-          this.slow = 0;
-          this.stage.coarser();
+      if (moved && this.quality === "auto") {
+        if (this.governor.curious) {
+          this.stage.finish();
+          this.governor.measured(performance.now() - now);
         }
-      } else this.slow = Math.max(0, this.slow - 2);
+        this.governor.frame(passed);
+      }
     }
     while (this.frames.length > 0 && this.frames[0]! < now - 1000) this.frames.shift();
     this.plots.update(this.look, now);
@@ -353,6 +388,7 @@ export class Viewer {
       r: () => this.player.reset(),
       f: () => this.stage.fit(this.q),
       p: () => this.togglePlots(),
+      q: () => this.setQuality(CHOICES[(CHOICES.indexOf(this.quality) + 1) % CHOICES.length]!),
       c: () => this.setLayer("contacts", !this.layers.contacts),
       i: () => this.setLayer("impulses", !this.layers.impulses),
       j: () => this.setLayer("joints", !this.layers.joints),

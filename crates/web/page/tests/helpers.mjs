@@ -19,7 +19,8 @@ export async function openBrowser() {
   if (!executablePath) throw new Error("no chromium: install it (apt-get install chromium) or set CHROMIUM");
   return chromium.launch({
     executablePath,
-    args: ["--no-sandbox", "--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--ignore-gpu-blocklist", "--font-render-hinting=none"],
+    // Without a graphics processor chromium draws WebGL only when it is told that it may.
+    args: ["--no-sandbox", "--enable-unsafe-swiftshader", "--font-render-hinting=none"],
   });
 }
 
