@@ -112,19 +112,20 @@ pub(crate) struct Meeting {
     pub at: u32,
     /// Nodes of the joints that have its rows and its columns.
     pub nodes: [u32; 2],
-    /// Rows and columns.
-    pub size: [u8; 2],
+    /// Parts of the body.
+    pub parts: u32,
     /// Sides of the joints at the body.
     pub sides: [u8; 2],
-    /// Parts of the body.
-    pub parts: f64,
 }
 
 impl Meeting {
     fn new(place: &Place, [a, b]: [End; 2], parts: f64) -> Self {
-        let nodes = [a.node as u32, b.node as u32];
-        let [size, sides] = [[place.rows, place.columns], [a.side, b.side]].map(|pair| pair.map(|x| x as u8));
-        Meeting { at: place.at as u32, nodes, size, sides, parts }
+        Meeting {
+            at: place.at as u32,
+            nodes: [a, b].map(|end| end.node as u32),
+            parts: parts as u32,
+            sides: [a, b].map(|end| end.side as u8),
+        }
     }
 }
 

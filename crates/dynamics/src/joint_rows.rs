@@ -367,11 +367,11 @@ impl<G: Geometry> JointRows<G> {
         }
         let [node_a, node_b] = meeting.nodes.map(|node| node as usize);
         let [side_a, side_b] = meeting.sides.map(usize::from);
-        let width = usize::from(meeting.size[1]);
+        let (width, parts) = (b.rows as usize, f64::from(meeting.parts));
         let mut responses = [Twist::zero(); MAX_ROWS];
         let count = self.responses_at(node_b, side_b, &mut responses);
         for (c, response) in responses[..count].iter().enumerate() {
-            self.speeds_at(node_a, side_a, response, |r, speed| block[r * width + c] += meeting.parts * speed);
+            self.speeds_at(node_a, side_a, response, |r, speed| block[r * width + c] += parts * speed);
         }
     }
     /// The same for joints that pin a point and hold T turns each.
@@ -380,7 +380,8 @@ impl<G: Geometry> JointRows<G> {
         let rows = G::DIM + T;
         let block = &mut block[..rows * rows];
         let [side_a, side_b] = meeting.sides.map(usize::from);
-        let scale = if side_a == side_b { meeting.parts } else { -meeting.parts };
+        let parts = f64::from(meeting.parts);
+        let scale = if side_a == side_b { parts } else { -parts };
         let [arm_a, arm_b] = [(spans[0], side_a), (spans[1], side_b)].map(|(span, side)| self.now.pins[span.pin as usize][side]);
         let [turns_a, turns_b] = spans.map(|span| &self.now.turns[span.at as usize..][..T]);
         let (inv_mass, inv_inertia) = self.inverse[spans[1].bodies[side_b] as usize];

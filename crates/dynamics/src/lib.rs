@@ -27,6 +27,7 @@ mod predict;
 mod project;
 mod push;
 mod redundancy;
+mod secants;
 mod snapshot;
 mod solve;
 pub mod state;

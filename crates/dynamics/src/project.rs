@@ -93,7 +93,7 @@ pub(crate) fn project<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>) {
     island.flow.projection += gained + island.kinetic(&island.twists) - kinetic_before;
 }
 
-/// Closes joints that were set far apart before anything moves, so that no impulse has to, theory (2.28). A move ends with its joints
+/// Closes joints that were set far apart before anything moves, so that no impulse has to, theory (2.29). A move ends with its joints
 /// closed, and nothing is done where the last one did.
 pub(crate) fn place<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>) {
     if (island.current && island.solve.closed) || island.joints.is_empty() || worst_joint(island, ctx) <= SET_APART {

@@ -11,6 +11,7 @@ use crate::energy_momentum;
 use crate::island::{Context, Island, IslandReport, LocalPair};
 use crate::options::{FrictionCone, ImpactLaw, Integrator, TimeOfImpact};
 use crate::predict::{kick, kick_share};
+use crate::secants::Secants;
 use carom_geometry::Geometry;
 use carom_math::{Twist, Vector};
 use carom_solve::contact_solver::ContactSolver;
@@ -19,6 +20,12 @@ use carom_solve::status::{Method, Outcome, RESIDUAL_WANTED, Status};
 
 /// Rounds of the end-of-move correction. Flat contacts need one, curved ones and hinges 3-6; a move that needs more is too long.
 const CORRECTION_CAP: usize = 40;
+
+/// Part to which the worst miss must fall in a round for the next solve to be a loose one.
+const LOOSE_PROGRESS: f64 = 0.5;
+
+/// Rounds over which the rate of the correction of joints is judged: a move that would not arrive within the cap at that rate is too long already.
+const RATE_ROUNDS: usize = 6;
 
 /// How much larger a miss may be where the solve itself was inaccurate: 1e-9 of the size instead of 1e-12.
 pub(crate) const INACCURATE_SLACK: f64 = 1e3;
@@ -76,8 +83,13 @@ pub(crate) struct Solve {
     pub ahead: bool,
     /// Softness of soft rows: (row, inverse stiffness).
     pub softness: Vec<(usize, f64)>,
+    /// The next solve is one of several whose targets are still to move: sweeps may stop early.
+    pub loose: bool,
+    /// They did in the last one.
+    pub rough: bool,
     open: Vec<OpenRow>,
     scratch: Vec<f64>,
+    secants: Secants,
 }
 
 /// A row without an impulse at the end of a move.
@@ -241,6 +253,7 @@ pub(crate) fn resolve<G: Geometry>(
         solve.free.push(if assembly.locked_rows[line] { 0.0 } else { assembly.lines[line].speed(out) - target });
     }
     let mut outcome = Outcome::failed(0, Method::Sweep);
+    solve.rough = false;
     if assembly.articulated && !solve.lines.is_empty() {
         outcome = articulated::sweep(assembly, solve);
         if outcome.is_solved() {
@@ -255,7 +268,9 @@ pub(crate) fn resolve<G: Geometry>(
     }
     report.solves += 1;
     report.iterations += outcome.iterations;
-    report.residual = report.residual.max(outcome.residual);
+    if !solve.rough {
+        report.residual = report.residual.max(outcome.residual);
+    }
     if outcome.status != Status::Solved {
         report.inaccurate = true;
     }
@@ -339,7 +354,9 @@ pub(crate) fn hold_rows<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, t
         std::mem::swap(&mut island.half, &mut scratch);
     }
     let mut held = Held { converged: false, outcome: Outcome::failed(0, Method::Trivial) };
-    let mut last = f64::INFINITY;
+    let (mut before, mut last) = (f64::INFINITY, f64::INFINITY);
+    island.solve.loose = !alone && island.assembly.articulated && !uncorrected && t > 0.0;
+    let mut misses = [f64::INFINITY; RATE_ROUNDS];
     for round in 0..CORRECTION_CAP {
         let Island { assembly, solve, solver, half, report, .. } = island;
         if alone && round == 0 {
@@ -350,6 +367,12 @@ pub(crate) fn hold_rows<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, t
             // The velocities meet the targets of the round before, and what the errors move them by is all that is lacking.
             solve.scratch.clear();
             solve.scratch.extend(assembly.ahead.errors.iter().map(|error| -error / t));
+            // Where the next round will do as it is there is nothing to gain.
+            if round > 1 && last * last > before {
+                solve.secants.bend(&mut solve.scratch, &mut solve.joint_target);
+            } else {
+                solve.secants.begin(&solve.scratch);
+            }
             assembly.change_joints(&mut solve.scratch, &mut solve.reaction, half);
             report.solves += 1;
         } else {
@@ -363,6 +386,13 @@ pub(crate) fn hold_rows<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, t
         }
         let worst = correct_targets(island, ctx, t);
         island.report.corrections += 1;
+        let rough = island.solve.rough;
+        // Loose solves as long as the targets move, and an exact one in the end.
+        island.solve.loose = island.assembly.articulated && worst > 1.0 && worst <= LOOSE_PROGRESS * last;
+        if rough && worst.is_finite() {
+            last = worst;
+            continue;
+        }
         // Targets cannot be met more exactly than the problem was solved.
         if worst <= if held.outcome.is_solved() { 1.0 } else { INACCURATE_SLACK } {
             held.converged = true;
@@ -380,11 +410,19 @@ pub(crate) fn hold_rows<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, t
             island.solve.jammed = true;
             break;
         }
-        last = worst;
+        if alone && round >= RATE_ROUNDS {
+            let rate = (worst / misses[round % RATE_ROUNDS]).ln() / RATE_ROUNDS as f64;
+            if worst.ln() > -rate * (CORRECTION_CAP - round) as f64 {
+                break;
+            }
+        }
+        misses[round % RATE_ROUNDS] = worst;
+        (before, last) = (last, worst);
     }
     if !alone {
         island.scratch = scratch;
     }
+    island.solve.loose = false;
     island.solve.closed = held.converged && !uncorrected && t > 0.0;
     held
 }

@@ -31,7 +31,7 @@ pub(crate) fn advance<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>) -> 
         contacts::detect(island, ctx.model); //                                            1. gaps, normals, arms   (2.1)
         assembly::assemble(island, ctx);
     }
-    place(island, ctx); //                                                                 joints set apart         (2.28)
+    place(island, ctx); //                                                                 joints set apart         (2.29)
     for _ in 0..SUBSTEP_CAP {
         if remaining <= NOTHING_LEFT * step {
             break;

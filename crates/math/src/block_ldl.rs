@@ -35,6 +35,10 @@ pub(crate) struct Run {
     pub(crate) last: usize,
     /// Scalar rows of its nodes.
     pub(crate) size: usize,
+    /// Where the numbers of its first column begin; those of one follow another.
+    at: usize,
+    /// The first of its scalar rows in the order of elimination.
+    row: usize,
 }
 
 /// Whether a column has one block below it, in the next column and of the same size.
@@ -57,12 +61,13 @@ pub(crate) fn find_runs(symbolic: &Symbolic, linked: &[bool]) -> (Vec<[Run; 2]>,
     }
     let (mut pairs, mut others) = (Vec::new(), Vec::new());
     let mut single: Option<Run> = None;
-    let mut first = 0;
+    let (mut first, mut row) = (0, 0);
     for last in 0..columns.len() {
         if linked[last] {
             continue;
         }
-        let run = Run { first, last, size: columns[last].size };
+        let run = Run { first, last, size: columns[last].size, at: columns[first].pivot_at, row };
+        row += run.size * (last + 1 - first);
         // A column inside a run has the one before it as a child.
         let hangs = (first..=last).any(|place| children[place] > usize::from(place > first));
         match single {
@@ -90,7 +95,7 @@ pub struct BlockFactor {
     symbolic: Arc<Symbolic>,
     /// Columns in order of elimination: A_kk^-1 of what is left at the pivot, then the panel A_ik A_kk^-1.
     values: Vec<f64>,
-    /// |a_rr| by scalar row, before elimination.
+    /// |a_rr| by scalar row in the order of elimination, before it.
     diagonal: Vec<f64>,
     /// The panel of the column at hand, as the matrix left it.
     panel: Vec<f64>,
@@ -99,8 +104,6 @@ pub struct BlockFactor {
     /// The scalar row in a vector of every row of every panel, and where those of each column begin.
     rows: Vec<u32>,
     rows_at: Vec<u32>,
-    /// Whether a column has one block below it, in the next column and of the same size.
-    linked: Vec<bool>,
     /// Branches of the elimination tree that hang on nothing, two and two of one size: neither waits for the other, so both are worked at once.
     pairs: Vec<[Run; 2]>,
     /// All other columns, in order.
@@ -130,7 +133,6 @@ impl BlockFactor {
             starts,
             rows,
             rows_at,
-            linked,
             pairs,
             others,
             redundant: Vec::with_capacity(symbolic.pattern.rows()),
@@ -162,16 +164,14 @@ impl BlockFactor {
         write(&mut self.values);
         self.redundant.clear();
         let symbolic = Arc::clone(&self.symbolic);
+        let (pairs, others) = (std::mem::take(&mut self.pairs), std::mem::take(&mut self.others));
         let mut largest = 0.0f64;
-        for column in &symbolic.columns {
-            for r in 0..column.size {
-                let value = self.values[column.pivot_at + r * (column.size + 1)].abs();
-                self.diagonal[column.start + r] = value;
-                largest = largest.max(value);
-            }
+        for run in pairs.iter().flatten().chain(&others) {
+            largest = by_width!(run.size, largest, self.note_diagonal(run, largest));
         }
         let floor = if largest > 0.0 { largest } else { 1.0 };
-        let outcome = self.eliminate_all(&symbolic, pivots, floor);
+        let outcome = self.eliminate_all(&symbolic, &pairs, &others, pivots, floor);
+        (self.pairs, self.others) = (pairs, others);
         if outcome.is_err() {
             self.values.fill(0.0);
             self.redundant.clear();
@@ -181,23 +181,54 @@ impl BlockFactor {
         outcome
     }
 
-    fn eliminate_all(&mut self, symbolic: &Symbolic, pivots: Pivots, floor: f64) -> Result<(), LdlError> {
-        let (pairs, others) = (std::mem::take(&mut self.pairs), std::mem::take(&mut self.others));
-        let mut eliminate = |place: usize| -> Result<(), LdlError> {
-            by_width!(symbolic.columns[place].size, Ok(()), self.eliminate(symbolic, place, pivots, floor))
-        };
-        let outcome = (|| {
-            for [a, b] in &pairs {
-                for k in 0..=(a.last - a.first).max(b.last - b.first) {
-                    for run in [a, b].into_iter().filter(|run| run.first + k <= run.last) {
-                        eliminate(run.first + k)?;
-                    }
+    /// Keeps the diagonal of a run; returns its largest entry, or `largest`.
+    fn note_diagonal<const N: usize>(&mut self, run: &Run, mut largest: f64) -> f64 {
+        let rows = self.diagonal[run.row..].as_chunks_mut::<N>().0.iter_mut().take(run.last + 1 - run.first);
+        let mut at = run.at;
+        for rows in rows {
+            let own = &self.values[at..][..N * N];
+            for r in 0..N {
+                rows[r] = own[r * (N + 1)].abs();
+                largest = largest.max(rows[r]);
+            }
+            at += 2 * N * N;
+        }
+        largest
+    }
+
+    fn eliminate_all(
+        &mut self,
+        symbolic: &Symbolic,
+        pairs: &[[Run; 2]],
+        others: &[Run],
+        pivots: Pivots,
+        floor: f64,
+    ) -> Result<(), LdlError> {
+        for pair in pairs {
+            by_width!(pair[0].size, Ok(()), self.eliminate_pair(symbolic, pair, pivots, floor))?;
+        }
+        for run in others {
+            for k in 0..=run.last - run.first {
+                by_width!(run.size, Ok(()), self.eliminate(symbolic, run, k, pivots, floor))?;
+            }
+        }
+        Ok(())
+    }
+    fn eliminate_pair<const N: usize>(
+        &mut self,
+        symbolic: &Symbolic,
+        [a, b]: &[Run; 2],
+        pivots: Pivots,
+        floor: f64,
+    ) -> Result<(), LdlError> {
+        for k in 0..=(a.last - a.first).max(b.last - b.first) {
+            for run in [a, b] {
+                if run.first + k <= run.last {
+                    self.eliminate::<N>(symbolic, run, k, pivots, floor)?;
                 }
             }
-            others.iter().try_for_each(|run| (run.first..=run.last).try_for_each(&mut eliminate))
-        })();
-        (self.pairs, self.others) = (pairs, others);
-        outcome
+        }
+        Ok(())
     }
 
     /// x := A^-1 x; panics where x has not one entry for each scalar row of the matrix.
@@ -219,13 +250,15 @@ impl BlockFactor {
 
     /// Inverts one pivot, takes the panel through it and its product from the columns after it, theory (9.7), (9.8), (9.15).
     #[inline]
-    fn eliminate<const N: usize>(&mut self, symbolic: &Symbolic, place: usize, pivots: Pivots, floor: f64) -> Result<(), LdlError> {
-        let column = &symbolic.columns[place];
-        let (head, later) = self.values.split_at_mut(column.panel_end);
-        let (own, panel) = head[column.pivot_at..].split_at_mut(N * N);
+    fn eliminate<const N: usize>(&mut self, symbolic: &Symbolic, run: &Run, k: usize, pivots: Pivots, floor: f64) -> Result<(), LdlError> {
+        let (place, at) = (run.first + k, run.at + 2 * N * N * k);
+        let linked = place < run.last;
+        let panel_end = if linked { at + 2 * N * N } else { symbolic.columns[place].panel_end };
+        let (head, later) = self.values.split_at_mut(panel_end);
+        let (own, panel) = head[at..].split_at_mut(N * N);
         let (panel, _) = panel.as_chunks_mut::<N>();
         let Some(own) = own.as_chunks_mut::<N>().0.first_chunk_mut::<N>() else { return Ok(()) };
-        let diagonal = &self.diagonal[column.start..][..N];
+        let diagonal = &self.diagonal[run.row + N * k..][..N];
         let redundant = &mut self.redundant;
         let accept = |row: usize, value: f64| {
             if value.abs() > RANK_TOLERANCE * diagonal[row] && value.is_finite() {
@@ -245,7 +278,7 @@ impl BlockFactor {
         };
 
         let split = Split::of(own, accept)?;
-        if self.linked[place] {
+        if linked {
             // The whole panel is one square, and the next pivot is right behind it.
             let next = later[..N * N].as_chunks_mut::<N>().0.first_chunk_mut::<N>();
             if let (Some(panel), Some(next)) = (panel.first_chunk_mut::<N>(), next) {
@@ -261,7 +294,7 @@ impl BlockFactor {
         for (row, before) in panel.iter_mut().zip(before.iter()) {
             *row = times(before, &inverse);
         }
-        let below = symbolic.below(column);
+        let below = symbolic.below(&symbolic.columns[place]);
         for (k, block) in below.iter().enumerate() {
             let target = &symbolic.columns[block.position];
             let width = block.size;
@@ -275,7 +308,7 @@ impl BlockFactor {
                     let Some(found) = candidates.find(|candidate| candidate.position == row.position) else { break };
                     target.panel_at + found.panel_row * width
                 };
-                let out = &mut later[at - column.panel_end..][..row.size * width];
+                let out = &mut later[at - panel_end..][..row.size * width];
                 let rows = &panel[row.panel_row..][..row.size];
                 for (out, row) in out.chunks_exact_mut(width.max(1)).zip(rows) {
                     for (value, across) in out.iter_mut().zip(across) {
@@ -314,7 +347,7 @@ impl BlockFactor {
     #[inline]
     fn forward<const N: usize>(&self, run: &Run, x: &mut [f64]) {
         let mut own = settled(read::<N>(x, self.starts[run.first] as usize));
-        let mut at = self.symbolic.columns[run.first].pivot_at;
+        let mut at = run.at;
         for place in run.first..run.last {
             own = self.link_forward(place, at, own, x);
             at += 2 * N * N;
@@ -323,7 +356,7 @@ impl BlockFactor {
     }
     #[inline]
     fn forward_pair<const N: usize>(&self, [a, b]: &[Run; 2], x: &mut [f64]) {
-        let [first_a, first_b] = [a, b].map(|run| self.symbolic.columns[run.first].pivot_at);
+        let [first_a, first_b] = [a.at, b.at];
         let (mut own_a, mut own_b) = (read::<N>(x, self.starts[a.first] as usize), read::<N>(x, self.starts[b.first] as usize));
         let both = (a.last - a.first).min(b.last - b.first);
         for k in 0..both {
@@ -378,7 +411,7 @@ impl BlockFactor {
     }
     #[inline]
     fn backward<const N: usize>(&self, run: &Run, x: &mut [f64]) {
-        let first = self.symbolic.columns[run.first].pivot_at;
+        let first = run.at;
         let mut own = self.end_backward::<N>(run.last, x);
         for k in (0..run.last - run.first).rev() {
             own = self.link_backward(run.first + k, first + 2 * N * N * k, own, x);
@@ -386,7 +419,7 @@ impl BlockFactor {
     }
     #[inline]
     fn backward_pair<const N: usize>(&self, [a, b]: &[Run; 2], x: &mut [f64]) {
-        let [first_a, first_b] = [a, b].map(|run| self.symbolic.columns[run.first].pivot_at);
+        let [first_a, first_b] = [a.at, b.at];
         let both = (a.last - a.first).min(b.last - b.first);
         let (mut own_a, mut own_b) = (self.end_backward::<N>(a.last, x), self.end_backward::<N>(b.last, x));
         for k in (both..a.last - a.first).rev() {
