@@ -135,6 +135,10 @@ impl Element {
     pub fn all<'a>(&'a self, tag: &'a str) -> impl Iterator<Item = &'a Element> {
         self.children.iter().filter(move |c| c.tag == tag)
     }
+    /// How many elements it is, with all inside.
+    pub fn size(&self) -> usize {
+        1 + self.children.iter().map(Element::size).sum::<usize>()
+    }
     /// What the element is called in messages.
     pub fn part(&self) -> String {
         match self.value("name").filter(|name| !name.is_empty()) {

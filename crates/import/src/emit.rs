@@ -313,10 +313,12 @@ fn pairs(robot: &Robot, assembly: &Assembly, sides: &[Side], first: usize, notes
     if robot.friction == FrictionRule::Mean {
         return out;
     }
+    let (all, moving): (Vec<usize>, Vec<usize>) = ((0..sides.len()).collect(), (0..sides.len()).filter(|&i| sides[i].dynamic).collect());
     for b in 0..sides.len() {
-        for a in 0..b {
+        let others = if sides[b].dynamic { &all } else { &moving };
+        for &a in others.iter().take_while(|a| **a < b) {
             let (x, y) = (&sides[a], &sides[b]);
-            if !(x.dynamic || y.dynamic) || !x.filter.meets(y.filter) || seen.contains(&[a, b]) {
+            if !x.filter.meets(y.filter) || seen.contains(&[a, b]) {
                 continue;
             }
             let friction = if x.rough || y.rough { x.friction.max(y.friction) } else { 0.0 };

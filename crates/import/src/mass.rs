@@ -109,26 +109,51 @@ pub fn capsule(radius: f64, half: f64) -> Mass {
     Mass { mass: tube.mass + caps, centre: Vector3::zeros(), inertia }
 }
 
-/// A closed mesh of unit density: sums over the tetrahedra between an inner point and the faces; negative volumes count as such.
-pub fn mesh(points: &[Vector3<f64>], faces: &[[usize; 3]]) -> Mass {
-    // About the middle of the points: sums about a far origin would cancel.
-    let middle = points.iter().sum::<Vector3<f64>>() / points.len().max(1) as f64;
-    let (mut volume, mut first, mut second) = (0.0, Vector3::zeros(), Matrix3::zeros());
+/// How the volumes of a mesh add up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Volume {
+    /// Faces that look inward count as holes: exact for a closed mesh.
+    Signed,
+    /// All count alike, about the centre of the surface: what MuJoCo calls legacy. For a convex mesh the same, whichever way its faces look.
+    Absolute,
+}
+
+/// A mesh of unit density: sums over the tetrahedra between an inner point and the faces.
+pub fn mesh(points: &[Vector3<f64>], faces: &[[usize; 3]], volume: Volume) -> Mass {
+    // About a point within: sums about a far origin would cancel.
+    let middle = match volume {
+        Volume::Signed => points.iter().sum::<Vector3<f64>>() / points.len().max(1) as f64,
+        Volume::Absolute => surface_centre(points, faces),
+    };
+    let (mut sum_volume, mut first, mut second) = (0.0, Vector3::zeros(), Matrix3::zeros());
     for face in faces {
         let [a, b, c] = face.map(|i| points[i] - middle);
         let v = a.dot(&b.cross(&c)) / 6.0;
+        let v = if volume == Volume::Absolute { v.abs() } else { v };
         let sum = a + b + c;
-        volume += v;
+        sum_volume += v;
         first += sum * (v / 4.0);
         // The integral of x x' over a tetrahedron with one corner at the origin.
         second += (a * a.transpose() + b * b.transpose() + c * c.transpose() + sum * sum.transpose()) * (v / 20.0);
     }
-    if volume <= 0.0 {
-        return Mass { mass: volume, centre: middle, inertia: Matrix3::zeros() };
+    if sum_volume <= 0.0 {
+        return Mass { mass: sum_volume, centre: middle, inertia: Matrix3::zeros() };
     }
-    let centre = first / volume;
-    let second = second - centre * centre.transpose() * volume;
-    Mass { mass: volume, centre: middle + centre, inertia: Matrix3::identity() * second.trace() - second }
+    let centre = first / sum_volume;
+    let second = second - centre * centre.transpose() * sum_volume;
+    Mass { mass: sum_volume, centre: middle + centre, inertia: Matrix3::identity() * second.trace() - second }
+}
+
+/// The centre of the faces as a surface of even thickness; the origin for a mesh without area.
+fn surface_centre(points: &[Vector3<f64>], faces: &[[usize; 3]]) -> Vector3<f64> {
+    let (mut area, mut sum) = (0.0, Vector3::zeros());
+    for face in faces {
+        let [a, b, c] = face.map(|i| points[i]);
+        let part = (b - a).cross(&(c - a)).norm();
+        area += part;
+        sum += (a + b + c) * (part / 3.0);
+    }
+    if area > 0.0 { sum / area } else { Vector3::zeros() }
 }
 
 #[cfg(test)]
@@ -157,7 +182,11 @@ mod tests {
             [1, 3, 5],
             [3, 7, 5],
         ];
-        let (by_faces, exact) = (mesh(&points, &faces), cuboid(half));
+        let (by_faces, exact) = (mesh(&points, &faces, Volume::Signed), cuboid(half));
+        let inward: Vec<[usize; 3]> = faces.iter().map(|f| [f[0], f[2], f[1]]).collect();
+        assert!(mesh(&points, &inward, Volume::Signed).mass < 0.0);
+        let legacy = mesh(&points, &inward, Volume::Absolute);
+        assert!((legacy.mass - exact.mass).abs() < 1e-14 && (legacy.inertia - exact.inertia).norm() < 1e-15);
         assert!((by_faces.mass - exact.mass).abs() < 1e-14);
         assert!((by_faces.centre - Vector3::new(5.0, 0.0, 0.0)).norm() < 1e-14);
         assert!((by_faces.inertia - exact.inertia).norm() < 1e-15);

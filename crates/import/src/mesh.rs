@@ -1,5 +1,6 @@
 //! Mesh files: OBJ and STL, text or binary, scaled; and their convex hull.
 
+use crate::element::MAX_NUMBER;
 use carom_geometry::spatial::Shape;
 use nalgebra::Vector3;
 use std::path::Path;
@@ -38,7 +39,7 @@ pub struct Mesh {
 pub fn load(path: &Path) -> Result<Mesh, String> {
     let ending = path.extension().map(|e| e.to_string_lossy().to_lowercase()).unwrap_or_default();
     if ending != "obj" && ending != "stl" {
-        return Err(format!("a .{ending} file; meshes are read from .obj and .stl"));
+        return Err(format!("ends in \"{ending}\"; meshes are read from .obj and .stl"));
     }
     let about = std::fs::metadata(path).map_err(|e| format!("cannot be opened: {e}"))?;
     if !about.is_file() {
@@ -48,7 +49,11 @@ pub fn load(path: &Path) -> Result<Mesh, String> {
         return Err(format!("has {} bytes, and at most {MAX_FILE} are read", about.len()));
     }
     let bytes = std::fs::read(path).map_err(|e| format!("cannot be read: {e}"))?;
-    if ending == "obj" { obj(&String::from_utf8_lossy(&bytes)) } else { stl(&bytes) }
+    let mesh = if ending == "obj" { obj(&String::from_utf8_lossy(&bytes))? } else { stl(&bytes)? };
+    match mesh.points.iter().position(|p| p.iter().any(|x| x.abs() > MAX_NUMBER)) {
+        Some(i) => Err(format!("vertex {i} lies beyond {MAX_NUMBER:e}")),
+        None => Ok(mesh),
+    }
 }
 
 /// `v x y z` and `f a b c ...`, fanned into triangles; everything else is passed over.

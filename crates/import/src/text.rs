@@ -86,6 +86,9 @@ impl Texts {
             return Err(format!("is one file too many: a model has at most {MAX_FILES}"));
         }
         let bytes = std::fs::read(path).map_err(|e| format!("cannot be read: {e}"))?;
+        if [[0xff, 0xfe], [0xfe, 0xff]].iter().any(|mark| bytes.starts_with(mark)) {
+            return Err("is UTF-16: models are read as UTF-8".to_string());
+        }
         let text = tidy(&String::from_utf8_lossy(&bytes));
         Ok(self.add(&path.display().to_string(), Some(real), text))
     }

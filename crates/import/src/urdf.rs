@@ -216,6 +216,9 @@ impl Context<'_> {
                 geoms.push(Geom { name, span: collision.span.clone(), solid, frame, friction, restitution, rough: true, filter, color });
             }
         }
+        if let Some(second) = element.all("inertial").nth(1) {
+            return Err(second.fault("", "a second inertial of this link"));
+        }
         let mass = match element.child("inertial") {
             Some(inertial) => self.mass(element, inertial, &geoms)?,
             None => Mass::zero(),
@@ -328,6 +331,9 @@ impl Context<'_> {
         let Some(shape) = geometry.children.first() else {
             return Err(geometry.fault("", "empty").allowed("box, cylinder, sphere, capsule or mesh"));
         };
+        if let Some(second) = geometry.children.get(1) {
+            self.notes.add(Fault::new(second.span.clone(), second.tag.clone(), "", "left out: a geometry is one shape, the first"));
+        }
         let solid = match shape.tag.as_str() {
             "box" => {
                 let size = read_vector(shape, "size")?.ok_or_else(|| shape.fault("size", "missing"))?;
@@ -426,7 +432,7 @@ pub fn solid_mass(solid: &Solid) -> Option<Mass> {
         Solid::Cylinder(height, r) => Some(mass::cylinder(*r, 0.5 * height)),
         Solid::Convex(points) => {
             let points: Vec<Vector3<f64>> = points.iter().map(|p| Vector3::from(*p)).collect();
-            mesh::hull(&points).ok().map(|h| mass::mesh(&h.mesh.points, &h.mesh.faces))
+            mesh::hull(&points).ok().map(|h| mass::mesh(&h.mesh.points, &h.mesh.faces, mass::Volume::Signed))
         }
         _ => None,
     }

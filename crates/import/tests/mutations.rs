@@ -1,13 +1,24 @@
 //! Broken models: cut, doubled, swapped, blown up; every one is a scene that reads back, or an error with its file and line.
 
+use carom_dynamics::World;
 use carom_import::{Options, from_mjcf, from_urdf};
-use carom_scene::{from_toml, to_toml};
+use carom_scene::{Scene, from_toml, to_toml};
 use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
 /// Mutations per model; more with `CAROM_FULL=1`.
 fn rounds() -> u64 {
     if std::env::var_os("CAROM_FULL").is_some() { 20_000 } else { 400 }
 }
+
+/// Longest time of all rounds, and of one [s]: reading never hangs.
+fn patience() -> Duration {
+    Duration::from_secs(if std::env::var_os("CAROM_FULL").is_some() { 300 } else { 10 })
+}
+/// Longest time to read one of these models, on a machine that is busy with other things [s].
+const ONE: Duration = Duration::from_secs(5);
+/// Steps that every model is moved: an error is an answer, a panic is none.
+const STEPS: usize = 2;
 
 /// A small generator (xorshift): the same texts on every machine.
 struct Random(u64);
@@ -33,14 +44,52 @@ fn values(text: &str) -> Vec<std::ops::Range<usize>> {
 }
 
 fn mutate(text: &str, random: &mut Random) -> String {
-    const WORDS: [&str; 14] =
-        ["", "0", "-1", "1e300", "-1e300", "nan", "inf", "1e-300", "1 2", "0 0 0", "1 1e11 1", "world", "free", "\u{e9}\u{4e2d}"];
+    const WORDS: [&str; 18] = [
+        "",
+        "0",
+        "-1",
+        "1e300",
+        "-1e300",
+        "nan",
+        "inf",
+        "1e-300",
+        "1 2",
+        "0 0 0",
+        "1 1e11 1",
+        "world",
+        "free",
+        "\u{e9}\u{4e2d}",
+        "0 0 0 0",
+        "true",
+        "auto",
+        "4000000000",
+    ];
+    const TAGS: [&str; 18] = [
+        "body",
+        "frame",
+        "replicate count=\"3\"",
+        "replicate count=\"100000\"",
+        "joint",
+        "freejoint",
+        "geom",
+        "inertial",
+        "site",
+        "default",
+        "default class=\"main\"",
+        "equality",
+        "tendon",
+        "compiler angle=\"radian\"",
+        "include file=\"x\"",
+        "link",
+        "mimic",
+        "\u{feff}mesh",
+    ];
     let mut text = text.to_string();
     for _ in 0..1 + random.next(3) {
         let lines: Vec<&str> = text.lines().collect();
         let places = values(&text);
         let pick = |random: &mut Random| places.get(random.next(places.len())).cloned().unwrap_or(0..0);
-        text = match random.next(7) {
+        text = match random.next(9) {
             0 => {
                 let mut cut = random.next(text.len());
                 while !text.is_char_boundary(cut) {
@@ -68,6 +117,21 @@ fn mutate(text: &str, random: &mut Random) -> String {
                 out.replace_range(a, &word);
                 out
             }
+            6 => {
+                // Another element around a line, or instead of its name.
+                let (i, tag) = (random.next(lines.len()), TAGS[random.next(TAGS.len())]);
+                let around = format!("<{tag}>{}</{}>", lines.get(i).unwrap_or(&""), tag.split(' ').next().unwrap_or(tag));
+                let mut lines = lines.clone();
+                if let Some(line) = lines.get_mut(i) {
+                    *line = &around;
+                }
+                lines.join("\n")
+            }
+            7 => {
+                let (a, b) = (TAGS[random.next(TAGS.len())], TAGS[random.next(TAGS.len())]);
+                let word = |tag: &'static str| tag.split(' ').next().unwrap_or(tag);
+                text.replace(&format!("<{} ", word(a)), &format!("<{} ", word(b)))
+            }
             _ => {
                 let (i, j) = (random.next(lines.len()), random.next(lines.len()));
                 let mut lines = lines.clone();
@@ -86,11 +150,18 @@ fn mutate(text: &str, random: &mut Random) -> String {
 fn broken_models_are_scenes_or_errors_with_a_line() {
     let mut random = Random(0x9e37_79b9_7f4a_7c15);
     let (mut read, mut refused) = (0, 0);
-    for (name, urdf) in [("arm.urdf", true), ("chains.xml", false), ("masses.xml", false), ("four_bar.xml", false)] {
-        let original = model(name);
-        for round in 0..rounds() {
-            let text = mutate(&original, &mut random);
+    let models = [("arm.urdf", true), ("chains.xml", false), ("masses.xml", false), ("four_bar.xml", false), ("hips.xml", false)];
+    let start = Instant::now();
+    let originals = models.map(|(name, _)| model(name));
+    for round in 0..rounds() {
+        for ((name, urdf), original) in models.into_iter().zip(&originals) {
+            if start.elapsed() > patience() {
+                break;
+            }
+            let text = mutate(original, &mut random);
+            let begun = Instant::now();
             let made = if urdf { from_urdf(&text, name, &Options::default()) } else { from_mjcf(&text, name, &Options::default()) };
+            assert!(begun.elapsed() < ONE, "{name} {round}: {:?}\n{text}", begun.elapsed());
             match made {
                 Ok(import) => {
                     read += 1;
@@ -98,6 +169,10 @@ fn broken_models_are_scenes_or_errors_with_a_line() {
                     let again = from_toml(&written, name).unwrap_or_else(|e| panic!("{name} {round}: {e}\n{text}\n{written}"));
                     assert_eq!(to_toml(&again), written, "{name} {round}");
                     assert!(import.notes.iter().all(|note| note.file == name && note.line >= 1));
+                    let Scene::Spatial(scene) = import.scene else { panic!("models are spatial") };
+                    if let Ok(mut world) = World::new(scene.model, scene.state) {
+                        let _ = (0..STEPS).try_for_each(|_| world.step().map(|_| ()));
+                    }
                 }
                 Err(errors) => {
                     refused += 1;

@@ -3,16 +3,23 @@
 use super::compiler::{Compiler, InertiaFrom};
 use super::defaults::{Defaults, Item};
 use super::geom::{self, Assets};
-use super::joint;
+use super::{joint, replicate};
 use crate::element::Element;
 use crate::mass::Mass;
 use crate::robot::{Freedom, Geom, Link, Notes, Start};
 use crate::text::Fault;
 use crate::{Base, Options};
 use nalgebra::{Isometry3, Matrix3, Vector3};
+use std::collections::BTreeSet;
 
 /// Elements that say nothing about the motion.
 const SILENT: [&str; 3] = ["camera", "light", "inertial"];
+
+/// Attributes of a body.
+const KNOWN: [&str; 13] =
+    ["name", "class", "childclass", "pos", "quat", "axisangle", "xyaxes", "zaxis", "euler", "mocap", "gravcomp", "user", "sleep"];
+/// Attributes of an `inertial`.
+const INERTIAL: [&str; 10] = ["axisangle", "diaginertia", "euler", "fullinertia", "mass", "pos", "quat", "xyaxes", "zaxis", "class"];
 
 /// A named point of a body.
 #[derive(Clone, Debug)]
@@ -41,6 +48,12 @@ pub struct Builder<'a> {
     pub fixtures: Vec<Geom>,
     /// Named sites so far.
     pub sites: Vec<Site>,
+    /// Names of bodies so far.
+    pub names: BTreeSet<String>,
+    /// Names of joints so far.
+    pub joint_names: BTreeSet<String>,
+    /// Elements made by copying so far.
+    pub copies: usize,
     /// Joints so far, for the names of those without.
     pub joints: usize,
     /// What is left out.
@@ -61,6 +74,9 @@ struct Place<'e> {
 impl Builder<'_> {
     /// Reads a `worldbody`.
     pub fn world(&mut self, element: &Element) -> Result<(), Fault> {
+        let mut written_out = element.clone();
+        replicate::expand(&mut written_out, self.defaults, self.compiler, &mut self.copies)?;
+        let element = &written_out;
         let place = Place { link: None, frame: Isometry3::identity(), class: element.value("childclass") };
         self.contents(element, place, &mut Mass::zero())
     }
@@ -116,7 +132,7 @@ impl Builder<'_> {
         let Some(link) = place.link else { return Err(item.fault("", "the world has no joints")) };
         let joint = joint::read(&item, self.joints, &place.frame, self.compiler, self.notes)?;
         self.joints += 1;
-        if self.links.iter().flat_map(|l| &l.joints).any(|j| j.name == joint.name) {
+        if !self.joint_names.insert(joint.name.clone()) {
             return Err(item.fault("name", "another joint has this name"));
         }
         self.links[link].joints.push(joint);
@@ -127,8 +143,12 @@ impl Builder<'_> {
         let item = self.defaults.resolve(element, &[], place.class)?;
         let index = self.links.len();
         let name = item.name()?.unwrap_or_else(|| format!("body{index}"));
-        if self.links.iter().any(|l| l.name == name) {
+        if !self.names.insert(name.clone()) {
             return Err(item.fault("name", "another body has this name"));
+        }
+        item.unknown(&KNOWN, self.notes);
+        if let Some(second) = element.all("inertial").nth(1) {
+            return Err(second.fault("", "a second inertial of this body"));
         }
         if item.number("gravcomp")?.is_some_and(|x| x != 0.0) {
             self.notes.add(item.fault("gravcomp", "not supported"));
@@ -171,7 +191,8 @@ impl Builder<'_> {
         Ok(())
     }
 
-    fn inertial(&self, item: &Item<'_>) -> Result<Mass, Fault> {
+    fn inertial(&mut self, item: &Item<'_>) -> Result<Mass, Fault> {
+        item.unknown(&INERTIAL, self.notes);
         if item.find("pos").is_none() {
             return Err(item.fault("pos", "missing"));
         }

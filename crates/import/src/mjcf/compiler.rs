@@ -12,6 +12,70 @@ const GRAVITY: f64 = -9.81;
 /// Time step of a model that does not say [s].
 const TIMESTEP: f64 = 0.002;
 
+/// Attributes of a `compiler`, of this and earlier versions of MuJoCo.
+const COMPILER: [&str; 26] = [
+    "alignfree",
+    "angle",
+    "assetdir",
+    "autolimits",
+    "balanceinertia",
+    "boundinertia",
+    "boundmass",
+    "conflict",
+    "convexhull",
+    "coordinate",
+    "discardvisual",
+    "eulerseq",
+    "exactmeshinertia",
+    "fitaabb",
+    "fusestatic",
+    "inertiafromgeom",
+    "inertiagrouprange",
+    "meshdir",
+    "passthrough",
+    "savecanonical",
+    "savecompiled",
+    "saveinertial",
+    "settotalmass",
+    "strippath",
+    "texturedir",
+    "usethread",
+];
+/// Attributes of an `option`.
+const OPTION: [&str; 31] = [
+    "actuatorgroupdisable",
+    "apirate",
+    "ccd_iterations",
+    "ccd_tolerance",
+    "collision",
+    "cone",
+    "density",
+    "gravity",
+    "impratio",
+    "integrator",
+    "iterations",
+    "jacobian",
+    "ls_iterations",
+    "ls_tolerance",
+    "magnetic",
+    "mpr_iterations",
+    "mpr_tolerance",
+    "noslip_iterations",
+    "noslip_tolerance",
+    "o_friction",
+    "o_margin",
+    "o_solimp",
+    "o_solref",
+    "sdf_initpoints",
+    "sdf_iterations",
+    "sleep_tolerance",
+    "solver",
+    "timestep",
+    "tolerance",
+    "viscosity",
+    "wind",
+];
+
 /// Where masses come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InertiaFrom {
@@ -85,6 +149,7 @@ impl Compiler {
     }
 
     fn compiler(&mut self, item: &Item<'_>, notes: &mut Notes) -> Result<(), Fault> {
+        item.unknown(&COMPILER, notes);
         match item.value("angle") {
             None => {}
             Some("degree") => self.degree = true,
@@ -132,6 +197,7 @@ impl Compiler {
     }
 
     fn option(&mut self, item: &Item<'_>, notes: &mut Notes) -> Result<(), Fault> {
+        item.unknown(&OPTION, notes);
         self.gravity = item.vector("gravity")?.unwrap_or(self.gravity);
         if let Some(step) = item.number("timestep")? {
             if step <= 0.0 {

@@ -1,6 +1,7 @@
 //! Default classes: what an element does not say, its class says, or the class around that.
 
 use crate::element::{Attribute, Element, checked_name, numbers, vector};
+use crate::robot::Notes;
 use crate::text::Fault;
 use carom_scene::error::Span;
 use nalgebra::Vector3;
@@ -42,12 +43,17 @@ impl Defaults {
     }
 
     fn class(&mut self, element: &Element, parent: Option<&str>) -> Result<(), Fault> {
+        let around = parent.is_some();
         let name = match (element.value("class"), parent) {
             (Some(name), _) => name.to_string(),
             (None, None) => MAIN.to_string(),
             (None, Some(_)) => return Err(element.fault("class", "missing: a default inside another has a name")),
         };
         let parent = parent.map(str::to_string).or_else(|| (name != MAIN).then(|| MAIN.to_string()));
+        // The outermost may come in several pieces; any other class is written once.
+        if around && self.classes.contains_key(&name) {
+            return Err(element.fault("class", "another default class has this name"));
+        }
         let class = self.classes.entry(name.clone()).or_default();
         class.parent = parent;
         for child in element.children.iter().filter(|c| c.tag != "default") {
@@ -87,6 +93,12 @@ impl Defaults {
 }
 
 impl Item<'_> {
+    /// Names the attributes that are not among those `known`: written wrongly, or of another version.
+    pub fn unknown(&self, known: &[&str], notes: &mut Notes) {
+        for key in self.keys().filter(|key| !known.contains(key)) {
+            notes.add(self.fault(key, "not known, and left out"));
+        }
+    }
     /// What it is called in messages.
     pub fn part(&self) -> String {
         self.element.part()

@@ -3,7 +3,7 @@
 use super::compiler::{Compiler, along};
 use super::defaults::{Defaults, Item};
 use crate::element::Element;
-use crate::mass::{self, Mass};
+use crate::mass::{self, Mass, Volume};
 use crate::mesh::{self, Convex, Mesh};
 use crate::robot::{Filter, Geom, Notes};
 use crate::text::Fault;
@@ -26,12 +26,53 @@ const RINGS: usize = 8;
 /// Points of a circle.
 const RING: usize = 16;
 
+/// Attributes of a geom.
+const KNOWN: [&str; 36] = [
+    "name",
+    "class",
+    "adhesion",
+    "axisangle",
+    "castshadow",
+    "conaffinity",
+    "condim",
+    "contype",
+    "density",
+    "euler",
+    "fitscale",
+    "fluidcoef",
+    "fluidshape",
+    "friction",
+    "fromto",
+    "gap",
+    "group",
+    "hfield",
+    "margin",
+    "mass",
+    "material",
+    "mesh",
+    "pos",
+    "priority",
+    "quat",
+    "rgba",
+    "shellinertia",
+    "size",
+    "solimp",
+    "solmix",
+    "solref",
+    "surfacevel",
+    "type",
+    "user",
+    "xyaxes",
+    "zaxis",
+];
+
 /// A mesh of the assets.
 #[derive(Debug)]
 struct Asset {
     mesh: Result<Mesh, String>,
     convex: Option<Result<Convex, String>>,
     hull_mass: bool,
+    volume: Volume,
 }
 
 /// Meshes by name.
@@ -72,7 +113,8 @@ impl Assets {
                 Some(_) => notes.add(item.fault("inertia", "not supported: the volume is taken")),
             }
             let hull_mass = item.value("inertia") == Some("convex") || mesh.as_ref().is_ok_and(|m| m.faces.is_empty());
-            out.meshes.insert(name, Asset { mesh, convex: None, hull_mass });
+            let volume = if item.value("inertia") == Some("exact") { Volume::Signed } else { Volume::Absolute };
+            out.meshes.insert(name, Asset { mesh, convex: None, hull_mass, volume });
         }
         Ok(out)
     }
@@ -82,14 +124,18 @@ impl Assets {
         let mesh = asset.mesh.as_ref().map_err(Clone::clone)?;
         let convex = asset.convex.get_or_insert_with(|| mesh.hull()).clone()?;
         let solid = if asset.hull_mass { &convex.mesh } else { mesh };
-        Ok((convex.clone(), mass::mesh(&solid.points, &solid.faces)))
+        let mass = mass::mesh(&solid.points, &solid.faces, asset.volume);
+        if mass.mass <= 0.0 {
+            return Err("has no volume: its faces look inward, or it is open".to_string());
+        }
+        Ok((convex.clone(), mass))
     }
 }
 
 fn read_file(file: &str, compiler: &Compiler, folder: Option<&Path>) -> Result<Mesh, String> {
     let folder = folder.ok_or("a file, and the model was given as text")?;
     let name = if compiler.strippath { Path::new(file).file_name().map_or(file.into(), |n| n.to_string_lossy()) } else { file.into() };
-    mesh::load(&folder.join(&compiler.meshdir).join(name.as_ref()))
+    mesh::load(&folder.join(&compiler.meshdir).join(name.as_ref())).map_err(|problem| format!("file \"{}\" {problem}", name.escape_debug()))
 }
 
 /// A mesh written in the model.
@@ -120,6 +166,7 @@ pub struct Read {
 
 /// Reads a geom; its frame is that in its body, `frame` that of the `frame` elements around it.
 pub fn read(item: &Item<'_>, frame: &Isometry3<f64>, compiler: &Compiler, assets: &mut Assets, notes: &mut Notes) -> Result<Read, Fault> {
+    item.unknown(&KNOWN, notes);
     let kind = item.value("type").unwrap_or(if item.find("mesh").is_some() { "mesh" } else { "sphere" });
     let size = item.numbers("size", 1, 3)?.unwrap_or_default();
     let mut local = compiler.frame(item)?;

@@ -6,6 +6,7 @@ mod compiler;
 mod defaults;
 mod geom;
 mod joint;
+mod replicate;
 mod tendon;
 
 use crate::element::Element;
@@ -17,6 +18,7 @@ use compiler::Compiler;
 use defaults::Defaults;
 use geom::Assets;
 use nalgebra::{Isometry3, Translation3, UnitQuaternion, Vector3};
+use std::collections::BTreeSet;
 use std::path::Path;
 
 /// Sections that only say how a model looks, or how MuJoCo stores and solves it.
@@ -39,6 +41,9 @@ pub fn read(root: &Element, folder: Option<&Path>, stem: &str, options: &Options
         links: Vec::new(),
         fixtures: Vec::new(),
         sites: Vec::new(),
+        names: BTreeSet::new(),
+        joint_names: BTreeSet::new(),
+        copies: 0,
         joints: 0,
         notes,
     };
