@@ -85,6 +85,12 @@ impl<G: Geometry> Sites<G> {
         self.cursor = 0;
     }
 
+    /// Forgets every contact.
+    pub fn forget(&mut self) {
+        self.turn_over();
+        self.turn_over();
+    }
+
     /// The contact at a site of the present program.
     #[inline]
     pub fn at(&self, number: u32) -> &Evaluated<G> {

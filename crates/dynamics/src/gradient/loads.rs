@@ -49,7 +49,7 @@ pub(crate) fn loads<G: Geometry>(
         values[local] = map.value();
         program.load(map);
     }
-    for joint in &stage.joints {
+    for joint in stage.joints {
         let own = &model.joints[joint.index];
         if own.kind != JointKind::Spring && !matches!(own.motor, Some(Motor::Control { .. })) {
             continue;
@@ -74,7 +74,7 @@ pub(crate) fn loads<G: Geometry>(
             }
         }
     }
-    for &(index, local, control) in &stage.forces {
+    for &(index, local, control) in stage.forces {
         let force = &model.forces[index];
         let Some(block) = out[local] else { continue };
         if time < force.from || time > force.until {

@@ -47,7 +47,7 @@ pub(crate) fn push_forces<G: Geometry>(
 ) {
     let half = 0.5 * substep.length;
     let middle = substep.time + half;
-    for &(index, local, control) in &stage.forces {
+    for &(index, local, control) in stage.forces {
         let force = &stage.model.forces[index];
         let Some(out) = out[local] else { continue };
         if middle < force.from || middle > force.until {

@@ -262,7 +262,7 @@ pub(crate) fn pushes<G: Geometry>(
         coupled: Vec::new(),
         rows: Vec::new(),
     };
-    for joint in &stage.joints {
+    for joint in stage.joints {
         push_joint(program, stage, substep, joint, moves, slots, longer, out, &mut pushes);
     }
     push_gravity(program, stage, substep.length, slots, out, &mut pushes);

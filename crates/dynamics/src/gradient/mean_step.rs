@@ -61,7 +61,7 @@ impl<G: Geometry> Around<G> {
         let t = substep.length;
         let count = stage.bodies.len();
         let mut unheld = vec![false; count];
-        find_unheld(stage.model, &stage.joints, &mut unheld);
+        find_unheld(stage.model, stage.joints, &mut unheld);
         let moves: Vec<_> = (0..count).map(|b| stage.bodies[b].dynamic.then(|| MeanMove::new(substep.mean[b], t, !unheld[b]))).collect();
         let still = Twist::zero();
         let kinematic = |b: usize| stage.bodies[b].kinematic;

@@ -8,6 +8,7 @@ mod contact_rows;
 mod contact_site;
 mod energy;
 mod finish;
+mod flight;
 mod forward_rate;
 mod friction_mode;
 mod friction_rows;
@@ -44,6 +45,7 @@ mod system;
 #[cfg(test)]
 mod tests;
 mod weak;
+mod workbench;
 
 pub(crate) use energy::elastic;
 pub use energy::{EnergyGradient, energies, energy_gradient};
@@ -53,3 +55,4 @@ pub use rollout::{Cotangents, Direction, Gradient, GradientError, Rollout, Tape}
 pub use stage::Switches;
 pub use step::{StepRecord, Wrt};
 pub use weak::Weak;
+pub(crate) use workbench::Workshop;

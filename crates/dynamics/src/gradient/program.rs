@@ -7,6 +7,7 @@
 use super::contact_point::PointMap;
 use super::contact_rows::{PushMap, SpeedMap};
 use super::contact_site::Sites;
+use super::flight::FlightMap;
 use super::joint_rows::JointMap;
 use super::law::LawMap;
 use super::linkage::Linkage;
@@ -14,6 +15,7 @@ use super::motion::{AnswerMap, LoadMap, MoveMap, RateMap, ResponseMap};
 use super::pivoted::Pivoted;
 use super::smoothed_rows::SmoothingRoom;
 use super::sparse::{Factored, Sparse};
+use super::stage::StageRoom;
 use super::system::SystemRoom;
 use crate::island::LocalBody;
 use crate::model::Model;
@@ -86,6 +88,8 @@ enum Element {
     Answer(u32),
     /// Gravity, damping and the gyroscopic torque.
     Load(u32),
+    /// A body that no row touches.
+    Flight(u32),
     /// An impact law.
     Law(u32),
     /// Rooms 4 to 6 of bodies that joints alone hold.
@@ -115,6 +119,7 @@ pub(crate) struct Program<G: Geometry> {
     moves: Vec<MoveMap<G>>,
     answers: Vec<AnswerMap<G>>,
     loads: Vec<LoadMap<G>>,
+    flights: Vec<FlightMap<G>>,
     laws: Vec<LawMap<G>>,
     spare_laws: Vec<LawMap<G>>,
     linkages: Vec<Linkage<G>>,
@@ -129,6 +134,8 @@ pub(crate) struct Program<G: Geometry> {
     pub smoothing: SmoothingRoom,
     /// Room for the next system.
     pub room: Option<SystemRoom<G>>,
+    /// Room for the next island.
+    pub stage: StageRoom<G>,
     /// Every body of the model as an island sees it, once it was asked for; a program serves one model.
     pub prototypes: Vec<LocalBody<G>>,
 }
@@ -153,6 +160,7 @@ impl<G: Geometry> Default for Program<G> {
             moves: Vec::new(),
             answers: Vec::new(),
             loads: Vec::new(),
+            flights: Vec::new(),
             laws: Vec::new(),
             spare_laws: Vec::new(),
             linkages: Vec::new(),
@@ -162,6 +170,7 @@ impl<G: Geometry> Default for Program<G> {
             sparse: Sparse::default(),
             smoothing: SmoothingRoom::default(),
             room: None,
+            stage: StageRoom::default(),
             prototypes: Vec::new(),
         }
     }
@@ -195,10 +204,19 @@ impl<G: Geometry> Program<G> {
         self.moves.clear();
         self.answers.clear();
         self.loads.clear();
+        self.flights.clear();
         self.spare_laws.append(&mut self.laws);
         self.linkages_used = 0;
         self.sites.turn_over();
         self.sparse.clear();
+    }
+
+    /// Forgets what it knows of the model it served.
+    pub fn forget_model(&mut self) {
+        self.prototypes.clear();
+        self.linkages.clear();
+        self.clear();
+        self.sites.forget();
     }
 
     /// Number of slots.
@@ -305,6 +323,7 @@ impl<G: Geometry> Program<G> {
     keep!(moves, moves, Move, MoveMap<G>, "Adds a move.");
     keep!(answer, answers, Answer, AnswerMap<G>, "Adds what impulses that answer do over the move.");
     keep!(load, loads, Load, LoadMap<G>, "Adds gravity, damping and the gyroscopic torque of a body.");
+    keep!(flight, flights, Flight, FlightMap<G>, "Adds a body that no row touches.");
     keep!(law, laws, Law, LawMap<G>, "Adds an impact law.");
 
     /// A law to be filled and added, with the room of an earlier one.
@@ -419,6 +438,7 @@ impl<G: Geometry> Program<G> {
                 Element::Move(k) => self.moves[k as usize].tangent(x),
                 Element::Answer(k) => self.answers[k as usize].tangent(x),
                 Element::Load(k) => self.loads[k as usize].tangent(x),
+                Element::Flight(k) => self.flights[k as usize].tangent(x),
                 Element::Law(k) => self.laws[k as usize].tangent(x),
                 Element::LinkageMove(k) => self.linkages[k as usize].move_tangent(model, &self.sparse, x, scratch),
                 Element::LinkageFinish(k) => self.linkages[k as usize].finish_tangent(model, &self.sparse, x, scratch),
@@ -474,6 +494,7 @@ impl<G: Geometry> Program<G> {
                 Element::Move(k) => self.moves[k as usize].adjoint(x),
                 Element::Answer(k) => self.answers[k as usize].adjoint(x),
                 Element::Load(k) => self.loads[k as usize].adjoint(x),
+                Element::Flight(k) => self.flights[k as usize].adjoint(x),
                 Element::Law(k) => self.laws[k as usize].adjoint(x),
                 Element::LinkageMove(k) => self.linkages[k as usize].move_adjoint(model, &self.sparse, x, scratch),
                 Element::LinkageFinish(k) => self.linkages[k as usize].finish_adjoint(model, &self.sparse, x, scratch),

@@ -56,6 +56,25 @@ impl Switches {
     }
 }
 
+/// The lists of a stage and of the running state, kept from island to island.
+#[derive(Debug)]
+pub(crate) struct StageRoom<G: Geometry> {
+    /// Bodies.
+    pub bodies: Vec<LocalBody<G>>,
+    /// Rows of the joint equalities.
+    pub rows: [Vec<Sides<G>>; 2],
+    /// Which bodies fly.
+    pub flies: Vec<bool>,
+    /// Slots of poses and velocities.
+    pub running: [Vec<Option<Block>>; 2],
+}
+
+impl<G: Geometry> Default for StageRoom<G> {
+    fn default() -> Self {
+        StageRoom { bodies: Vec::new(), rows: [Vec::new(), Vec::new()], flies: Vec::new(), running: [Vec::new(), Vec::new()] }
+    }
+}
+
 /// What all substeps of an island share.
 pub(crate) struct Stage<'a, G: Geometry> {
     /// The model.
@@ -69,13 +88,15 @@ pub(crate) struct Stage<'a, G: Geometry> {
     /// Bodies, with their inertias at the pose at hand.
     pub bodies: Vec<LocalBody<G>>,
     /// Joints.
-    pub joints: Vec<LocalJoint>,
+    pub joints: &'a [LocalJoint],
     /// Forces.
-    pub forces: Vec<(usize, usize, Option<usize>)>,
+    pub forces: &'a [(usize, usize, Option<usize>)],
     /// Rows of the joint equalities at the start of the substep and at its end.
     pub rows: [Vec<Sides<G>>; 2],
     /// What the derivative is at a switch.
     pub weak: Weak,
+    /// Bodies that nothing but gravity and damping moves in the substep at hand.
+    pub flies: Vec<bool>,
 }
 
 /// Slots of the running state of an island.
@@ -96,6 +117,11 @@ impl<'a, G: Geometry> Stage<'a, G> {
         for (body, pose) in self.bodies.iter_mut().zip(poses) {
             body.turn_to(pose);
         }
+    }
+    /// Takes every body by the maps of rows.
+    pub fn walk_all(&mut self) {
+        self.flies.clear();
+        self.flies.resize(self.bodies.len(), false);
     }
     /// Finds the rows of the joint equalities at the start (0) or at the end (1) of a substep.
     pub fn find_rows(&mut self, poses: &[Pose<G>], end: usize) {
@@ -126,7 +152,7 @@ impl<'a, G: Geometry> Stage<'a, G> {
     }
     /// Fresh blocks for the bodies that impulses move.
     pub fn fresh(&self, program: &mut Program<G>) -> Vec<Option<Block>> {
-        self.bodies.iter().map(|b| b.dynamic.then(|| program.fresh(G::DOF))).collect()
+        self.bodies.iter().zip(&self.flies).map(|(b, flies)| (b.dynamic && !flies).then(|| program.fresh(G::DOF))).collect()
     }
     /// The slots that a coefficient of two bodies of the model comes from, with weights.
     pub fn coefficient(&self, bodies: [usize; 2], which: Coefficient) -> impl Iterator<Item = (Block, f64)> + use<'a, G> {

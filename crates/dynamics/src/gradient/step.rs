@@ -3,7 +3,7 @@
 use super::parameters::Parameters;
 use super::program::{Block, Program};
 use super::record::IslandRecord;
-use super::stage::{Running, Stage, Switches};
+use super::stage::{Running, Stage, StageRoom, Switches};
 use super::substep::linearise;
 use super::weak::Weak;
 use crate::island::{LocalBody, WORLD};
@@ -89,15 +89,17 @@ pub(crate) fn differentiate<G: Geometry>(
 
     for island in &record.islands {
         switches.weak += island.weak;
-        let bodies: Vec<LocalBody<G>> = island
-            .bodies
-            .iter()
-            .map(|&index| if index == WORLD { LocalBody::world() } else { program.prototypes[index].clone() })
-            .collect();
+        let StageRoom { mut bodies, rows, flies, running: [mut own_poses, mut own_twists] } = std::mem::take(&mut program.stage);
+        bodies.clear();
+        bodies.extend(island.bodies.iter().map(|&i| if i == WORLD { LocalBody::world() } else { program.prototypes[i].clone() }));
         let moves = |index: usize| index != WORLD && model.bodies[index].kind != BodyKind::Static;
+        own_poses.clear();
+        own_poses.extend(island.bodies.iter().map(|&i| (i != WORLD).then(|| body_block(poses, i))));
+        own_twists.clear();
+        own_twists.extend(island.bodies.iter().map(|&i| moves(i).then(|| body_block(twists, i))));
         let mut running = Running {
-            poses: island.bodies.iter().map(|&i| (i != WORLD).then(|| body_block(poses, i))).collect(),
-            twists: island.bodies.iter().map(|&i| moves(i).then(|| body_block(twists, i))).collect(),
+            poses: own_poses,
+            twists: own_twists,
             remaining: step,
             pace: None,
         };
@@ -107,10 +109,11 @@ pub(crate) fn differentiate<G: Geometry>(
             controls: &record.controls,
             control_block: controls,
             bodies,
-            joints: island.joints.clone(),
-            forces: island.forces.clone(),
-            rows: [Vec::new(), Vec::new()],
+            joints: &island.joints,
+            forces: &island.forces,
+            rows,
             weak,
+            flies,
         };
         for substep in &island.substeps {
             linearise(program, &mut stage, substep, &mut running, &mut switches);
@@ -121,6 +124,8 @@ pub(crate) fn differentiate<G: Geometry>(
                 program.copy(body_block(twists_after, body.index), twist);
             }
         }
+        let Stage { bodies, rows, flies, .. } = stage;
+        program.stage = StageRoom { bodies, rows, flies, running: [running.poses, running.twists] };
     }
     for (index, body) in model.bodies.iter().enumerate() {
         match body.kind {

@@ -1,3 +1,4 @@
 //! Tests over several rooms of the derivative.
 
+mod flight;
 mod linkage;
