@@ -5,6 +5,7 @@
 
 use super::motion::add;
 use super::parameters::Parameters;
+use super::patch::PointBar;
 use super::program::{Block, Program};
 use super::slots::{put, twist};
 use crate::contacts::{Key, placed};
@@ -155,6 +156,44 @@ impl<G: Geometry> Sites<G> {
         } else {
             self.evaluated[usize::from(site.old)][site.place as usize].by_shapes(model, shapes, &bar, x, scratch);
         }
+    }
+
+    /// The change of a contact, and of its gap, under motions of its bodies and of its shapes.
+    pub fn change(&self, number: u32, poses: &[Twist<G>; 2], x: &[f64]) -> (PointBar<G>, f64) {
+        let site = self.at(number);
+        let frame = |side: usize| {
+            let xi = &poses[side];
+            Twist { lin: xi.lin + G::spin(xi.ang, site.offsets[side]), ang: xi.ang }
+        };
+        let change = site.jacobian.apply(&frame(0), &frame(1));
+        let (mut point, gap) = self.shape_change(number, x);
+        point.normal += change.normal;
+        point.middle += (change.point_a + change.point_b) * 0.5;
+        (point, gap + change.gap)
+    }
+
+    /// The change of a contact, and of its gap, by its shapes alone.
+    pub fn shape_change(&self, number: u32, x: &[f64]) -> (PointBar<G>, f64) {
+        let Some(block) = self.shared(number) else { return (PointBar::zero(), 0.0) };
+        let slots = &x[block.range()];
+        (PointBar { normal: G::Lin::from_slice(slots), middle: G::Lin::from_slice(&slots[G::DIM..]) }, slots[2 * G::DIM])
+    }
+
+    /// Adds a part of a gradient by a contact, and by its gap, to what its shapes are asked about.
+    #[inline]
+    pub fn add_shape_bar(&self, number: u32, factor: f64, bar: &PointBar<G>, gap: f64, x: &mut [f64]) {
+        if let Some(block) = self.shared(number) {
+            add(x, block.part(0, G::DIM), (bar.normal * factor).as_slice());
+            add(x, block.part(G::DIM, G::DIM), (bar.middle * factor).as_slice());
+            x[block.range().end - 1] += factor * gap;
+        }
+    }
+
+    /// Covectors on the poses of the bodies of a gradient by a contact, which is added to what its shapes are asked about.
+    #[inline]
+    pub fn poses_of_bar(&self, number: u32, point: &PointBar<G>, x: &mut [f64]) -> [Wrench<G>; 2] {
+        self.add_shape_bar(number, 1.0, point, 0.0, x);
+        self.at(number).by_poses(&bar::<G>(point.normal, point.middle, 0.0))
     }
 
     /// Hands over what waited for the present program and found no use there.

@@ -12,6 +12,7 @@ use super::joint_rows::JointMap;
 use super::law::LawMap;
 use super::linkage::Linkage;
 use super::motion::{AnswerMap, LoadMap, MoveMap, RateMap, ResponseMap};
+use super::patch::Patch;
 use super::pivoted::Pivoted;
 use super::smoothed_rows::SmoothingRoom;
 use super::sparse::{Factored, Sparse};
@@ -96,6 +97,10 @@ enum Element {
     LinkageMove(u32),
     /// Room 7 of the same.
     LinkageFinish(u32),
+    /// Rooms 4 to 6 of bodies that contacts alone hold.
+    PatchMove(u32),
+    /// Room 7 of the same.
+    PatchFinish(u32),
 }
 
 /// The maps of one step in their order.
@@ -124,7 +129,9 @@ pub(crate) struct Program<G: Geometry> {
     spare_laws: Vec<LawMap<G>>,
     linkages: Vec<Linkage<G>>,
     linkages_used: usize,
-    /// Takes linkages by the general road too.
+    patches: Vec<Patch<G>>,
+    patches_used: usize,
+    /// Takes linkages, patches and flights by the general road too.
     pub general: bool,
     /// Contacts at their poses.
     pub sites: Sites<G>,
@@ -165,6 +172,8 @@ impl<G: Geometry> Default for Program<G> {
             spare_laws: Vec::new(),
             linkages: Vec::new(),
             linkages_used: 0,
+            patches: Vec::new(),
+            patches_used: 0,
             general: false,
             sites: Sites::default(),
             sparse: Sparse::default(),
@@ -207,6 +216,7 @@ impl<G: Geometry> Program<G> {
         self.flights.clear();
         self.spare_laws.append(&mut self.laws);
         self.linkages_used = 0;
+        self.patches_used = 0;
         self.sites.turn_over();
         self.sparse.clear();
     }
@@ -374,6 +384,33 @@ impl<G: Geometry> Program<G> {
         self.elements.push(Element::LinkageFinish(number));
     }
 
+    /// Room for a patch, to be given back by `patch`.
+    pub fn take_patch(&mut self) -> Patch<G> {
+        if self.patches_used == self.patches.len() {
+            self.patches.push(Patch::default());
+        }
+        std::mem::take(&mut self.patches[self.patches_used])
+    }
+
+    /// Gives room for a patch back unused.
+    pub fn return_patch(&mut self, patch: Patch<G>) {
+        self.patches[self.patches_used] = patch;
+    }
+
+    /// Adds a patch: its move and its end.
+    pub fn patch(&mut self, patch: Patch<G>) {
+        let number = self.patches_used as u32;
+        self.patches[self.patches_used] = patch;
+        self.patches_used += 1;
+        self.elements.extend([Element::PatchMove(number), Element::PatchFinish(number)]);
+    }
+
+    /// How many patches there are.
+    #[cfg(test)]
+    pub fn patches(&self) -> usize {
+        self.patches_used
+    }
+
     /// out := -S^-1 in; `fill` writes S by rows. Returns how many unknowns S left undetermined.
     pub fn solve(&mut self, out: Block, input: Block, fill: impl FnOnce(&mut [f64])) -> usize {
         debug_assert_eq!(out.len, input.len);
@@ -442,6 +479,8 @@ impl<G: Geometry> Program<G> {
                 Element::Law(k) => self.laws[k as usize].tangent(x),
                 Element::LinkageMove(k) => self.linkages[k as usize].move_tangent(model, &self.sparse, x, scratch),
                 Element::LinkageFinish(k) => self.linkages[k as usize].finish_tangent(model, &self.sparse, x, scratch),
+                Element::PatchMove(k) => self.patches[k as usize].move_tangent(&self.sites, &self.sparse, x, scratch),
+                Element::PatchFinish(k) => self.patches[k as usize].finish_tangent(&self.sites, &self.sparse, x, scratch),
             }
         }
     }
@@ -498,6 +537,8 @@ impl<G: Geometry> Program<G> {
                 Element::Law(k) => self.laws[k as usize].adjoint(x),
                 Element::LinkageMove(k) => self.linkages[k as usize].move_adjoint(model, &self.sparse, x, scratch),
                 Element::LinkageFinish(k) => self.linkages[k as usize].finish_adjoint(model, &self.sparse, x, scratch),
+                Element::PatchMove(k) => self.patches[k as usize].move_adjoint(&self.sites, &self.sparse, x, scratch),
+                Element::PatchFinish(k) => self.patches[k as usize].finish_adjoint(&self.sites, &self.sparse, x, scratch),
             }
         }
         self.sites.settle(model, x, scratch);

@@ -11,6 +11,7 @@ use super::linkage;
 use super::loads::{column, loads};
 use super::mean_step;
 use super::motion::{ImplicitRate, Loaded, answered, displaced, kicked, moved, respond, response};
+use super::patch;
 use super::program::{Block, Program};
 use super::record::{Length, Pace, Substep};
 use super::stage::{Running, Stage, Switches};
@@ -76,6 +77,13 @@ pub(crate) fn linearise<G: Geometry>(
     if let (Some(time), true) = (time, linkage::applies(stage, substep) && !program.general)
         && linkage::linearise(program, stage, substep, running, time)
     {
+        return advance_clock(program, substep, running, time, switches);
+    }
+    if !program.general
+        && patch::applies(stage, substep)
+        && let Some(time) = patch::linearise(program, stage, substep, running, time, switches)
+    {
+        flight::linearise(program, stage, substep, running, time);
         return advance_clock(program, substep, running, time, switches);
     }
 

@@ -1,4 +1,4 @@
-//! Free bodies by their own map and by the many small ones: two roads to one derivative, beside bodies that strike and bodies that rest.
+//! Free bodies and bodies that contacts hold by their own maps and by the many small ones: two roads to one derivative.
 
 use super::super::parameters::Parameters;
 use super::super::program::{Block, Program};
@@ -42,7 +42,7 @@ fn balls(integrator: Integrator) -> World<Planar> {
         ball.colliders.push(Collider { shape: Shape::ball(radius).expect("a sound shape"), local: Pose::identity() });
         (ball.restitution, ball.friction) = (0.6, 0.4);
         (ball.damping, ball.spin_damping) = (0.2 * k as f64, 0.3);
-        ball.locked[0] = if k == 3 { 1.0 } else { 0.0 };
+        ball.locked.x = if k == 3 { 1.0 } else { 0.0 };
         ball.locked_rotation = k == 4;
         let v = if k == 0 { (0.0, 0.0, 0.0) } else if k == 3 { (0.0, 0.4, 1.0) } else { (0.1 * k as f64, -0.6, if k == 4 { 0.0 } else { 2.0 }) };
         place(ball, (2.0 * radius + gap) * k as f64, height, v);
@@ -52,7 +52,7 @@ fn balls(integrator: Integrator) -> World<Planar> {
 }
 
 /// Outputs of a program run forwards and gradients of its run backwards, and the difference of the two products they make.
-fn run(world: &World<Planar>, record: &StepRecord<Planar>, general: bool) -> (Vec<f64>, Vec<f64>, f64) {
+fn run(world: &World<Planar>, record: &StepRecord<Planar>, general: bool) -> (Vec<f64>, Vec<f64>, f64, usize) {
     let (model, layout) = (world.model(), Parameters::of(world.model()));
     let mut program = Program::<Planar>::default();
     program.general = general;
@@ -76,20 +76,22 @@ fn run(world: &World<Planar>, record: &StepRecord<Planar>, general: bool) -> (Ve
     let (found, gradient) = (gather(&forward, &outputs), gather(&backward, &inputs));
     let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
     let difference = dot(&found, &asked) - dot(&gradient, &given);
-    (found, gradient, difference)
+    (found, gradient, difference, program.patches())
 }
 
 #[test]
-fn free_bodies_have_one_derivative_by_both_roads() {
+fn free_and_held_bodies_have_one_derivative_by_both_roads() {
     for integrator in [Integrator::Verlet, Integrator::Euler] {
         let mut world = balls(integrator);
-        let (mut events, mut held) = (0, 0);
+        let (mut events, mut held, mut patches) = (0, 0, 0);
         for _ in 0..20 {
             let (report, record) = world.step_recorded(&[]).expect("balls move");
             events += report.events;
             held += report.contacts;
-            let (forward, backward, difference) = run(&world, &record, false);
-            let (general_forward, general_backward, _) = run(&world, &record, true);
+            let (forward, backward, difference, found) = run(&world, &record, false);
+            let (general_forward, general_backward, _, none) = run(&world, &record, true);
+            patches += found;
+            assert_eq!(none, 0);
             for (one, other) in [(&forward, &general_forward), (&backward, &general_backward)] {
                 let size = other.iter().fold(0.0f64, |m, x| m.max(x.abs()));
                 assert!(size > 0.1);
@@ -100,5 +102,6 @@ fn free_bodies_have_one_derivative_by_both_roads() {
             }
         }
         assert!(events > 0 && held > 0, "{events} {held}");
+        assert!((patches > 0) == (integrator == Integrator::Verlet), "{patches}");
     }
 }

@@ -1,0 +1,519 @@
+//! Bodies in the plane that contacts alone hold over a substep: two maps, one for the move and one for its end, instead of many small ones,
+//! theory (17.53)-(17.58).
+
+use super::contact_point::ContactPoint;
+use super::contact_rows::{Along, along, columns, transposed};
+use super::contact_site::bar;
+use super::friction_mode::{FrictionMode, NEAR_THE_BOUND};
+use super::parameters::Coefficient;
+use super::patch_body::{BodySlots, PatchBody};
+use super::program::{Block, Program};
+use super::record::{Length, Pushed, RowSource, Substep};
+use super::sparse::Factored;
+use super::stage::{Running, Stage, Switches};
+use super::system::Sides;
+use super::weak::Weak;
+use crate::contacts::Key;
+use crate::options::Integrator;
+use crate::predict::kick_share;
+use carom_geometry::Geometry;
+use carom_math::{Twist, Vector, Wrench};
+
+/// Bodies that contribute to a coefficient of a pair.
+const SOURCES: usize = 2;
+
+/// Covectors of a gradient by a contact: normal and middle.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PointBar<G: Geometry> {
+    /// By the normal.
+    pub normal: G::Lin,
+    /// By the middle of the witness points.
+    pub middle: G::Lin,
+}
+
+/// How a row answers.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Law<G: Geometry> {
+    /// A gap, a speed or a slip vanishes.
+    Holds {
+        /// By the velocities of its bodies.
+        velocity: [Wrench<G>; 2],
+        /// By their poses at the end of the move, where that is what it looks at.
+        pose: [Wrench<G>; 2],
+        /// By the contact at the end: for the shapes; the poses are counted above.
+        end: (PointBar<G>, f64),
+        /// By the contact at the pose whose rows push, and by the centres there.
+        own: (PointBar<G>, [G::Lin; 2]),
+    },
+    /// Friction at its bound: the impulse less the bound, by the coefficient [N s].
+    Slides(f64),
+}
+
+/// A row of a contact.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PatchRow<G: Geometry> {
+    /// Its contact.
+    pub contact: usize,
+    /// Wrenches of a unit impulse.
+    pub column: [Wrench<G>; 2],
+    /// How it answers.
+    pub law: Law<G>,
+}
+
+/// A contact with its impulse in one room.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PatchContact<G: Geometry> {
+    /// Its bodies in the patch.
+    pub bodies: [usize; 2],
+    /// Where its rows stand.
+    pub site: u32,
+    /// Where the end of the move sees it; the same in room 7.
+    pub end: u32,
+    /// Arms and impulse.
+    pub arms: [G::Lin; 2],
+    /// The impulse on the first body [N s].
+    pub push: G::Lin,
+    /// How it turns with each component of the normal.
+    pub turning: [G::Lin; 3],
+    /// Slots of its coefficient of friction with their weights.
+    pub coefficient: [Option<(Block, f64)>; SOURCES],
+}
+
+/// One of the two rooms of a patch.
+#[derive(Debug)]
+pub(crate) struct PatchRoom<G: Geometry> {
+    /// Contacts that push.
+    pub contacts: Vec<PatchContact<G>>,
+    /// Their rows.
+    pub rows: Vec<PatchRow<G>>,
+    /// Slots of residuals and unknowns, with the guard and the time of an event last.
+    pub residual: Block,
+    /// Unknowns.
+    pub unknown: Block,
+    /// The factor, none without rows.
+    pub factor: Option<Factored>,
+}
+
+/// The contact that ends a move: its bodies, where it stands, its covectors by the poses.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PatchEvent<G: Geometry> {
+    /// Its bodies in the patch.
+    pub bodies: [usize; 2],
+    /// Where it stands.
+    pub site: u32,
+    /// Its gap over the length, by the poses.
+    pub pose: [Wrench<G>; 2],
+}
+
+/// A substep of a patch.
+#[derive(Debug)]
+pub(crate) struct Patch<G: Geometry> {
+    pub(super) bodies: Vec<PatchBody<G>>,
+    /// The two rooms.
+    pub(super) rooms: [PatchRoom<G>; 2],
+    /// What ends the move.
+    pub(super) event: Option<PatchEvent<G>>,
+    pub(super) length: f64,
+    pub(super) share: f64,
+    pub(super) time: Block,
+    pub(super) gravity: G::Lin,
+    /// Number of each body of the island in the patch.
+    places: Vec<usize>,
+    ends: Vec<(Key<G>, ContactPoint<G>)>,
+    felt: Vec<Sides<G>>,
+    answers: Vec<[(usize, Twist<G>); 2]>,
+    entries: Vec<(usize, usize, f64)>,
+    times: Vec<f64>,
+    pub(super) by_velocity: Vec<Wrench<G>>,
+    pub(super) by_pose: Vec<Wrench<G>>,
+    pub(super) bars: Vec<PointBar<G>>,
+    pub(super) changes: Vec<Twist<G>>,
+}
+
+impl<G: Geometry> Default for PatchRoom<G> {
+    fn default() -> Self {
+        PatchRoom { contacts: Vec::new(), rows: Vec::new(), residual: Block::NOWHERE, unknown: Block::NOWHERE, factor: None }
+    }
+}
+
+impl<G: Geometry> Default for Patch<G> {
+    fn default() -> Self {
+        Patch {
+            bodies: Vec::new(),
+            rooms: [PatchRoom::default(), PatchRoom::default()],
+            event: None,
+            length: 0.0,
+            share: 0.0,
+            time: Block::NOWHERE,
+            gravity: G::Lin::zero(),
+            places: Vec::new(),
+            ends: Vec::new(),
+            felt: Vec::new(),
+            answers: Vec::new(),
+            entries: Vec::new(),
+            times: Vec::new(),
+            by_velocity: Vec::new(),
+            by_pose: Vec::new(),
+            bars: Vec::new(),
+            changes: Vec::new(),
+        }
+    }
+}
+
+/// No body of a patch.
+const NOBODY: usize = usize::MAX;
+
+/// Whether a substep is one of contacts and loads alone, each contact closed at the end of the move as it was at its start.
+pub(crate) fn applies<G: Geometry>(stage: &Stage<G>, substep: &Substep<G>) -> bool {
+    let plain = |group: &Pushed<G>, held: bool| match group.source {
+        RowSource::Contact { bodies, deep, rebound, .. } => {
+            group.held == held && (!held || !deep) && rebound.is_none() && bodies.iter().all(|&body| !stage.bodies[body].kinematic)
+        }
+        _ => false,
+    };
+    let event = match substep.rule {
+        Length::Event(_, bodies) => bodies.iter().all(|&body| !stage.bodies[body].kinematic),
+        _ => true,
+    };
+    G::ANG == 1
+        && event
+        && stage.weak == Weak::AsSolved
+        && stage.model.options.integrator == Integrator::Verlet
+        && stage.joints.is_empty()
+        && stage.forces.is_empty()
+        && !substep.hold.uncorrected
+        && substep.hold.pushed.iter().all(|group| plain(group, true))
+        && substep.finish.pushed.iter().all(|group| plain(group, false))
+}
+
+/// Adds the derivative of a substep to which this applies, for all bodies but those that fly; their running poses and velocities become those of
+/// its end. Returns the slot of the length. `None`, and nothing is changed, where its rows repeat others in a way that only the whole matrix
+/// tells.
+pub(crate) fn linearise<G: Geometry>(
+    program: &mut Program<G>,
+    stage: &Stage<G>,
+    substep: &Substep<G>,
+    running: &mut Running,
+    time: Option<Block>,
+    switches: &mut Switches,
+) -> Option<Block> {
+    let mut patch = program.take_patch();
+    let mut seen = *switches;
+    patch.gather(program, stage, substep, running, time);
+    let factored = patch.hold(program, stage, substep, &mut seen) && patch.finish(program, stage, substep, &mut seen);
+    if !factored {
+        program.return_patch(patch);
+        return None;
+    }
+    *switches = seen;
+    for body in patch.bodies.iter().filter(|body| body.twist.is_some()) {
+        (running.poses[body.local], running.twists[body.local]) = (Some(body.next), Some(body.end));
+    }
+    let time = patch.time;
+    program.patch(patch);
+    Some(time)
+}
+
+impl<G: Geometry> Patch<G> {
+    /// Takes over the bodies.
+    fn gather(&mut self, program: &mut Program<G>, stage: &Stage<G>, substep: &Substep<G>, running: &Running, time: Option<Block>) {
+        self.length = substep.length;
+        self.share = kick_share(stage.model.options.integrator);
+        self.gravity = stage.model.gravity;
+        self.time = time.unwrap_or_else(|| program.fresh(1));
+        self.bodies.clear();
+        self.places.clear();
+        self.places.resize(stage.bodies.len(), NOBODY);
+        let mut named = |bodies: [usize; 2]| bodies.into_iter().for_each(|body| self.places[body] = 0);
+        for group in substep.hold.pushed.iter().chain(&substep.finish.pushed) {
+            if let RowSource::Contact { bodies, .. } = group.source {
+                named(bodies);
+            }
+        }
+        if let Length::Event(_, bodies) = substep.rule {
+            named(bodies);
+        }
+        for (local, body) in stage.bodies.iter().enumerate() {
+            let (true, Some(pose)) = (self.places[local] != NOBODY, running.poses[local]) else { continue };
+            self.places[local] = self.bodies.len();
+            let twist = running.twists[local];
+            let mut slots = || twist.map_or(Block::NOWHERE, |_| program.fresh(G::DOF));
+            let (next, half, end) = (slots(), slots(), slots());
+            let mut own = PatchBody {
+                local,
+                pose,
+                twist,
+                next: if twist.is_some() { next } else { pose },
+                half,
+                end,
+                slots: twist.and_then(|_| BodySlots::of(program, stage, local)),
+                inv_mass: body.inv_mass,
+                inv_inertia: body.inv_inertia,
+                inertia: body.inertia,
+                mass: body.mass,
+                damping: body.damping,
+                twists: [substep.twists[local], substep.half[local], substep.end[local]],
+                total: [Wrench::zero(); 2],
+            };
+            if twist.is_some() {
+                for room in 0..2 {
+                    own.total[room] = Wrench::zero().plus(self.share * self.length, own.force(room, self.gravity));
+                }
+            }
+            self.bodies.push(own);
+        }
+    }
+
+    /// Adds a contact with its impulse to a room; returns its number there.
+    fn push(
+        &mut self,
+        room: usize,
+        stage: &Stage<G>,
+        group: &Pushed<G>,
+        (key, friction): (Key<G>, f64),
+        point: &ContactPoint<G>,
+        end: u32,
+    ) -> usize {
+        let push = point.impulse(&group.impulses);
+        let bodies = point.bodies.map(|body| self.places[body]);
+        for (side, (_, wrench)) in along(point, push).into_iter().enumerate() {
+            let total = &mut self.bodies[bodies[side]].total[room];
+            *total = total.plus(1.0, wrench);
+        }
+        let mut coefficient = [None; SOURCES];
+        if friction > 0.0 && group.friction == FrictionMode::Slides {
+            for (place, source) in coefficient.iter_mut().zip(stage.coefficient(key.bodies, Coefficient::Friction)) {
+                *place = Some(source);
+            }
+        }
+        let turning = point.impulse_turning(&group.impulses);
+        self.rooms[room].contacts.push(PatchContact { bodies, site: point.site(), end, arms: point.arms, push, turning, coefficient });
+        self.rooms[room].contacts.len() - 1
+    }
+
+    /// Begins the rows of a room.
+    fn begin(&mut self, room: usize) {
+        self.rooms[room].contacts.clear();
+        self.rooms[room].rows.clear();
+        self.entries.clear();
+        self.felt.clear();
+        self.answers.clear();
+        self.times.clear();
+    }
+
+    /// Adds the rows of a contact: its normal one, then friction.
+    fn add_rows(
+        &mut self,
+        room: usize,
+        stage: &Stage<G>,
+        group: &Pushed<G>,
+        contact: usize,
+        (point, friction): (&ContactPoint<G>, f64),
+        normal: Law<G>,
+        slip: (Law<G>, f64),
+        switches: &mut Switches,
+    ) {
+        let first = self.rooms[room].rows.len();
+        self.add_row(room, point, contact, point.contact.normal, normal);
+        if friction <= 0.0 {
+            return;
+        }
+        let slow = NEAR_THE_BOUND * stage.model.tolerances.rest_speed;
+        let cone = stage.model.options.friction_cone;
+        switches.friction += usize::from(group.friction.near(&group.impulses, friction, [slip.1, 0.0], slow, cone));
+        let law = if group.friction == FrictionMode::Slides {
+            // l_t = sign mu l_n, theory (17.16).
+            let sign = group.impulses[1].signum();
+            self.entries.push((first + 1, first + 1, 1.0));
+            self.entries.push((first + 1, first, -sign * friction));
+            Law::Slides(-sign * group.impulses[0])
+        } else {
+            slip.0
+        };
+        self.add_row(room, point, contact, point.tangents()[0], law);
+    }
+
+    /// Adds a row along a direction at a contact.
+    fn add_row(&mut self, room: usize, point: &ContactPoint<G>, contact: usize, direction: G::Lin, law: Law<G>) {
+        let column = along(point, direction);
+        let t = self.length;
+        let bodies = point.bodies;
+        let covector = |side: usize| match &law {
+            Law::Holds { velocity, pose, .. } => velocity[side].plus(t, pose[side]),
+            Law::Slides(_) => Wrench::zero(),
+        };
+        self.felt.push([(bodies[0], covector(0)), (bodies[1], covector(1))]);
+        let places = bodies.map(|body| self.places[body]);
+        let answer = |side: usize| self.bodies[places[side]].response(&column[side].1);
+        self.answers.push([(bodies[0], answer(0)), (bodies[1], answer(1))]);
+        self.rooms[room].rows.push(PatchRow { contact, column: column.map(|(_, wrench)| wrench), law });
+    }
+
+    /// Factors the rows of a room.
+    fn factor(&mut self, program: &mut Program<G>, room: usize, extra: usize) -> bool {
+        let count = self.rooms[room].rows.len() + extra;
+        self.rooms[room].factor = None;
+        self.rooms[room].residual = program.fresh(count);
+        self.rooms[room].unknown = program.fresh(count);
+        if count > 0 {
+            self.rooms[room].factor = program.sparse.factor(&self.felt, &self.answers, &self.entries, &self.times).map(|found| found.0);
+        }
+        count == 0 || self.rooms[room].factor.is_some()
+    }
+
+    /// Rooms 4 and 5: rows at q, what holds at q'.
+    fn hold(&mut self, program: &mut Program<G>, stage: &Stage<G>, substep: &Substep<G>, switches: &mut Switches) -> bool {
+        self.begin(0);
+        self.ends.clear();
+        let per_time = 1.0 / self.length;
+        let gap_row = |program: &Program<G>, end: &ContactPoint<G>| {
+            program.sites.at(end.site()).by_poses(&bar::<G>(G::Lin::zero(), G::Lin::zero(), per_time))
+        };
+        for group in &substep.hold.pushed {
+            let RowSource::Contact { key, bodies, friction, .. } = group.source else { return false };
+            let start = ContactPoint::bare(program, stage, key, bodies, &substep.poses, false);
+            let end = ContactPoint::bare(program, stage, key, bodies, &substep.next, true);
+            switches.irregular += usize::from(!start.regular) + usize::from(!end.regular);
+            let contact = self.push(0, stage, group, (key, friction), &start, end.site());
+            let normal = Law::Holds {
+                velocity: [Wrench::zero(); 2],
+                pose: gap_row(program, &end),
+                end: (PointBar::zero(), per_time),
+                own: (PointBar::zero(), [G::Lin::zero(); 2]),
+            };
+            let slip = if friction > 0.0 { mean_slip(program, substep, &start, &end) } else { (normal, 0.0) };
+            self.add_rows(0, stage, group, contact, (&start, friction), normal, slip, switches);
+            self.ends.push((key, end));
+        }
+        self.event = None;
+        if let Length::Event(key, bodies) = substep.rule {
+            let end = ContactPoint::bare(program, stage, key, bodies, &substep.next, true);
+            switches.irregular += usize::from(!end.regular);
+            let pose = gap_row(program, &end);
+            let closing: f64 = (0..2).map(|side| pose[side].power(&substep.half[bodies[side]])).sum::<f64>() * self.length;
+            switches.grazing += usize::from(closing.abs() < stage.model.tolerances.rest_speed);
+            self.event = Some(PatchEvent { bodies: bodies.map(|body| self.places[body]), site: end.site(), pose });
+            let t = self.length;
+            self.felt.push([(bodies[0], Wrench::zero().plus(t, pose[0])), (bodies[1], Wrench::zero().plus(t, pose[1]))]);
+            // What a longer move does to each residual.
+            for (row, sides) in self.felt.iter().enumerate() {
+                let poses = match self.rooms[0].rows.get(row).map(|row| &row.law) {
+                    Some(Law::Holds { pose, .. }) => *pose,
+                    Some(Law::Slides(_)) => [Wrench::zero(); 2],
+                    None => pose,
+                };
+                let mut sum = 0.0;
+                for side in 0..2 {
+                    let body = &self.bodies[self.places[sides[side].0]];
+                    sum += sides[side].1.power(&self.kick(body)) + poses[side].power(&body.twists[1]);
+                }
+                self.times.push(sum);
+            }
+        }
+        self.factor(program, 0, usize::from(self.event.is_some()))
+    }
+
+    /// Velocity that a second of a longer move adds.
+    pub(super) fn kick(&self, body: &PatchBody<G>) -> Twist<G> {
+        if body.twist.is_none() {
+            return Twist::zero();
+        }
+        body.response(&Wrench::zero().plus(self.share, body.force(0, self.gravity)))
+    }
+
+    /// Room 7: rows and speeds at q'.
+    fn finish(&mut self, program: &mut Program<G>, stage: &Stage<G>, substep: &Substep<G>, switches: &mut Switches) -> bool {
+        self.begin(1);
+        let mut cursor = 0;
+        for group in &substep.finish.pushed {
+            let RowSource::Contact { key, bodies, friction, .. } = group.source else { return false };
+            // Both lists follow the order of detection: the search goes on where the last one ended.
+            let count = self.ends.len();
+            let found = (0..count).map(|step| (cursor + step) % count).find(|&place| self.ends[place].0 == key);
+            let point = match found {
+                Some(place) => {
+                    cursor = place;
+                    self.ends[place].1
+                }
+                None => ContactPoint::bare(program, stage, key, bodies, &substep.next, true),
+            };
+            switches.irregular += usize::from(!point.regular);
+            let contact = self.push(1, stage, group, (key, friction), &point, point.site());
+            let normal = speed(&point, &Along::normal(&point), &substep.end, 1.0);
+            let tangent = if friction > 0.0 { speed(&point, &Along::tangent(&point, 0), &substep.end, 1.0) } else { normal };
+            let value = point.tangents()[0].dot(point.slip(&substep.end));
+            self.add_rows(1, stage, group, contact, (&point, friction), normal, (tangent, value), switches);
+        }
+        self.factor(program, 1, 0)
+    }
+}
+
+impl<G: Geometry> PointBar<G> {
+    /// Nothing.
+    pub fn zero() -> Self {
+        PointBar { normal: G::Lin::zero(), middle: G::Lin::zero() }
+    }
+    /// Adds a part of another.
+    #[inline]
+    pub fn add(&mut self, factor: f64, other: &Self) {
+        self.normal += other.normal * factor;
+        self.middle += other.middle * factor;
+    }
+}
+
+/// The speed along a direction at a contact, at the poses whose rows push.
+fn speed<G: Geometry>(point: &ContactPoint<G>, direction: &Along<G>, twists: &[Twist<G>], weight: f64) -> Law<G> {
+    let d = direction.value * weight;
+    let slip = point.slip(twists) * weight;
+    let centres = centres(point, twists, d);
+    let own = PointBar { normal: transposed::<G>(&direction.own, slip), middle: -(centres[0] + centres[1]) };
+    Law::Holds {
+        velocity: along(point, d).map(|(_, wrench)| wrench),
+        pose: [Wrench::zero(); 2],
+        end: (PointBar::zero(), 0.0),
+        own: (own, centres),
+    }
+}
+
+/// How the speed along a direction changes with the centres: d . (w x m) = -m . (w x d).
+fn centres<G: Geometry>(point: &ContactPoint<G>, twists: &[Twist<G>], d: G::Lin) -> [G::Lin; 2] {
+    let [a, b] = point.bodies;
+    [G::spin(twists[a].ang, d), -G::spin(twists[b].ang, d)]
+}
+
+/// The mean slip over a move, theory (17.15), and its value.
+fn mean_slip<G: Geometry>(
+    program: &Program<G>,
+    substep: &Substep<G>,
+    start: &ContactPoint<G>,
+    end: &ContactPoint<G>,
+) -> (Law<G>, f64) {
+    const MEAN: f64 = 0.5;
+    let tangent = start.tangents()[0];
+    let then = end.contact.normal;
+    let across = tangent - then * then.dot(tangent);
+    let (carried, length) = (across.unit(), across.norm());
+    let settle = |d: G::Lin| (d - carried * carried.dot(d)) * (1.0 / length);
+    let by_end = columns::<G>(|dn| settle(-(dn * then.dot(tangent) + then * dn.dot(tangent))));
+    let by_start = columns::<G>(|dn| {
+        let turned = start.turned(0, dn);
+        settle(turned - then * then.dot(turned))
+    });
+    let d = carried * MEAN;
+    let slip = end.slip(&substep.half) * MEAN;
+    let end_centres = centres(end, &substep.half, d);
+    let at_end = PointBar { normal: transposed::<G>(&by_end, slip), middle: -(end_centres[0] + end_centres[1]) };
+    let mut pose = program.sites.at(end.site()).by_poses(&bar::<G>(at_end.normal, at_end.middle, 0.0));
+    let there = along(end, d);
+    let mut law = speed(start, &Along::tangent(start, 0), &substep.half, MEAN);
+    if let Law::Holds { velocity, pose: by_pose, end: by_contact, own } = &mut law {
+        for side in 0..2 {
+            velocity[side] = velocity[side].plus(1.0, there[side].1);
+            pose[side].lin += end_centres[side];
+        }
+        *by_pose = pose;
+        *by_contact = (at_end, 0.0);
+        own.0.normal += transposed::<G>(&by_start, slip);
+    }
+    (law, MEAN * (tangent.dot(start.slip(&substep.half)) + carried.dot(end.slip(&substep.half))))
+}
