@@ -68,11 +68,25 @@ pub(crate) struct Sites<G: Geometry> {
     /// What the present program evaluated, and the one before it.
     evaluated: [Vec<Evaluated<G>>; 2],
     cursor: usize,
+    /// First site of the substep before, first site of the present one, and where the present room begins.
+    met: [usize; 3],
+    /// Where the last contact was met.
+    last_met: usize,
+    /// Whether the substep at hand ends its island's step, where the step after it began.
+    pub ends_step: bool,
 }
 
 impl<G: Geometry> Default for Sites<G> {
     fn default() -> Self {
-        Sites { now: Vec::new(), before: Vec::new(), evaluated: [Vec::new(), Vec::new()], cursor: 0 }
+        Sites {
+            now: Vec::new(),
+            before: Vec::new(),
+            evaluated: [Vec::new(), Vec::new()],
+            cursor: 0,
+            met: [0; 3],
+            last_met: 0,
+            ends_step: true,
+        }
     }
 }
 
@@ -84,6 +98,41 @@ impl<G: Geometry> Sites<G> {
         self.evaluated.swap(0, 1);
         self.evaluated[0].clear();
         self.cursor = 0;
+        self.begin_island();
+    }
+
+    /// Begins another island.
+    pub fn begin_island(&mut self) {
+        self.met = [self.now.len(); 3];
+        self.ends_step = true;
+    }
+
+    /// Begins another substep of the island, the last one or not.
+    pub fn begin_substep(&mut self, last: bool) {
+        self.met = [self.met[1], self.now.len(), self.now.len()];
+        self.ends_step = last;
+    }
+
+    /// Begins another room at the pose where the substep began.
+    pub fn begin_room(&mut self) {
+        self.met[2] = self.now.len();
+    }
+
+    /// The site of an earlier room of the island that stands for a contact at the same frames: the end of a substep is the start of the next.
+    fn met(&mut self, key: &Key<G>, frames: &[Pose<G>; 2]) -> Option<u32> {
+        let [first, _, end] = self.met;
+        let count = end - first;
+        // Contacts come in one order: the next is nearly always near.
+        let begin = if (first..end).contains(&self.last_met) { self.last_met - first } else { 0 };
+        for step in 0..count.min(LOOKED_AT) {
+            let number = first + (begin + step) % count;
+            let evaluated = self.of(&self.now[number]);
+            if evaluated.key == *key && evaluated.frames == *frames {
+                self.last_met = number + 1;
+                return Some(number as u32);
+            }
+        }
+        None
     }
 
     /// Forgets every contact.
@@ -322,7 +371,10 @@ pub(crate) fn site<G: Geometry>(
         if *local == Pose::identity() { *poses[side] } else { placed(model, key.bodies[side], key.colliders[side], poses[side]) }
     };
     let frames = [frame(0), frame(1)];
-    let earlier = if end { program.sites.earlier(&key, &frames) } else { None };
+    if let (false, Some(number)) = (end, program.sites.met(&key, &frames)) {
+        return number;
+    }
+    let earlier = if end && program.sites.ends_step { program.sites.earlier(&key, &frames) } else { None };
     let (old, place) = match earlier {
         Some(place) => (true, program.sites.before[place].place),
         None => {

@@ -163,13 +163,7 @@ pub(crate) fn find<G: Geometry>(stage: &mut Stage<G>, substep: &Substep<G>) -> b
 }
 
 /// Adds the flights of a substep; the running poses and velocities of those bodies become those of its end.
-pub(crate) fn linearise<G: Geometry>(
-    program: &mut Program<G>,
-    stage: &Stage<G>,
-    substep: &Substep<G>,
-    running: &mut Running,
-    time: Block,
-) {
+pub(crate) fn linearise<G: Geometry>(program: &mut Program<G>, stage: &Stage<G>, substep: &Substep<G>, running: &mut Running, time: Block) {
     let integrator = stage.model.options.integrator;
     let shares = [kick_share(integrator), if integrator == Integrator::Verlet { kick_share(integrator) } else { 0.0 }];
     let theta = program.free(stage.parameters.0);

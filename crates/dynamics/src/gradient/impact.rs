@@ -306,11 +306,7 @@ fn held_rows<G: Geometry>(
 }
 
 /// Velocities after a strike where there are joints, so that every row reaches every body.
-fn velocities_after<G: Geometry>(
-    stage: &Stage<G>,
-    strike: &Strike<G>,
-    held: &HeldRows<G>,
-) -> Vec<Twist<G>> {
+fn velocities_after<G: Geometry>(stage: &Stage<G>, strike: &Strike<G>, held: &HeldRows<G>) -> Vec<Twist<G>> {
     let mut after = strike.before.clone();
     for (row, &impulse) in strike.impulses.iter().enumerate() {
         for body in 0..held.reach {

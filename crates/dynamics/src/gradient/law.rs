@@ -224,7 +224,7 @@ fn pair<G: Geometry>(a: &Twist<G>, b: &Twist<G>) -> f64 {
 }
 
 /// Readies the derivative along the sequence that the forward solve recorded; returns how many switches are near.
-fn prepare<G: Geometry>(derivative: &mut ImpactDerivative, strike: &Strike<G>, cone: FrictionCone) -> Option<usize> {
+pub(crate) fn prepare<G: Geometry>(derivative: &mut ImpactDerivative, strike: &Strike<G>, cone: FrictionCone) -> Option<usize> {
     let input = ImpactInput {
         contacts: strike.contacts.len(),
         matrix: &strike.gram,

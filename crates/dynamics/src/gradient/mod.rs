@@ -44,6 +44,7 @@ mod smoothed_rows;
 mod sparse;
 mod stage;
 mod step;
+mod strike_patch;
 mod substep;
 mod system;
 #[cfg(test)]

@@ -117,6 +117,8 @@ pub(crate) struct Patch<G: Geometry> {
     pub(super) share: f64,
     pub(super) time: Block,
     pub(super) gravity: G::Lin,
+    /// Whether parameters are asked about.
+    asked: bool,
     /// Number of each body of the island in the patch.
     places: Vec<usize>,
     ends: Vec<(Key<G>, ContactPoint<G>)>,
@@ -146,6 +148,7 @@ impl<G: Geometry> Default for Patch<G> {
             share: 0.0,
             time: Block::NOWHERE,
             gravity: G::Lin::zero(),
+            asked: false,
             places: Vec::new(),
             ends: Vec::new(),
             felt: Vec::new(),
@@ -197,7 +200,7 @@ pub(crate) fn linearise<G: Geometry>(
     time: Option<Block>,
     switches: &mut Switches,
 ) -> Option<Block> {
-    let mut patch = program.take_patch();
+    let mut patch = program.spare_patch();
     let mut seen = *switches;
     patch.gather(program, stage, substep, running, time);
     let factored = patch.hold(program, stage, substep, &mut seen) && patch.finish(program, stage, substep, &mut seen);
@@ -220,6 +223,7 @@ impl<G: Geometry> Patch<G> {
         self.length = substep.length;
         self.share = kick_share(stage.model.options.integrator);
         self.gravity = stage.model.gravity;
+        self.asked = program.free(stage.parameters.0).is_some();
         self.time = time.unwrap_or_else(|| program.fresh(1));
         self.bodies.clear();
         self.places.clear();
@@ -281,7 +285,7 @@ impl<G: Geometry> Patch<G> {
             *total = total.plus(1.0, wrench);
         }
         let mut coefficient = [None; SOURCES];
-        if friction > 0.0 && group.friction == FrictionMode::Slides {
+        if self.asked && friction > 0.0 && group.friction == FrictionMode::Slides {
             for (place, source) in coefficient.iter_mut().zip(stage.coefficient(key.bodies, Coefficient::Friction)) {
                 *place = Some(source);
             }
@@ -461,17 +465,25 @@ impl<G: Geometry> PointBar<G> {
     }
 }
 
-/// The speed along a direction at a contact, at the poses whose rows push.
+/// The speed along a direction at a contact, by the contact and by the centres.
+pub(crate) fn speed_bar<G: Geometry>(
+    point: &ContactPoint<G>,
+    direction: &Along<G>,
+    twists: &[Twist<G>],
+    weight: f64,
+) -> (PointBar<G>, [G::Lin; 2]) {
+    let centres = centres(point, twists, direction.value * weight);
+    let normal = transposed::<G>(&direction.own, point.slip(twists) * weight);
+    (PointBar { normal, middle: -(centres[0] + centres[1]) }, centres)
+}
+
+/// The same as a row that holds, at the poses whose rows push.
 fn speed<G: Geometry>(point: &ContactPoint<G>, direction: &Along<G>, twists: &[Twist<G>], weight: f64) -> Law<G> {
-    let d = direction.value * weight;
-    let slip = point.slip(twists) * weight;
-    let centres = centres(point, twists, d);
-    let own = PointBar { normal: transposed::<G>(&direction.own, slip), middle: -(centres[0] + centres[1]) };
     Law::Holds {
-        velocity: along(point, d).map(|(_, wrench)| wrench),
+        velocity: along(point, direction.value * weight).map(|(_, wrench)| wrench),
         pose: [Wrench::zero(); 2],
         end: (PointBar::zero(), 0.0),
-        own: (own, centres),
+        own: speed_bar(point, direction, twists, weight),
     }
 }
 
@@ -482,12 +494,7 @@ fn centres<G: Geometry>(point: &ContactPoint<G>, twists: &[Twist<G>], d: G::Lin)
 }
 
 /// The mean slip over a move, theory (17.15), and its value.
-fn mean_slip<G: Geometry>(
-    program: &Program<G>,
-    substep: &Substep<G>,
-    start: &ContactPoint<G>,
-    end: &ContactPoint<G>,
-) -> (Law<G>, f64) {
+fn mean_slip<G: Geometry>(program: &Program<G>, substep: &Substep<G>, start: &ContactPoint<G>, end: &ContactPoint<G>) -> (Law<G>, f64) {
     const MEAN: f64 = 0.5;
     let tangent = start.tangents()[0];
     let then = end.contact.normal;

@@ -81,10 +81,8 @@ impl<G: Geometry> PatchBody<G> {
     /// v + M^-1 (d f + p) for changes of the velocity, of the impulse p and of the parameters, over a fixed duration d.
     pub fn kicked(&self, room: usize, change: &Twist<G>, impulse: Wrench<G>, duration: f64, gravity: G::Lin, x: &[f64]) -> Twist<G> {
         let twist = &self.twists[room];
-        let mut force = Wrench {
-            lin: change.lin * (-self.damping[0] * self.mass),
-            ang: G::inertia_apply(self.inertia, change.ang) * -self.damping[1],
-        };
+        let mut force =
+            Wrench { lin: change.lin * (-self.damping[0] * self.mass), ang: G::inertia_apply(self.inertia, change.ang) * -self.damping[1] };
         let Some(slots) = &self.slots else { return change.plus(1.0, self.response(&impulse.plus(duration, force))) };
         let one = |block: Block| x[block.range().start];
         let mass = one(slots.mass);

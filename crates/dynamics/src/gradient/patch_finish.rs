@@ -3,7 +3,7 @@
 use super::contact_site::Sites;
 use super::motion::add;
 use super::patch::{Law, Patch, PointBar};
-use super::patch_move::add_wrench;
+use super::patch_move::{add_wrench, turned};
 use super::slots::{put, twist, wrench};
 use super::sparse::Sparse;
 use carom_geometry::Geometry;
@@ -19,7 +19,7 @@ impl<G: Geometry> Patch<G> {
         for contact in &room.contacts {
             let poses = contact.bodies.map(|body| twist::<G>(&x[self.bodies[body].next.range()]));
             let change = sites.change(contact.site, &poses, x).0;
-            let sides = contact.turned(&change, poses.map(|pose| pose.lin));
+            let sides = turned(contact.arms, contact.push, &contact.turning, &change, poses.map(|pose| pose.lin));
             for (body, side) in contact.bodies.into_iter().zip(sides) {
                 self.by_velocity[body] = self.by_velocity[body].plus(1.0, side);
             }
@@ -52,7 +52,8 @@ impl<G: Geometry> Patch<G> {
                     sum
                 }
                 Law::Slides(by_coefficient) => {
-                    contact.coefficient.iter().flatten().map(|(block, weight)| weight * x[block.range().start]).sum::<f64>() * by_coefficient
+                    contact.coefficient.iter().flatten().map(|(block, weight)| weight * x[block.range().start]).sum::<f64>()
+                        * by_coefficient
                 }
             };
         }

@@ -2,7 +2,7 @@
 
 use super::contact_site::Sites;
 use super::motion::add;
-use super::patch::{Law, Patch, PatchContact, PointBar};
+use super::patch::{Law, Patch, PointBar};
 use super::program::Block;
 use super::slots::{put, twist, wrench};
 use super::sparse::Sparse;
@@ -17,35 +17,45 @@ pub(super) fn add_wrench<G: Geometry>(x: &mut [f64], block: Block, value: &Wrenc
     add(x, block, &values[..G::DOF]);
 }
 
-impl<G: Geometry> PatchContact<G> {
-    /// What the impulse does on its bodies as the contact and the centres move.
-    pub(super) fn turned(&self, change: &PointBar<G>, centres: [G::Lin; 2]) -> [Wrench<G>; 2] {
-        let mut push = G::Lin::zero();
-        for i in 0..G::DIM {
-            push += self.turning[i] * change.normal[i];
-        }
-        let side = |side: usize, sign: f64| Wrench {
-            lin: push * sign,
-            ang: (G::torque(self.arms[side], push) + G::torque(change.middle - centres[side], self.push)) * sign,
-        };
-        [side(0, 1.0), side(1, -1.0)]
+/// What an impulse at a contact does on its bodies as the contact and the centres move; `turning` is how it turns with each component of the normal.
+pub(super) fn turned<G: Geometry>(
+    arms: [G::Lin; 2],
+    push: G::Lin,
+    turning: &[G::Lin; 3],
+    change: &PointBar<G>,
+    centres: [G::Lin; 2],
+) -> [Wrench<G>; 2] {
+    let mut pushed = G::Lin::zero();
+    for i in 0..G::DIM {
+        pushed += turning[i] * change.normal[i];
     }
+    let side = |side: usize, sign: f64| Wrench {
+        lin: pushed * sign,
+        ang: (G::torque(arms[side], pushed) + G::torque(change.middle - centres[side], push)) * sign,
+    };
+    [side(0, 1.0), side(1, -1.0)]
+}
 
-    /// The transpose: covectors on the contact, added, and on the centres.
-    #[inline]
-    pub(super) fn turned_adjoint(&self, impulses: [&Twist<G>; 2], bar: &mut PointBar<G>) -> [G::Lin; 2] {
-        let mut by_push = G::Lin::zero();
-        let mut by_centres = [G::Lin::zero(); 2];
-        for (side, sign) in [1.0, -1.0].into_iter().enumerate() {
-            by_push += (impulses[side].lin + G::spin(impulses[side].ang, self.arms[side])) * sign;
-            by_centres[side] = G::spin(impulses[side].ang, self.push) * sign;
-        }
-        for i in 0..G::DIM {
-            bar.normal[i] += self.turning[i].dot(by_push);
-        }
-        bar.middle -= by_centres[0] + by_centres[1];
-        by_centres
+/// The transpose: covectors on the contact, added, and on the centres.
+#[inline]
+pub(super) fn turned_adjoint<G: Geometry>(
+    arms: [G::Lin; 2],
+    push: G::Lin,
+    turning: &[G::Lin; 3],
+    impulses: [&Twist<G>; 2],
+    bar: &mut PointBar<G>,
+) -> [G::Lin; 2] {
+    let mut by_push = G::Lin::zero();
+    let mut by_centres = [G::Lin::zero(); 2];
+    for (side, sign) in [1.0, -1.0].into_iter().enumerate() {
+        by_push += (impulses[side].lin + G::spin(impulses[side].ang, arms[side])) * sign;
+        by_centres[side] = G::spin(impulses[side].ang, push) * sign;
     }
+    for i in 0..G::DIM {
+        bar.normal[i] += turning[i].dot(by_push);
+    }
+    bar.middle -= by_centres[0] + by_centres[1];
+    by_centres
 }
 
 impl<G: Geometry> Patch<G> {
@@ -60,7 +70,7 @@ impl<G: Geometry> Patch<G> {
         for contact in &room.contacts {
             let poses = contact.bodies.map(|body| twist::<G>(&x[self.bodies[body].pose.range()]));
             let change = sites.change(contact.site, &poses, x).0;
-            let sides = contact.turned(&change, poses.map(|pose| pose.lin));
+            let sides = turned(contact.arms, contact.push, &contact.turning, &change, poses.map(|pose| pose.lin));
             for (body, side) in contact.bodies.into_iter().zip(sides) {
                 self.by_velocity[body] = self.by_velocity[body].plus(1.0, side);
             }
@@ -99,7 +109,8 @@ impl<G: Geometry> Patch<G> {
                     sum + end.0.normal.dot(by_shape.normal) + end.0.middle.dot(by_shape.middle) + end.1 * gap
                 }
                 Law::Slides(by_coefficient) => {
-                    contact.coefficient.iter().flatten().map(|(block, weight)| weight * x[block.range().start]).sum::<f64>() * by_coefficient
+                    contact.coefficient.iter().flatten().map(|(block, weight)| weight * x[block.range().start]).sum::<f64>()
+                        * by_coefficient
                 }
             };
         }
@@ -212,7 +223,7 @@ impl<G: Geometry> Patch<G> {
         let Patch { bodies, rooms, bars, changes, .. } = self;
         // Bodies that never move have answered with nothing.
         for (contact, bar) in rooms[room].contacts.iter().zip(bars) {
-            let by_centres = contact.turned_adjoint(contact.bodies.map(|body| &changes[body]), bar);
+            let by_centres = turned_adjoint(contact.arms, contact.push, &contact.turning, contact.bodies.map(|body| &changes[body]), bar);
             let mut sides = sites.poses_of_bar(contact.site, bar, x);
             for (side, body) in contact.bodies.into_iter().enumerate() {
                 sides[side].lin += by_centres[side];

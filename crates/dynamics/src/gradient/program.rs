@@ -17,6 +17,7 @@ use super::pivoted::Pivoted;
 use super::smoothed_rows::SmoothingRoom;
 use super::sparse::{Factored, Sparse};
 use super::stage::StageRoom;
+use super::strike_patch::StrikePatch;
 use super::system::SystemRoom;
 use crate::island::LocalBody;
 use crate::model::Model;
@@ -97,6 +98,8 @@ enum Element {
     LinkageMove(u32),
     /// Room 7 of the same.
     LinkageFinish(u32),
+    /// A strike between bodies without joints.
+    Strike(u32),
     /// Rooms 4 to 6 of bodies that contacts alone hold.
     PatchMove(u32),
     /// Room 7 of the same.
@@ -104,6 +107,8 @@ enum Element {
 }
 
 /// The maps of one step in their order.
+// Laws and patches are large and move between the lists of those at work and those at rest.
+#[allow(clippy::vec_box)]
 #[derive(Debug)]
 pub(crate) struct Program<G: Geometry> {
     slots: u32,
@@ -125,12 +130,14 @@ pub(crate) struct Program<G: Geometry> {
     answers: Vec<AnswerMap<G>>,
     loads: Vec<LoadMap<G>>,
     flights: Vec<FlightMap<G>>,
-    laws: Vec<LawMap<G>>,
-    spare_laws: Vec<LawMap<G>>,
+    laws: Vec<Box<LawMap<G>>>,
+    spare_laws: Vec<Box<LawMap<G>>>,
     linkages: Vec<Linkage<G>>,
     linkages_used: usize,
-    patches: Vec<Patch<G>>,
-    patches_used: usize,
+    strikes: Vec<Box<StrikePatch<G>>>,
+    spare_strikes: Vec<Box<StrikePatch<G>>>,
+    patches: Vec<Box<Patch<G>>>,
+    spare_patches: Vec<Box<Patch<G>>>,
     /// Takes linkages, patches and flights by the general road too.
     pub general: bool,
     /// Contacts at their poses.
@@ -172,8 +179,10 @@ impl<G: Geometry> Default for Program<G> {
             spare_laws: Vec::new(),
             linkages: Vec::new(),
             linkages_used: 0,
+            strikes: Vec::new(),
+            spare_strikes: Vec::new(),
             patches: Vec::new(),
-            patches_used: 0,
+            spare_patches: Vec::new(),
             general: false,
             sites: Sites::default(),
             sparse: Sparse::default(),
@@ -216,7 +225,8 @@ impl<G: Geometry> Program<G> {
         self.flights.clear();
         self.spare_laws.append(&mut self.laws);
         self.linkages_used = 0;
-        self.patches_used = 0;
+        self.spare_strikes.append(&mut self.strikes);
+        self.spare_patches.append(&mut self.patches);
         self.sites.turn_over();
         self.sparse.clear();
     }
@@ -334,10 +344,11 @@ impl<G: Geometry> Program<G> {
     keep!(answer, answers, Answer, AnswerMap<G>, "Adds what impulses that answer do over the move.");
     keep!(load, loads, Load, LoadMap<G>, "Adds gravity, damping and the gyroscopic torque of a body.");
     keep!(flight, flights, Flight, FlightMap<G>, "Adds a body that no row touches.");
-    keep!(law, laws, Law, LawMap<G>, "Adds an impact law.");
+    keep!(strike, strikes, Strike, Box<StrikePatch<G>>, "Adds a strike between bodies without joints.");
+    keep!(law, laws, Law, Box<LawMap<G>>, "Adds an impact law.");
 
     /// A law to be filled and added, with the room of an earlier one.
-    pub fn spare_law(&mut self) -> LawMap<G> {
+    pub fn spare_law(&mut self) -> Box<LawMap<G>> {
         self.spare_laws.pop().unwrap_or_default()
     }
 
@@ -384,31 +395,32 @@ impl<G: Geometry> Program<G> {
         self.elements.push(Element::LinkageFinish(number));
     }
 
-    /// Room for a patch, to be given back by `patch`.
-    pub fn take_patch(&mut self) -> Patch<G> {
-        if self.patches_used == self.patches.len() {
-            self.patches.push(Patch::default());
-        }
-        std::mem::take(&mut self.patches[self.patches_used])
+    /// A strike to be filled and added, with the room of an earlier one.
+    pub fn spare_strike(&mut self) -> Box<StrikePatch<G>> {
+        self.spare_strikes.pop().unwrap_or_default()
     }
 
-    /// Gives room for a patch back unused.
-    pub fn return_patch(&mut self, patch: Patch<G>) {
-        self.patches[self.patches_used] = patch;
+    /// A patch to be filled and added, with the room of an earlier one.
+    pub fn spare_patch(&mut self) -> Box<Patch<G>> {
+        self.spare_patches.pop().unwrap_or_default()
+    }
+
+    /// Gives a patch back unused.
+    pub fn return_patch(&mut self, patch: Box<Patch<G>>) {
+        self.spare_patches.push(patch);
     }
 
     /// Adds a patch: its move and its end.
-    pub fn patch(&mut self, patch: Patch<G>) {
-        let number = self.patches_used as u32;
-        self.patches[self.patches_used] = patch;
-        self.patches_used += 1;
+    pub fn patch(&mut self, patch: Box<Patch<G>>) {
+        let number = self.patches.len() as u32;
+        self.patches.push(patch);
         self.elements.extend([Element::PatchMove(number), Element::PatchFinish(number)]);
     }
 
     /// How many patches there are.
     #[cfg(test)]
     pub fn patches(&self) -> usize {
-        self.patches_used
+        self.patches.len()
     }
 
     /// out := -S^-1 in; `fill` writes S by rows. Returns how many unknowns S left undetermined.
@@ -479,6 +491,7 @@ impl<G: Geometry> Program<G> {
                 Element::Law(k) => self.laws[k as usize].tangent(x),
                 Element::LinkageMove(k) => self.linkages[k as usize].move_tangent(model, &self.sparse, x, scratch),
                 Element::LinkageFinish(k) => self.linkages[k as usize].finish_tangent(model, &self.sparse, x, scratch),
+                Element::Strike(k) => self.strikes[k as usize].tangent(&self.sites, x),
                 Element::PatchMove(k) => self.patches[k as usize].move_tangent(&self.sites, &self.sparse, x, scratch),
                 Element::PatchFinish(k) => self.patches[k as usize].finish_tangent(&self.sites, &self.sparse, x, scratch),
             }
@@ -537,6 +550,7 @@ impl<G: Geometry> Program<G> {
                 Element::Law(k) => self.laws[k as usize].adjoint(x),
                 Element::LinkageMove(k) => self.linkages[k as usize].move_adjoint(model, &self.sparse, x, scratch),
                 Element::LinkageFinish(k) => self.linkages[k as usize].finish_adjoint(model, &self.sparse, x, scratch),
+                Element::Strike(k) => self.strikes[k as usize].adjoint(&self.sites, x),
                 Element::PatchMove(k) => self.patches[k as usize].move_adjoint(&self.sites, &self.sparse, x, scratch),
                 Element::PatchFinish(k) => self.patches[k as usize].finish_adjoint(&self.sites, &self.sparse, x, scratch),
             }

@@ -89,6 +89,7 @@ pub(crate) fn differentiate<G: Geometry>(
 
     for island in &record.islands {
         switches.weak += island.weak;
+        program.sites.begin_island();
         let StageRoom { mut bodies, rows, flies, running: [mut own_poses, mut own_twists] } = std::mem::take(&mut program.stage);
         bodies.clear();
         bodies.extend(island.bodies.iter().map(|&i| if i == WORLD { LocalBody::world() } else { program.prototypes[i].clone() }));
@@ -97,12 +98,7 @@ pub(crate) fn differentiate<G: Geometry>(
         own_poses.extend(island.bodies.iter().map(|&i| (i != WORLD).then(|| body_block(poses, i))));
         own_twists.clear();
         own_twists.extend(island.bodies.iter().map(|&i| moves(i).then(|| body_block(twists, i))));
-        let mut running = Running {
-            poses: own_poses,
-            twists: own_twists,
-            remaining: step,
-            pace: None,
-        };
+        let mut running = Running { poses: own_poses, twists: own_twists, remaining: step, pace: None };
         let mut stage = Stage {
             model,
             parameters: (parameters, layout),
@@ -115,7 +111,8 @@ pub(crate) fn differentiate<G: Geometry>(
             weak,
             flies,
         };
-        for substep in &island.substeps {
+        for (number, substep) in island.substeps.iter().enumerate() {
+            program.sites.begin_substep(number + 1 == island.substeps.len());
             linearise(program, &mut stage, substep, &mut running, &mut switches);
         }
         for (local, body) in stage.bodies.iter().enumerate().filter(|(_, b)| b.dynamic) {

@@ -15,6 +15,7 @@ use super::patch;
 use super::program::{Block, Program};
 use super::record::{Length, Pace, Substep};
 use super::stage::{Running, Stage, Switches};
+use super::strike_patch;
 use super::system::{Residual, System, TimeColumn, nothing};
 use super::weak;
 use crate::options::Integrator;
@@ -38,10 +39,16 @@ pub(crate) fn linearise<G: Geometry>(
         running.twists = mean_step::obey_joints(program, stage, substep, obeyed, running, switches);
     }
     for strike in &substep.strikes {
+        program.sites.begin_room();
+        if !program.general && strike_patch::applies(stage, strike) {
+            strike_patch::linearise(program, stage, substep, strike, running, switches);
+            continue;
+        }
         flight::unstruck(stage, strike);
         impact::linearise(program, stage, substep, strike, running, switches);
     }
     let substep = &*weak::chosen(stage.weak, substep);
+    program.sites.begin_room();
     let t = substep.length;
     let mut time = match substep.rule {
         Length::OfRemaining(factor) => {

@@ -38,13 +38,20 @@ fn balls(integrator: Integrator) -> World<Planar> {
     place(floor, 0.0, 0.0, (0.0, 0.0, 0.0));
     let heights = [radius, radius + 0.002, 0.3, 0.25, 0.35];
     for (k, height) in heights.into_iter().enumerate() {
-        let mut ball = Body::<Planar>::new(format!("ball {k}"), BodyKind::Dynamic, 1.0 + 0.3 * k as f64, Planar::inertia_from_moments(&[0.004]));
+        let mut ball =
+            Body::<Planar>::new(format!("ball {k}"), BodyKind::Dynamic, 1.0 + 0.3 * k as f64, Planar::inertia_from_moments(&[0.004]));
         ball.colliders.push(Collider { shape: Shape::ball(radius).expect("a sound shape"), local: Pose::identity() });
         (ball.restitution, ball.friction) = (0.6, 0.4);
         (ball.damping, ball.spin_damping) = (0.2 * k as f64, 0.3);
         ball.locked.x = if k == 3 { 1.0 } else { 0.0 };
         ball.locked_rotation = k == 4;
-        let v = if k == 0 { (0.0, 0.0, 0.0) } else if k == 3 { (0.0, 0.4, 1.0) } else { (0.1 * k as f64, -0.6, if k == 4 { 0.0 } else { 2.0 }) };
+        let v = if k == 0 {
+            (0.0, 0.0, 0.0)
+        } else if k == 3 {
+            (0.0, 0.4, 1.0)
+        } else {
+            (0.1 * k as f64, -0.6, if k == 4 { 0.0 } else { 2.0 })
+        };
         place(ball, (2.0 * radius + gap) * k as f64, height, v);
     }
     model.gravity = Vector2::new(0.3, -9.81);
