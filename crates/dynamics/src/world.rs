@@ -204,6 +204,12 @@ impl<G: Geometry> World<G> {
         }
         curvature
     }
+    /// Takes islands of an earlier run for their room, or lays its own down where it has come to rest: the next step builds them anew.
+    pub(crate) fn exchange_islands(&mut self, islands: Vec<Island<G>>) -> Vec<Island<G>> {
+        self.curvature = self.present_curvature();
+        (self.lent, self.current, self.used) = (false, false, 0);
+        std::mem::replace(&mut self.islands, islands)
+    }
     /// Takes over memory and books.
     pub(crate) fn resume(&mut self, memory: Vec<Memory<G>>, (flow, start_energy, largest): (Flow, f64, f64)) {
         self.memory = memory;

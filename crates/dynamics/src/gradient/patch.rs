@@ -101,7 +101,7 @@ pub(crate) struct PatchEvent<G: Geometry> {
     pub bodies: [usize; 2],
     /// Where it stands.
     pub site: u32,
-    /// Its gap over the length, by the poses.
+    /// Its gap over the length, counted downwards, by the poses.
     pub pose: [Wrench<G>; 2],
 }
 
@@ -393,7 +393,8 @@ impl<G: Geometry> Patch<G> {
         if let Length::Event(key, bodies) = substep.rule {
             let end = ContactPoint::bare(program, stage, key, bodies, &substep.next, true);
             switches.irregular += usize::from(!end.regular);
-            let pose = gap_row(program, &end);
+            // The gap closes as the move gets longer: counted downwards, its pivot is positive as the others are.
+            let pose = gap_row(program, &end).map(|side| side.negated());
             let closing: f64 = (0..2).map(|side| pose[side].power(&substep.half[bodies[side]])).sum::<f64>() * self.length;
             switches.grazing += usize::from(closing.abs() < stage.model.tolerances.rest_speed);
             self.event = Some(PatchEvent { bodies: bodies.map(|body| self.places[body]), site: end.site(), pose });

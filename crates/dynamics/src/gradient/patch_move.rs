@@ -117,7 +117,7 @@ impl<G: Geometry> Patch<G> {
         if let Some(event) = &self.event {
             let (_, gap) = sites.shape_change(event.site, x);
             let moved: f64 = (0..2).map(|side| event.pose[side].power(&next(self, event.bodies[side], x))).sum();
-            x[first + room.rows.len()] = moved + gap / t;
+            x[first + room.rows.len()] = moved - gap / t;
         }
         let Some(factor) = room.factor else { return };
         sparse.solve(factor, room.residual.range(), room.unknown.range(), x, scratch);
@@ -198,7 +198,7 @@ impl<G: Geometry> Patch<G> {
                 for (side, body) in event.bodies.into_iter().enumerate() {
                     by_pose[body] = by_pose[body].plus(rho, event.pose[side]);
                 }
-                sites.add_shape_bar(event.site, rho, &PointBar::zero(), 1.0 / t, x);
+                sites.add_shape_bar(event.site, rho, &PointBar::zero(), -1.0 / t, x);
             }
         }
         // Poses and velocities before they change, theory (17.56).

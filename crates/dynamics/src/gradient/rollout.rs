@@ -168,6 +168,7 @@ impl<G: Geometry> World<G> {
             return Err(StepError::wrong_length("controls", controls.len(), steps * count, self.state().time));
         }
         let mut world = self.copy();
+        world.exchange_islands(self.workshop.borrow_islands());
         let (mut states, mut energy) = (Vec::with_capacity(steps + 1), Vec::with_capacity(steps + 1));
         let (mut reports, mut checkpoints) = (Vec::with_capacity(steps), Vec::new());
         let mut records = Vec::with_capacity(if tape == Tape::Full { steps } else { 0 });
@@ -190,6 +191,7 @@ impl<G: Geometry> World<G> {
             states.push(world.state().clone());
             energy.push(total_energy(&world));
         }
+        self.workshop.give_islands_back(world.exchange_islands(Vec::new()));
         let (controls, layout) = (controls.to_vec(), Parameters::of(self.model()));
         Ok(Rollout { states, energy, reports, controls, control_count: count, tape, records, checkpoints, layout, world })
     }

@@ -47,6 +47,7 @@ pub(crate) fn linearise<G: Geometry>(
         flight::unstruck(stage, strike);
         impact::linearise(program, stage, substep, strike, running, switches);
     }
+    stage.walk_all();
     let substep = &*weak::chosen(stage.weak, substep);
     program.sites.begin_room();
     let t = substep.length;

@@ -7,7 +7,7 @@ use crate::gradient::Weak;
 use crate::model::{Body, BodyKind, Collider, Model};
 use crate::options::Integrator;
 use crate::state::State;
-use crate::world::World;
+use crate::world::{StepReport, World};
 use carom_geometry::planar::Shape;
 use carom_math::{Planar, Pose, Space, Twist};
 use nalgebra::{Vector1, Vector2};
@@ -58,6 +58,32 @@ fn balls(integrator: Integrator) -> World<Planar> {
     World::new(model, state).expect("a sound world")
 }
 
+/// Balls that fall into a wedge and onto each other, so that strikes reach several contacts at once.
+fn heap() -> World<Planar> {
+    let radius = 0.1;
+    let mut model = Model::new("heap");
+    let mut state = State::empty();
+    let mut place = |body: Body<Planar>, at: Vector2<f64>, velocity: Vector2<f64>| {
+        model.bodies.push(body);
+        state.poses.push(Pose { position: at, rotation: Planar::identity() });
+        state.twists.push(Twist { lin: velocity, ang: Vector1::new(0.0) });
+    };
+    for (k, tilt) in [-0.5, 0.6].into_iter().enumerate() {
+        let mut wall = Body::<Planar>::new(format!("wall {k}"), BodyKind::Static, 0.0, Planar::inertia_zero());
+        let shape = Shape::half_space(Vector2::new(tilt, 1.0)).expect("a sound shape");
+        wall.colliders.push(Collider { shape, local: Pose::identity() });
+        place(wall, Vector2::zeros(), Vector2::zeros());
+    }
+    for k in 0..4 {
+        let mass = 1.0 + 0.3 * k as f64;
+        let mut ball = Body::<Planar>::new(format!("ball {k}"), BodyKind::Dynamic, mass, Planar::inertia_from_moments(&[0.004 * mass]));
+        ball.colliders.push(Collider { shape: Shape::ball(radius).expect("a sound shape"), local: Pose::identity() });
+        (ball.restitution, ball.friction) = (0.3 + 0.1 * k as f64, 0.3);
+        place(ball, Vector2::new(0.02 * k as f64, 0.15 + 0.21 * k as f64), Vector2::new(0.05, -1.0 - 0.2 * k as f64));
+    }
+    World::new(model, state).expect("a sound world")
+}
+
 /// Outputs of a program run forwards and gradients of its run backwards, and the difference of the two products they make.
 fn run(world: &World<Planar>, record: &StepRecord<Planar>, general: bool) -> (Vec<f64>, Vec<f64>, f64, usize) {
     let (model, layout) = (world.model(), Parameters::of(world.model()));
@@ -86,29 +112,47 @@ fn run(world: &World<Planar>, record: &StepRecord<Planar>, general: bool) -> (Ve
     (found, gradient, difference, program.patches())
 }
 
+/// Takes a step and compares both roads of its derivative; returns its report and the patches it took.
+fn compare(world: &mut World<Planar>) -> (StepReport, usize) {
+    let (report, record) = world.step_recorded(&[]).expect("balls move");
+    let (forward, backward, difference, patches) = run(world, &record, false);
+    let (general_forward, general_backward, _, none) = run(world, &record, true);
+    assert_eq!(none, 0);
+    for (one, other) in [(&forward, &general_forward), (&backward, &general_backward)] {
+        let size = other.iter().fold(0.0f64, |m, x| m.max(x.abs()));
+        assert!(size > 0.1);
+        assert!(difference.abs() < 1e-12 * size * size, "{difference} of {size}");
+        for (a, b) in one.iter().zip(other.iter()) {
+            assert!((a - b).abs() < 1e-11 * size, "{a} {b} of {size}");
+        }
+    }
+    (report, patches)
+}
+
 #[test]
 fn free_and_held_bodies_have_one_derivative_by_both_roads() {
     for integrator in [Integrator::Verlet, Integrator::Euler] {
         let mut world = balls(integrator);
         let (mut events, mut held, mut patches) = (0, 0, 0);
         for _ in 0..20 {
-            let (report, record) = world.step_recorded(&[]).expect("balls move");
+            let (report, found) = compare(&mut world);
             events += report.events;
             held += report.contacts;
-            let (forward, backward, difference, found) = run(&world, &record, false);
-            let (general_forward, general_backward, _, none) = run(&world, &record, true);
             patches += found;
-            assert_eq!(none, 0);
-            for (one, other) in [(&forward, &general_forward), (&backward, &general_backward)] {
-                let size = other.iter().fold(0.0f64, |m, x| m.max(x.abs()));
-                assert!(size > 0.1);
-                assert!(difference.abs() < 1e-12 * size * size, "{difference} of {size}");
-                for (a, b) in one.iter().zip(other.iter()) {
-                    assert!((a - b).abs() < 1e-11 * size, "{a} {b} of {size}");
-                }
-            }
         }
         assert!(events > 0 && held > 0, "{events} {held}");
         assert!((patches > 0) == (integrator == Integrator::Verlet), "{patches}");
     }
+}
+
+#[test]
+fn strikes_of_many_contacts_have_one_derivative_by_both_roads() {
+    let mut world = heap();
+    let (mut events, mut struck) = (0, 0);
+    for _ in 0..120 {
+        let (report, _) = compare(&mut world);
+        events += report.events;
+        struck += report.impact_iterations;
+    }
+    assert!(events > 0 && struck > 0, "{events} {struck}");
 }
