@@ -33,6 +33,7 @@ mod patch;
 mod patch_body;
 mod patch_finish;
 mod patch_move;
+mod patch_rows;
 mod pivoted;
 mod program;
 mod rate_row;

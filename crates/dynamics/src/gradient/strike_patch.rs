@@ -6,8 +6,9 @@ use super::contact_site::Sites;
 use super::law::prepare;
 use super::motion::add;
 use super::parameters::Coefficient;
-use super::patch::{PointBar, speed_bar};
+use super::patch::{PointBar, SOURCES};
 use super::patch_move::{add_wrench, turned, turned_adjoint};
+use super::patch_rows::speed_bar;
 use super::program::{Block, Program};
 use super::record::{Strike, Substep};
 use super::slots::{put, twist, wrench};
@@ -15,9 +16,6 @@ use super::stage::{Running, Stage, Switches};
 use carom_geometry::Geometry;
 use carom_math::{Twist, Vector, Wrench};
 use carom_solve::impact::derivative::{ImpactChange, ImpactDerivative};
-
-/// Bodies that contribute to a coefficient of a pair.
-const SOURCES: usize = 2;
 
 /// A body that is struck, or that strikes without moving.
 #[derive(Clone, Copy, Debug)]
@@ -100,7 +98,7 @@ const NOBODY: usize = usize::MAX;
 /// Number of a row among those of a law of m contacts: normals first.
 #[inline]
 fn number_of(row: usize, m: usize) -> usize {
-    if row % 2 == 0 { row / 2 } else { m + row / 2 }
+    if row.is_multiple_of(2) { row / 2 } else { m + row / 2 }
 }
 
 /// Whether a strike is one between bodies without joints in the plane.

@@ -2,3 +2,4 @@
 
 mod flight;
 mod linkage;
+mod workbench;

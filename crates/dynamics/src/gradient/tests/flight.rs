@@ -59,7 +59,7 @@ fn balls(integrator: Integrator) -> World<Planar> {
 }
 
 /// Balls that fall into a wedge and onto each other, so that strikes reach several contacts at once.
-fn heap() -> World<Planar> {
+pub(super) fn heap() -> World<Planar> {
     let radius = 0.1;
     let mut model = Model::new("heap");
     let mut state = State::empty();
