@@ -130,7 +130,8 @@ pub(crate) fn integrate<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, r
                     held = solve::hold(island, ctx, t);
                     continue;
                 }
-                match event_time(island, ctx, &crossing, t) {
+                let mut solved = None;
+                match event_time(island, ctx, &crossing, t, &mut solved) {
                     Some(time) if time < t * (1.0 - CROSSING_BAND) || !event => {
                         t = time;
                         event = true;
@@ -154,9 +155,14 @@ pub(crate) fn integrate<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, r
                         } else {
                             break;
                         }
+                        solved = None;
                     }
                 }
-                held = solve::hold(island, ctx, t);
+                // The search for the event may have ended with the solve that is wanted.
+                held = match solved {
+                    Some((length, found)) if length == t && found.converged => found,
+                    _ => solve::hold(island, ctx, t),
+                };
             }
         }
     }
@@ -388,8 +394,14 @@ fn constrained<G: Geometry>(island: &Island<G>, body: usize) -> bool {
 }
 
 /// The root of gap(q + t v1/2(t)) = 0: the moment of a fast crossing when the move ends there, theory (2.20); `None` when the
-/// shorter moves do not reach it.
-fn event_time<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, crossing: &Crossing<G>, longest: f64) -> Option<f64> {
+/// shorter moves do not reach it. The last move that was solved on the way is left in `solved`, with its length.
+fn event_time<G: Geometry>(
+    island: &mut Island<G>,
+    ctx: &Context<G>,
+    crossing: &Crossing<G>,
+    longest: f64,
+    solved: &mut Option<(f64, Held)>,
+) -> Option<f64> {
     let pair = island.pairs[crossing.pair];
     let integrator = ctx.model.options.integrator;
     let free = integrator != Integrator::EnergyMomentum && pair.bodies.iter().all(|&b| !constrained(island, b));
@@ -402,7 +414,7 @@ fn event_time<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, crossing: &
             // Without rows the path is the parabola itself: no solve is needed.
             pair.bodies.map(|b| island.poses[b].advanced(kick(island, b, &ctx.model.options, t), t))
         } else {
-            let _ = solve::hold(island, ctx, t);
+            *solved = Some((t, solve::hold(island, ctx, t)));
             pair.bodies.map(|b| island.next[b])
         };
         match crossing.feature {

@@ -71,6 +71,8 @@ pub(crate) struct Solve {
     pub reaction: Vec<f64>,
     /// Joint errors.
     pub error: Vec<f64>,
+    /// Bodies that selected rows push; without joints the others move as the loads alone have them.
+    pub pushed: Vec<bool>,
     /// Per selected group: restitution drives it apart, so that its gap at the end of the move is not to be closed.
     pub leaving: Vec<bool>,
     /// Friction had no solution in this substep (a jam): contacts are taken as frictionless until it ends.
@@ -119,7 +121,7 @@ pub(crate) fn select<G: Geometry>(
     takes_part: impl Fn(&Near<G>, &LocalPair) -> bool,
 ) {
     let model = ctx.model;
-    let Island { joints, near, assembly, solve, pairs, .. } = island;
+    let Island { bodies, joints, near, assembly, solve, pairs, .. } = island;
     let share = match phase {
         Phase::Move => kick_share(model.options.integrator),
         Phase::Finish => 0.5,
@@ -133,6 +135,8 @@ pub(crate) fn select<G: Geometry>(
     solve.warm.clear();
     solve.softness.clear();
     solve.leaving.clear();
+    solve.pushed.clear();
+    solve.pushed.resize(bodies.len(), false);
     for (index, group) in assembly.groups.iter().enumerate() {
         if group.locked {
             continue;
@@ -201,6 +205,7 @@ pub(crate) fn select<G: Geometry>(
         solve.first.push(row);
         solve.blocks.push(block);
         solve.lines.extend(group.first..group.first + group.rows);
+        assembly.lines[group.first].bodies.into_iter().for_each(|body| solve.pushed[body] = true);
     }
     solve.matrix.clear();
     if !assembly.articulated {
@@ -378,8 +383,15 @@ pub(crate) fn hold_rows<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, t
         } else {
             held.outcome = resolve(assembly, solve, solver, options.friction_cone, &scratch, half, report);
         }
-        island.next.clear();
-        island.next.extend(island.poses.iter().zip(&island.half).map(|(pose, twist)| pose.advanced(*twist, t)));
+        if round == 0 || !island.assembly.equalities.is_empty() {
+            island.next.clear();
+            island.next.extend(island.poses.iter().zip(&island.half).map(|(pose, twist)| pose.advanced(*twist, t)));
+        } else {
+            // What no row pushes moves as in the first round.
+            for body in (0..island.bodies.len()).filter(|&body| island.solve.pushed[body]) {
+                island.next[body] = island.poses[body].advanced(island.half[body], t);
+            }
+        }
         if uncorrected || t == 0.0 {
             held.converged = true;
             break;

@@ -4,7 +4,7 @@ use crate::constraints::JointKind;
 use crate::contacts::{Memory, Report, placed};
 use crate::curvature::Curvature;
 use crate::error::{Cause, ModelError, Room, StepError};
-use crate::gradient::{StepRecord, elastic, energies};
+use crate::gradient::{StepRecord, Workshop, elastic, energies};
 use crate::island::{Context, Island, IslandReport};
 use crate::islands::{PairTable, Partition, pair_size};
 use crate::ledger::{Flow, Ledger};
@@ -78,6 +78,8 @@ pub struct World<G: Geometry> {
     recording: bool,
     /// Wrenches from outside, one per body, or none.
     pub(crate) pushes: Vec<Wrench<G>>,
+    /// Where derivatives of its rollouts are worked out.
+    pub(crate) workshop: Workshop<G>,
 }
 
 /// What every step asks of a model, found once: a long mechanism is bound by what it has to read.
@@ -146,6 +148,7 @@ impl<G: Geometry> World<G> {
             idle: vec![0.0; model.control_count()],
             recording: false,
             pushes: Vec::new(),
+            workshop: Workshop::default(),
             start: state.clone(),
             state,
             model,
@@ -200,6 +203,12 @@ impl<G: Geometry> World<G> {
             self.islands[..self.used].iter().for_each(|island| island.curvature.give(&mut curvature, &island.joints));
         }
         curvature
+    }
+    /// Takes islands of an earlier run for their room, or lays its own down where it has come to rest: the next step builds them anew.
+    pub(crate) fn exchange_islands(&mut self, islands: Vec<Island<G>>) -> Vec<Island<G>> {
+        self.curvature = self.present_curvature();
+        (self.lent, self.current, self.used) = (false, false, 0);
+        std::mem::replace(&mut self.islands, islands)
     }
     /// Takes over memory and books.
     pub(crate) fn resume(&mut self, memory: Vec<Memory<G>>, (flow, start_energy, largest): (Flow, f64, f64)) {
@@ -269,6 +278,7 @@ impl<G: Geometry> World<G> {
             start: self.start.clone(),
             state: self.state.clone(),
             model: self.model.clone(),
+            workshop: self.workshop.clone(),
         }
     }
 
@@ -278,6 +288,7 @@ impl<G: Geometry> World<G> {
         world.resume(self.memory.clone(), self.books());
         world.curvature = self.present_curvature();
         world.start = self.start.clone();
+        world.workshop = self.workshop.handed_on();
         Ok(world)
     }
 

@@ -233,11 +233,11 @@ impl Space for Planar {
     }
     #[inline]
     fn identity() -> Turn {
-        Turn::by(0.0)
+        Turn { angle: 0.0, cos: 1.0, sin: 0.0 }
     }
     #[inline]
     fn compose(a: Turn, b: Turn) -> Turn {
-        Turn::by(a.angle + b.angle)
+        a.further(b.angle)
     }
     #[inline]
     fn inverse(rotation: Turn) -> Turn {
@@ -289,7 +289,7 @@ impl Space for Planar {
     }
     #[inline]
     fn turn(rotation: Turn, vector: Self::Ang) -> Turn {
-        Turn::by(rotation.angle + vector.x)
+        rotation.further(vector.x)
     }
     #[inline]
     fn exp_derivative(_: Self::Ang, rate: Self::Ang) -> Self::Ang {

@@ -9,7 +9,7 @@ mod system;
 use crate::dense::{Cholesky, Lu, multiply_add};
 use crate::problem::{Block, Cone, Problem};
 use crate::status::{RESIDUAL_AIM, natural_residual, project_friction, side_frame, side_of, speed_scale, within};
-use system::{Unknown, across_of};
+use system::{FactoredOf, Unknown, across_of};
 
 pub use system::{REGULARISATION, REGULARISATION_RETRY};
 
@@ -63,6 +63,7 @@ pub(crate) struct ActiveSet {
     unknowns: Vec<Unknown>,
     cholesky: Cholesky,
     lu: Lu,
+    factored: FactoredOf,
     scaling: Vec<f64>,
     right: Vec<f64>,
     functional: Vec<f64>,

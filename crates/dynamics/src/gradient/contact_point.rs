@@ -5,6 +5,7 @@ use super::motion::add;
 use super::parameters::Parameters;
 use super::program::{Block, Program};
 use super::slots::put;
+use super::stage::Stage;
 use crate::contacts::Key;
 use crate::model::Model;
 use carom_geometry::{Contact, ContactTangent, Geometry};
@@ -99,9 +100,19 @@ impl<G: Geometry> ContactPoint<G> {
         Self::of(program, number, bodies, poses, blocks, true)
     }
 
+    /// The same without slots, at the start or at the end of a move: for maps that find by themselves what moves it.
+    pub fn bare(program: &mut Program<G>, stage: &Stage<G>, key: Key<G>, bodies: [usize; 2], poses: &[Pose<G>], end: bool) -> Self {
+        let number = site(program, stage.model, stage.parameters, key, bodies.map(|b| &poses[b]), end);
+        Self::at(program, number, bodies, poses, end)
+    }
+
     fn of(program: &mut Program<G>, number: u32, bodies: [usize; 2], poses: &[Pose<G>], blocks: &[Option<Block>], felt: bool) -> Self {
+        Self::at(program, number, bodies, poses, felt).again(program, blocks)
+    }
+
+    fn at(program: &Program<G>, number: u32, bodies: [usize; 2], poses: &[Pose<G>], felt: bool) -> Self {
         let site: &Evaluated<G> = program.sites.at(number);
-        let point = ContactPoint {
+        ContactPoint {
             block: Block::NOWHERE,
             bodies,
             contact: site.contact,
@@ -111,8 +122,12 @@ impl<G: Geometry> ContactPoint<G> {
             site: number,
             felt,
             regular: site.regular(),
-        };
-        point.again(program, blocks)
+        }
+    }
+
+    /// Where it was evaluated.
+    pub fn site(&self) -> u32 {
+        self.site
     }
 
     /// The same contact with other slots for the poses; its rows are felt through velocities alone where that is all that is asked.

@@ -195,7 +195,7 @@ impl<G: Geometry> SpeedMap<G> {
 
 /// The covector of a map of the normal, given by columns, against a vector: g . dn = map(dn) . slip.
 #[inline]
-fn transposed<G: Geometry>(columns: &[G::Lin; 3], slip: G::Lin) -> G::Lin {
+pub(crate) fn transposed<G: Geometry>(columns: &[G::Lin; 3], slip: G::Lin) -> G::Lin {
     let mut out = G::Lin::zero();
     for i in 0..G::DIM {
         out[i] = columns[i].dot(slip);

@@ -5,6 +5,7 @@
 
 use super::motion::add;
 use super::parameters::Parameters;
+use super::patch::PointBar;
 use super::program::{Block, Program};
 use super::slots::{put, twist};
 use crate::contacts::{Key, placed};
@@ -67,11 +68,25 @@ pub(crate) struct Sites<G: Geometry> {
     /// What the present program evaluated, and the one before it.
     evaluated: [Vec<Evaluated<G>>; 2],
     cursor: usize,
+    /// First site of the substep before, first site of the present one, and where the present room begins.
+    met: [usize; 3],
+    /// Where the last contact was met.
+    last_met: usize,
+    /// Whether the substep at hand ends its island's step, where the step after it began.
+    pub ends_step: bool,
 }
 
 impl<G: Geometry> Default for Sites<G> {
     fn default() -> Self {
-        Sites { now: Vec::new(), before: Vec::new(), evaluated: [Vec::new(), Vec::new()], cursor: 0 }
+        Sites {
+            now: Vec::new(),
+            before: Vec::new(),
+            evaluated: [Vec::new(), Vec::new()],
+            cursor: 0,
+            met: [0; 3],
+            last_met: 0,
+            ends_step: true,
+        }
     }
 }
 
@@ -83,6 +98,47 @@ impl<G: Geometry> Sites<G> {
         self.evaluated.swap(0, 1);
         self.evaluated[0].clear();
         self.cursor = 0;
+        self.begin_island();
+    }
+
+    /// Begins another island.
+    pub fn begin_island(&mut self) {
+        self.met = [self.now.len(); 3];
+        self.ends_step = true;
+    }
+
+    /// Begins another substep of the island, the last one or not.
+    pub fn begin_substep(&mut self, last: bool) {
+        self.met = [self.met[1], self.now.len(), self.now.len()];
+        self.ends_step = last;
+    }
+
+    /// Begins another room at the pose where the substep began.
+    pub fn begin_room(&mut self) {
+        self.met[2] = self.now.len();
+    }
+
+    /// The site of an earlier room of the island that stands for a contact at the same frames: the end of a substep is the start of the next.
+    fn met(&mut self, key: &Key<G>, frames: &[Pose<G>; 2]) -> Option<u32> {
+        let [first, _, end] = self.met;
+        let count = end - first;
+        // Contacts come in one order: the next is nearly always near.
+        let begin = if (first..end).contains(&self.last_met) { self.last_met - first } else { 0 };
+        for step in 0..count.min(LOOKED_AT) {
+            let number = first + (begin + step) % count;
+            let evaluated = self.of(&self.now[number]);
+            if evaluated.key == *key && evaluated.frames == *frames {
+                self.last_met = number + 1;
+                return Some(number as u32);
+            }
+        }
+        None
+    }
+
+    /// Forgets every contact.
+    pub fn forget(&mut self) {
+        self.turn_over();
+        self.turn_over();
     }
 
     /// The contact at a site of the present program.
@@ -149,6 +205,44 @@ impl<G: Geometry> Sites<G> {
         } else {
             self.evaluated[usize::from(site.old)][site.place as usize].by_shapes(model, shapes, &bar, x, scratch);
         }
+    }
+
+    /// The change of a contact, and of its gap, under motions of its bodies and of its shapes.
+    pub fn change(&self, number: u32, poses: &[Twist<G>; 2], x: &[f64]) -> (PointBar<G>, f64) {
+        let site = self.at(number);
+        let frame = |side: usize| {
+            let xi = &poses[side];
+            Twist { lin: xi.lin + G::spin(xi.ang, site.offsets[side]), ang: xi.ang }
+        };
+        let change = site.jacobian.apply(&frame(0), &frame(1));
+        let (mut point, gap) = self.shape_change(number, x);
+        point.normal += change.normal;
+        point.middle += (change.point_a + change.point_b) * 0.5;
+        (point, gap + change.gap)
+    }
+
+    /// The change of a contact, and of its gap, by its shapes alone.
+    pub fn shape_change(&self, number: u32, x: &[f64]) -> (PointBar<G>, f64) {
+        let Some(block) = self.shared(number) else { return (PointBar::zero(), 0.0) };
+        let slots = &x[block.range()];
+        (PointBar { normal: G::Lin::from_slice(slots), middle: G::Lin::from_slice(&slots[G::DIM..]) }, slots[2 * G::DIM])
+    }
+
+    /// Adds a part of a gradient by a contact, and by its gap, to what its shapes are asked about.
+    #[inline]
+    pub fn add_shape_bar(&self, number: u32, factor: f64, bar: &PointBar<G>, gap: f64, x: &mut [f64]) {
+        if let Some(block) = self.shared(number) {
+            add(x, block.part(0, G::DIM), (bar.normal * factor).as_slice());
+            add(x, block.part(G::DIM, G::DIM), (bar.middle * factor).as_slice());
+            x[block.range().end - 1] += factor * gap;
+        }
+    }
+
+    /// Covectors on the poses of the bodies of a gradient by a contact, which is added to what its shapes are asked about.
+    #[inline]
+    pub fn poses_of_bar(&self, number: u32, point: &PointBar<G>, x: &mut [f64]) -> [Wrench<G>; 2] {
+        self.add_shape_bar(number, 1.0, point, 0.0, x);
+        self.at(number).by_poses(&bar::<G>(point.normal, point.middle, 0.0))
     }
 
     /// Hands over what waited for the present program and found no use there.
@@ -277,7 +371,10 @@ pub(crate) fn site<G: Geometry>(
         if *local == Pose::identity() { *poses[side] } else { placed(model, key.bodies[side], key.colliders[side], poses[side]) }
     };
     let frames = [frame(0), frame(1)];
-    let earlier = if end { program.sites.earlier(&key, &frames) } else { None };
+    if let (false, Some(number)) = (end, program.sites.met(&key, &frames)) {
+        return number;
+    }
+    let earlier = if end && program.sites.ends_step { program.sites.earlier(&key, &frames) } else { None };
     let (old, place) = match earlier {
         Some(place) => (true, program.sites.before[place].place),
         None => {

@@ -70,7 +70,7 @@ pub(crate) fn linearise<G: Geometry>(
     let mut law = program.spare_law();
     switches.impacts += law.begin(strike, stage.model.options.friction_cone, LawSlots { impulses, speeds, frictions, restitutions });
     let forces = forces(program, stage, substep, strike, running, &points, &units, &held, contact_of);
-    for body in (0..count).filter(|&body| stage.bodies[body].dynamic) {
+    for body in (0..count).filter(|&body| stage.bodies[body].dynamic && !stage.flies[body]) {
         let (mass, local) = (stage.mass(body), &stage.bodies[body]);
         law.body(InertiaSlots {
             mass: program.free(mass.mass),
@@ -86,7 +86,6 @@ pub(crate) fn linearise<G: Geometry>(
     program.law(law);
 
     // Velocities after: v + M^-1 (R' l + J_e' y) with J_e (v+ - v) = 0.
-    let after = velocities_after(stage, strike, &held, &points, contact_of);
     let pushes = stage.fresh(program);
     let mut total = vec![Wrench::<G>::zero(); count];
     for (i, point) in points.iter().enumerate() {
@@ -135,6 +134,12 @@ pub(crate) fn linearise<G: Geometry>(
         response::<G>(program, out, (push, total[local]), (pose, &substep.poses[local]), &stage.bodies[local], stage.mass(local));
     }
     let velocity: Vec<Option<Block>> = (0..count).map(|b| known[b].or(running.twists[b])).collect();
+    if rows == 0 {
+        // Without joints nothing else answers.
+        running.twists = velocity;
+        return;
+    }
+    let after = velocities_after(stage, strike, &held);
     let mut system = System::new(program, rows);
     let gained: Vec<Twist<G>> = (0..count).map(|b| after[b].plus(-1.0, strike.before[b])).collect();
     for joint in stage.joints.iter().filter(|j| j.rows > 0) {
@@ -153,9 +158,7 @@ pub(crate) fn linearise<G: Geometry>(
         }
     }
     let respond = |body: usize, wrench: &Wrench<G>| stage.bodies[body].response(wrench);
-    if rows > 0 {
-        system.solve(program, respond, None, None);
-    }
+    system.solve(program, respond, None, None);
     let answers = stage.fresh(program);
     system.impulses(program, &answers);
     running.twists = (0..count)
@@ -170,6 +173,7 @@ pub(crate) fn linearise<G: Geometry>(
             Some(out)
         })
         .collect();
+    system.close(program);
 }
 
 /// Slots of u = R v.
@@ -301,21 +305,13 @@ fn held_rows<G: Geometry>(
     out
 }
 
-/// Velocities after a strike.
-fn velocities_after<G: Geometry>(
-    stage: &Stage<G>,
-    strike: &Strike<G>,
-    held: &HeldRows<G>,
-    points: &[ContactPoint<G>],
-    contact_of: impl Fn(usize) -> usize,
-) -> Vec<Twist<G>> {
-    let joints = stage.joints.iter().any(|j| j.rows > 0);
+/// Velocities after a strike where there are joints, so that every row reaches every body.
+fn velocities_after<G: Geometry>(stage: &Stage<G>, strike: &Strike<G>, held: &HeldRows<G>) -> Vec<Twist<G>> {
     let mut after = strike.before.clone();
     for (row, &impulse) in strike.impulses.iter().enumerate() {
-        for place in 0..held.reach {
-            let body = if joints { place } else { points[contact_of(row)].bodies[place] };
+        for body in 0..held.reach {
             if stage.bodies[body].dynamic {
-                after[body] = after[body].plus(impulse, held.responses[row * held.reach + place]);
+                after[body] = after[body].plus(impulse, held.responses[row * held.reach + body]);
             }
         }
     }

@@ -224,7 +224,7 @@ fn pair<G: Geometry>(a: &Twist<G>, b: &Twist<G>) -> f64 {
 }
 
 /// Readies the derivative along the sequence that the forward solve recorded; returns how many switches are near.
-fn prepare<G: Geometry>(derivative: &mut ImpactDerivative, strike: &Strike<G>, cone: FrictionCone) -> Option<usize> {
+pub(crate) fn prepare<G: Geometry>(derivative: &mut ImpactDerivative, strike: &Strike<G>, cone: FrictionCone) -> Option<usize> {
     let input = ImpactInput {
         contacts: strike.contacts.len(),
         matrix: &strike.gram,
@@ -246,6 +246,10 @@ fn prepare<G: Geometry>(derivative: &mut ImpactDerivative, strike: &Strike<G>, c
         ImpactLaw::GaussSeidel(order) => gauss_seidel_order(order),
         _ => Law::Reflections,
     };
-    let settings = Settings { law, ..Settings::default() };
+    // Where restitution was dropped nothing is asked about it, and the elastic law need not be run for its slope.
+    let mut settings = Settings { law, ..Settings::default() };
+    if !strike.elastic {
+        settings.max_iterations = 0;
+    }
     derivative.prepare_reflections(&input, &settings, &strike.active, strike.capped, &strike.impulses).map(|s| s.total())
 }

@@ -264,11 +264,7 @@ impl<G: Geometry> Linkage<G> {
                 mass: body.mass,
                 per_mass: if body.mass > 0.0 { 1.0 / body.mass } else { 0.0 },
                 inv_mass: body.inv_mass,
-                dampings: if body.damped {
-                    [stage.model.bodies[body.index].damping, stage.model.bodies[body.index].spin_damping]
-                } else {
-                    [0.0; 2]
-                },
+                dampings: stage.dampings(body),
                 carrier: if space { carrier::<G>(&half, substep.length).map(|column| column * per_time) } else { [G::Ang::zero(); 3] },
                 twists: [substep.twists[local], half, end],
                 unfolded: turns.then(|| columns::<G>(&rate.unfolded(self.turned[1][local].inertia))),

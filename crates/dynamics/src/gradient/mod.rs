@@ -8,6 +8,7 @@ mod contact_rows;
 mod contact_site;
 mod energy;
 mod finish;
+mod flight;
 mod forward_rate;
 mod friction_mode;
 mod friction_rows;
@@ -31,6 +32,11 @@ mod mean_step;
 mod motion;
 mod named;
 mod parameters;
+mod patch;
+mod patch_body;
+mod patch_finish;
+mod patch_move;
+mod patch_rows;
 mod pivoted;
 mod program;
 mod rate_row;
@@ -42,11 +48,13 @@ mod smoothed_rows;
 mod sparse;
 mod stage;
 mod step;
+mod strike_patch;
 mod substep;
 mod system;
 #[cfg(test)]
 mod tests;
 mod weak;
+mod workbench;
 
 pub(crate) use energy::elastic;
 pub use energy::{EnergyGradient, energies, energy_gradient};
@@ -56,3 +64,4 @@ pub use rollout::{Cotangents, Direction, Gradient, GradientError, Rollout, Tape}
 pub use stage::Switches;
 pub use step::{StepRecord, Wrt};
 pub use weak::Weak;
+pub(crate) use workbench::Workshop;

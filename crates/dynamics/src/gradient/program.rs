@@ -7,15 +7,19 @@
 use super::contact_point::PointMap;
 use super::contact_rows::{PushMap, SpeedMap};
 use super::contact_site::Sites;
+use super::flight::FlightMap;
 use super::joint_rows::JointMap;
 use super::law::LawMap;
 use super::linkage::Linkage;
 use super::linkage_factor::Graphs;
 use super::linkage_rows::JointSums;
 use super::motion::{AnswerMap, LoadMap, MoveMap, RateMap, ResponseMap};
+use super::patch::Patch;
 use super::pivoted::Pivoted;
 use super::smoothed_rows::SmoothingRoom;
 use super::sparse::{Factored, Sparse};
+use super::stage::StageRoom;
+use super::strike_patch::StrikePatch;
 use super::system::SystemRoom;
 use crate::island::LocalBody;
 use crate::model::Model;
@@ -93,15 +97,25 @@ enum Element {
     Answer(u32),
     /// Gravity, damping and the gyroscopic torque.
     Load(u32),
+    /// A body that no row touches.
+    Flight(u32),
     /// An impact law.
     Law(u32),
     /// Rooms 4 to 6 of bodies that joints alone hold.
     LinkageMove(u32),
     /// Room 7 of the same.
     LinkageFinish(u32),
+    /// A strike between bodies without joints.
+    Strike(u32),
+    /// Rooms 4 to 6 of bodies that contacts alone hold.
+    PatchMove(u32),
+    /// Room 7 of the same.
+    PatchFinish(u32),
 }
 
 /// The maps of one step in their order.
+// Laws and patches are large and move between the lists of those at work and those at rest.
+#[allow(clippy::vec_box)]
 #[derive(Debug)]
 pub(crate) struct Program<G: Geometry> {
     slots: u32,
@@ -122,15 +136,20 @@ pub(crate) struct Program<G: Geometry> {
     moves: Vec<MoveMap<G>>,
     answers: Vec<AnswerMap<G>>,
     loads: Vec<LoadMap<G>>,
-    laws: Vec<LawMap<G>>,
-    spare_laws: Vec<LawMap<G>>,
+    flights: Vec<FlightMap<G>>,
+    laws: Vec<Box<LawMap<G>>>,
+    spare_laws: Vec<Box<LawMap<G>>>,
     linkages: Vec<Linkage<G>>,
     linkages_used: usize,
     /// Graphs of the linkages.
     pub graphs: Graphs,
     /// Gradients by the vectors of pinned joints in the frames of their bodies, waiting to be settled; by joint of the model.
     joint_sums: JointSums<G>,
-    /// Takes linkages by the general road too.
+    strikes: Vec<Box<StrikePatch<G>>>,
+    spare_strikes: Vec<Box<StrikePatch<G>>>,
+    patches: Vec<Box<Patch<G>>>,
+    spare_patches: Vec<Box<Patch<G>>>,
+    /// Takes linkages, patches and flights by the general road too.
     pub general: bool,
     /// Contacts at their poses.
     pub sites: Sites<G>,
@@ -140,10 +159,10 @@ pub(crate) struct Program<G: Geometry> {
     pub smoothing: SmoothingRoom,
     /// Room for the next system.
     pub room: Option<SystemRoom<G>>,
+    /// Room for the next island.
+    pub stage: StageRoom<G>,
     /// Every body of the model as an island sees it, once it was asked for; a program serves one model.
     pub prototypes: Vec<LocalBody<G>>,
-    /// Room for the bodies of an island.
-    pub spare_bodies: Vec<LocalBody<G>>,
 }
 
 impl<G: Geometry> Default for Program<G> {
@@ -166,19 +185,24 @@ impl<G: Geometry> Default for Program<G> {
             moves: Vec::new(),
             answers: Vec::new(),
             loads: Vec::new(),
+            flights: Vec::new(),
             laws: Vec::new(),
             spare_laws: Vec::new(),
             linkages: Vec::new(),
             linkages_used: 0,
             graphs: Graphs::default(),
             joint_sums: JointSums::default(),
+            strikes: Vec::new(),
+            spare_strikes: Vec::new(),
+            patches: Vec::new(),
+            spare_patches: Vec::new(),
             general: false,
             sites: Sites::default(),
             sparse: Sparse::default(),
             smoothing: SmoothingRoom::default(),
             room: None,
+            stage: StageRoom::default(),
             prototypes: Vec::new(),
-            spare_bodies: Vec::new(),
         }
     }
 }
@@ -211,10 +235,21 @@ impl<G: Geometry> Program<G> {
         self.moves.clear();
         self.answers.clear();
         self.loads.clear();
+        self.flights.clear();
         self.spare_laws.append(&mut self.laws);
         self.linkages_used = 0;
+        self.spare_strikes.append(&mut self.strikes);
+        self.spare_patches.append(&mut self.patches);
         self.sites.turn_over();
         self.sparse.clear();
+    }
+
+    /// Forgets what it knows of the model it served.
+    pub fn forget_model(&mut self) {
+        self.prototypes.clear();
+        self.linkages.clear();
+        self.clear();
+        self.sites.forget();
     }
 
     /// Number of slots.
@@ -321,10 +356,12 @@ impl<G: Geometry> Program<G> {
     keep!(moves, moves, Move, MoveMap<G>, "Adds a move.");
     keep!(answer, answers, Answer, AnswerMap<G>, "Adds what impulses that answer do over the move.");
     keep!(load, loads, Load, LoadMap<G>, "Adds gravity, damping and the gyroscopic torque of a body.");
-    keep!(law, laws, Law, LawMap<G>, "Adds an impact law.");
+    keep!(flight, flights, Flight, FlightMap<G>, "Adds a body that no row touches.");
+    keep!(strike, strikes, Strike, Box<StrikePatch<G>>, "Adds a strike between bodies without joints.");
+    keep!(law, laws, Law, Box<LawMap<G>>, "Adds an impact law.");
 
     /// A law to be filled and added, with the room of an earlier one.
-    pub fn spare_law(&mut self) -> LawMap<G> {
+    pub fn spare_law(&mut self) -> Box<LawMap<G>> {
         self.spare_laws.pop().unwrap_or_default()
     }
 
@@ -369,6 +406,34 @@ impl<G: Geometry> Program<G> {
     /// Adds the finish of a linkage.
     pub fn finish_linkage(&mut self, number: u32) {
         self.elements.push(Element::LinkageFinish(number));
+    }
+
+    /// A strike to be filled and added, with the room of an earlier one.
+    pub fn spare_strike(&mut self) -> Box<StrikePatch<G>> {
+        self.spare_strikes.pop().unwrap_or_default()
+    }
+
+    /// A patch to be filled and added, with the room of an earlier one.
+    pub fn spare_patch(&mut self) -> Box<Patch<G>> {
+        self.spare_patches.pop().unwrap_or_default()
+    }
+
+    /// Gives a patch back unused.
+    pub fn return_patch(&mut self, patch: Box<Patch<G>>) {
+        self.spare_patches.push(patch);
+    }
+
+    /// Adds a patch: its move and its end.
+    pub fn patch(&mut self, patch: Box<Patch<G>>) {
+        let number = self.patches.len() as u32;
+        self.patches.push(patch);
+        self.elements.extend([Element::PatchMove(number), Element::PatchFinish(number)]);
+    }
+
+    /// How many patches there are.
+    #[cfg(test)]
+    pub fn patches(&self) -> usize {
+        self.patches.len()
     }
 
     /// out := -S^-1 in; `fill` writes S by rows. Returns how many unknowns S left undetermined.
@@ -435,9 +500,13 @@ impl<G: Geometry> Program<G> {
                 Element::Move(k) => self.moves[k as usize].tangent(x),
                 Element::Answer(k) => self.answers[k as usize].tangent(x),
                 Element::Load(k) => self.loads[k as usize].tangent(x),
+                Element::Flight(k) => self.flights[k as usize].tangent(x),
                 Element::Law(k) => self.laws[k as usize].tangent(x),
                 Element::LinkageMove(k) => self.linkages[k as usize].move_tangent(model, &self.sparse, x, scratch),
                 Element::LinkageFinish(k) => self.linkages[k as usize].finish_tangent(model, &self.sparse, x, scratch),
+                Element::Strike(k) => self.strikes[k as usize].tangent(&self.sites, x),
+                Element::PatchMove(k) => self.patches[k as usize].move_tangent(&self.sites, &self.sparse, x, scratch),
+                Element::PatchFinish(k) => self.patches[k as usize].finish_tangent(&self.sites, &self.sparse, x, scratch),
             }
         }
     }
@@ -490,9 +559,13 @@ impl<G: Geometry> Program<G> {
                 Element::Move(k) => self.moves[k as usize].adjoint(x),
                 Element::Answer(k) => self.answers[k as usize].adjoint(x),
                 Element::Load(k) => self.loads[k as usize].adjoint(x),
+                Element::Flight(k) => self.flights[k as usize].adjoint(x),
                 Element::Law(k) => self.laws[k as usize].adjoint(x),
                 Element::LinkageMove(k) => self.linkages[k as usize].move_adjoint(model, &self.sparse, &mut self.joint_sums, x, scratch),
                 Element::LinkageFinish(k) => self.linkages[k as usize].finish_adjoint(model, &self.sparse, x, scratch),
+                Element::Strike(k) => self.strikes[k as usize].adjoint(&self.sites, x),
+                Element::PatchMove(k) => self.patches[k as usize].move_adjoint(&self.sites, &self.sparse, x, scratch),
+                Element::PatchFinish(k) => self.patches[k as usize].finish_adjoint(&self.sites, &self.sparse, x, scratch),
             }
         }
         self.sites.settle(model, x, scratch);

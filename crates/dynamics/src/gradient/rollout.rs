@@ -1,10 +1,10 @@
 //! A run of steps that can be differentiated: states, and a tape of what each step decided, or checkpoints to record it again, theory (17.24).
 
 use super::parameters::Parameters;
-use super::program::Program;
 use super::stage::Switches;
 use super::step::{StepRecord, Wrt, differentiate};
 use super::weak::Weak;
+use super::workbench::Workbench;
 use crate::error::StepError;
 use crate::options::{FrictionCone, Integrator};
 use crate::state::State;
@@ -168,37 +168,32 @@ impl<G: Geometry> World<G> {
             return Err(StepError::wrong_length("controls", controls.len(), steps * count, self.state().time));
         }
         let mut world = self.copy();
-        let mut rollout = Rollout {
-            states: vec![world.state().clone()],
-            energy: vec![total_energy(&world)],
-            reports: Vec::with_capacity(steps),
-            controls: controls.to_vec(),
-            control_count: count,
-            tape,
-            records: Vec::new(),
-            checkpoints: Vec::new(),
-            layout: Parameters::of(self.model()),
-            world: self.copy(),
-        };
+        world.exchange_islands(self.workshop.borrow_islands());
+        let (mut states, mut energy) = (Vec::with_capacity(steps + 1), Vec::with_capacity(steps + 1));
+        let (mut reports, mut checkpoints) = (Vec::with_capacity(steps), Vec::new());
+        let mut records = Vec::with_capacity(if tape == Tape::Full { steps } else { 0 });
+        states.push(world.state().clone());
+        energy.push(total_energy(&world));
         let interval = tape.interval(steps);
         for step in 0..steps {
             let now = &controls[step * count..(step + 1) * count];
             if interval.is_some_and(|interval| step % interval == 0) {
-                rollout.checkpoints.push(world.remembered());
+                checkpoints.push(world.remembered());
             }
             let report = if tape == Tape::Full {
                 let (report, record) = world.step_recorded(now)?;
-                rollout.records.push(record);
+                records.push(record);
                 report
             } else {
                 world.step_with(now)?
             };
-            rollout.reports.push(report);
-            rollout.states.push(world.state().clone());
-            rollout.energy.push(total_energy(&world));
+            reports.push(report);
+            states.push(world.state().clone());
+            energy.push(total_energy(&world));
         }
-        rollout.world = world;
-        Ok(rollout)
+        self.workshop.give_islands_back(world.exchange_islands(Vec::new()));
+        let (controls, layout) = (controls.to_vec(), Parameters::of(self.model()));
+        Ok(Rollout { states, energy, reports, controls, control_count: count, tape, records, checkpoints, layout, world })
     }
 }
 
@@ -356,12 +351,15 @@ impl<G: Geometry> Rollout<G> {
         };
         add(&mut gradient.poses, &cotangents.poses, steps);
         add(&mut gradient.twists, &cotangents.twists, steps);
-        let mut program = Program::<G>::default();
-        let (mut x, mut scratch) = (Vec::new(), Vec::new());
-        self.backwards(|step, record| {
+        let Workbench { mut program, mut x, mut scratch } = self.world.workshop.borrow();
+        // The parameters have the first slots of every program: what the steps add to them stays there.
+        x.clear();
+        x.resize(self.layout.len, 0.0);
+        let walked = self.backwards(|step, record| {
             let model = self.world.model();
             let (ends, switches) = differentiate(&mut program, model, &self.layout, record, (wrt, weak));
-            x.clear();
+            debug_assert_eq!(ends.parameters.range(), 0..self.layout.len, "parameters come first");
+            x.truncate(self.layout.len);
             x.resize(program.slots(), 0.0);
             x[ends.poses_after.range()].copy_from_slice(&gradient.poses);
             x[ends.twists_after.range()].copy_from_slice(&gradient.twists);
@@ -371,12 +369,13 @@ impl<G: Geometry> Rollout<G> {
             gradient.twists.copy_from_slice(&x[ends.twists.range()]);
             let controls = &mut gradient.controls[step * self.control_count..(step + 1) * self.control_count];
             controls.copy_from_slice(&x[ends.controls.range()]);
-            gradient.parameters.iter_mut().zip(&x[ends.parameters.range()]).for_each(|(g, p)| *g += p);
             add(&mut gradient.poses, &cotangents.poses, step);
             add(&mut gradient.twists, &cotangents.twists, step);
-        })?;
-        program.settle(self.world.model(), &mut gradient.parameters, &mut scratch);
-        Ok(gradient)
+        });
+        program.settle(self.world.model(), &mut x, &mut scratch);
+        gradient.parameters.copy_from_slice(&x[..self.layout.len]);
+        self.world.workshop.give_back(Workbench { program, x, scratch });
+        walked.map(|()| gradient)
     }
 
     /// The tangent: from a direction to the tangents of the last state, poses (as tangents) and velocities.
@@ -410,8 +409,7 @@ impl<G: Geometry> Rollout<G> {
         let mut twists = vec![0.0; size];
         poses.iter_mut().zip(&direction.poses).for_each(|(p, d)| *p = *d);
         twists.iter_mut().zip(&direction.twists).for_each(|(t, d)| *t = *d);
-        let mut program = Program::<G>::default();
-        let (mut x, mut scratch) = (Vec::new(), Vec::new());
+        let Workbench { mut program, mut x, mut scratch } = self.world.workshop.borrow();
         let count = self.control_count;
         let mut advance = |step: usize, record: &StepRecord<G>| {
             let model = self.world.model();
@@ -441,6 +439,7 @@ impl<G: Geometry> Rollout<G> {
                 advance(step, &record);
             }
         }
+        self.world.workshop.give_back(Workbench { program, x, scratch });
         Ok((poses, twists))
     }
 }

@@ -324,10 +324,14 @@ impl<G: Geometry> Sparse<G> {
         }
         topology.ready();
         let factor = &mut topology.factors[topology.used];
-        let outcome = factor.factor(&topology.matrix, Pivots::Regularise { relative: DROPPED });
-        if outcome.is_err() || factor.entangled() {
-            self.places.truncate(first_place);
-            return None;
+        // Pivots of nodes without repetition are nearly always sound as they come; where one is not they are searched.
+        let plain = !arrangement.searched && times.last().is_none_or(|corner| *corner > 0.0);
+        if !(plain && factor.factor_plain(&topology.matrix)) {
+            let outcome = factor.factor(&topology.matrix, Pivots::Regularise { relative: DROPPED });
+            if outcome.is_err() || factor.entangled() {
+                self.places.truncate(first_place);
+                return None;
+            }
         }
         let left_out = answers.len() - self.answers[0].len();
         Some(self.keep(number, first_place, left_out))

@@ -56,6 +56,25 @@ impl Switches {
     }
 }
 
+/// The lists of a stage and of the running state, kept from island to island.
+#[derive(Debug)]
+pub(crate) struct StageRoom<G: Geometry> {
+    /// Bodies.
+    pub bodies: Vec<LocalBody<G>>,
+    /// Rows of the joint equalities.
+    pub rows: [Vec<Sides<G>>; 2],
+    /// Which bodies fly.
+    pub flies: Vec<bool>,
+    /// Slots of poses and velocities.
+    pub running: [Vec<Option<Block>>; 2],
+}
+
+impl<G: Geometry> Default for StageRoom<G> {
+    fn default() -> Self {
+        StageRoom { bodies: Vec::new(), rows: [Vec::new(), Vec::new()], flies: Vec::new(), running: [Vec::new(), Vec::new()] }
+    }
+}
+
 /// What all substeps of an island share.
 pub(crate) struct Stage<'a, G: Geometry> {
     /// The model.
@@ -76,6 +95,8 @@ pub(crate) struct Stage<'a, G: Geometry> {
     pub rows: [Vec<Sides<G>>; 2],
     /// What the derivative is at a switch.
     pub weak: Weak,
+    /// Bodies that nothing but gravity and damping moves in the substep at hand.
+    pub flies: Vec<bool>,
 }
 
 /// Slots of the running state of an island.
@@ -96,6 +117,19 @@ impl<'a, G: Geometry> Stage<'a, G> {
         for (body, pose) in self.bodies.iter_mut().zip(poses) {
             body.turn_to(pose);
         }
+    }
+    /// Damping of a body's velocity and of its spin [1/s].
+    pub fn dampings(&self, body: &LocalBody<G>) -> [f64; 2] {
+        if !body.damped {
+            return [0.0; 2];
+        }
+        let spec = &self.model.bodies[body.index];
+        [spec.damping, spec.spin_damping]
+    }
+    /// Takes every body by the maps of rows.
+    pub fn walk_all(&mut self) {
+        self.flies.clear();
+        self.flies.resize(self.bodies.len(), false);
     }
     /// Finds the rows of the joint equalities at the start (0) or at the end (1) of a substep.
     pub fn find_rows(&mut self, poses: &[Pose<G>], end: usize) {
@@ -126,7 +160,7 @@ impl<'a, G: Geometry> Stage<'a, G> {
     }
     /// Fresh blocks for the bodies that impulses move.
     pub fn fresh(&self, program: &mut Program<G>) -> Vec<Option<Block>> {
-        self.bodies.iter().map(|b| b.dynamic.then(|| program.fresh(G::DOF))).collect()
+        self.bodies.iter().zip(&self.flies).map(|(b, flies)| (b.dynamic && !flies).then(|| program.fresh(G::DOF))).collect()
     }
     /// The slots that a coefficient of two bodies of the model comes from, with weights.
     pub fn coefficient(&self, bodies: [usize; 2], which: Coefficient) -> impl Iterator<Item = (Block, f64)> + use<'a, G> {

@@ -3,7 +3,7 @@
 use super::parameters::Parameters;
 use super::program::{Block, Program};
 use super::record::IslandRecord;
-use super::stage::{Running, Stage, Switches};
+use super::stage::{Running, Stage, StageRoom, Switches};
 use super::substep::linearise;
 use super::weak::Weak;
 use crate::island::{LocalBody, WORLD};
@@ -89,17 +89,16 @@ pub(crate) fn differentiate<G: Geometry>(
 
     for island in &record.islands {
         switches.weak += island.weak;
-        let mut bodies = std::mem::take(&mut program.spare_bodies);
+        program.sites.begin_island();
+        let StageRoom { mut bodies, rows, flies, running: [mut own_poses, mut own_twists] } = std::mem::take(&mut program.stage);
         bodies.clear();
-        let own = |index: usize| if index == WORLD { LocalBody::world() } else { program.prototypes[index].clone() };
-        bodies.extend(island.bodies.iter().map(|&index| own(index)));
+        bodies.extend(island.bodies.iter().map(|&i| if i == WORLD { LocalBody::world() } else { program.prototypes[i].clone() }));
         let moves = |index: usize| index != WORLD && model.bodies[index].kind != BodyKind::Static;
-        let mut running = Running {
-            poses: island.bodies.iter().map(|&i| (i != WORLD).then(|| body_block(poses, i))).collect(),
-            twists: island.bodies.iter().map(|&i| moves(i).then(|| body_block(twists, i))).collect(),
-            remaining: step,
-            pace: None,
-        };
+        own_poses.clear();
+        own_poses.extend(island.bodies.iter().map(|&i| (i != WORLD).then(|| body_block(poses, i))));
+        own_twists.clear();
+        own_twists.extend(island.bodies.iter().map(|&i| moves(i).then(|| body_block(twists, i))));
+        let mut running = Running { poses: own_poses, twists: own_twists, remaining: step, pace: None };
         let mut stage = Stage {
             model,
             parameters: (parameters, layout),
@@ -108,11 +107,13 @@ pub(crate) fn differentiate<G: Geometry>(
             bodies,
             joints: &island.joints,
             forces: &island.forces,
-            rows: [Vec::new(), Vec::new()],
+            rows,
             weak,
+            flies,
         };
         switches.projected += usize::from(island.placed);
-        for substep in &island.substeps {
+        for (number, substep) in island.substeps.iter().enumerate() {
+            program.sites.begin_substep(number + 1 == island.substeps.len());
             linearise(program, &mut stage, substep, &mut running, &mut switches);
         }
         for (local, body) in stage.bodies.iter().enumerate().filter(|(_, b)| b.dynamic) {
@@ -121,7 +122,8 @@ pub(crate) fn differentiate<G: Geometry>(
                 program.copy(body_block(twists_after, body.index), twist);
             }
         }
-        program.spare_bodies = stage.bodies;
+        let Stage { bodies, rows, flies, .. } = stage;
+        program.stage = StageRoom { bodies, rows, flies, running: [running.poses, running.twists] };
     }
     for (index, body) in model.bodies.iter().enumerate() {
         match body.kind {

@@ -3,6 +3,7 @@
 use super::contact_point::ContactPoint;
 use super::contact_rows;
 use super::finish::{self, Arrived};
+use super::flight;
 use super::forward_rate::ForwardRate;
 use super::hold::{hold_joints, hold_rows, push, row_count};
 use super::impact;
@@ -10,9 +11,11 @@ use super::linkage;
 use super::loads::{column, loads};
 use super::mean_step;
 use super::motion::{ImplicitRate, Loaded, answered, displaced, kicked, moved, respond, response};
+use super::patch;
 use super::program::{Block, Program};
 use super::record::{Length, Pace, Substep};
 use super::stage::{Running, Stage, Switches};
+use super::strike_patch;
 use super::system::{Residual, System, TimeColumn, nothing};
 use super::weak;
 use crate::options::Integrator;
@@ -35,13 +38,22 @@ pub(crate) fn linearise<G: Geometry>(
     if !linked {
         stage.turn_to(&substep.poses);
     }
+    stage.walk_all();
     if let Some(obeyed) = &substep.obeyed {
         running.twists = mean_step::obey_joints(program, stage, substep, obeyed, running, switches);
     }
     for strike in &substep.strikes {
+        program.sites.begin_room();
+        if !program.general && strike_patch::applies(stage, strike) {
+            strike_patch::linearise(program, stage, substep, strike, running, switches);
+            continue;
+        }
+        flight::unstruck(stage, strike);
         impact::linearise(program, stage, substep, strike, running, switches);
     }
+    stage.walk_all();
     let substep = &*weak::chosen(stage.weak, substep);
+    program.sites.begin_room();
     let t = substep.length;
     let mut time = match substep.rule {
         Length::OfRemaining(factor) => {
@@ -69,11 +81,23 @@ pub(crate) fn linearise<G: Geometry>(
         running.twists = end;
         return advance_clock(program, substep, running, time, switches);
     }
+    let alone = !program.general && flight::find(stage, substep);
+    if let (Some(time), true) = (time, alone) {
+        flight::linearise(program, stage, substep, running, time);
+        return advance_clock(program, substep, running, time, switches);
+    }
     if let (Some(time), true) = (time, linked) {
         if linkage::linearise(program, stage, substep, running, time) {
             return advance_clock(program, substep, running, time, switches);
         }
         stage.turn_to(&substep.poses);
+    }
+    if !program.general
+        && patch::applies(stage, substep)
+        && let Some(time) = patch::linearise(program, stage, substep, running, time, switches)
+    {
+        flight::linearise(program, stage, substep, running, time);
+        return advance_clock(program, substep, running, time, switches);
     }
 
     // 3. Loads and the impulse they give.
@@ -148,7 +172,10 @@ pub(crate) fn linearise<G: Geometry>(
     }
     let velocity: Vec<Option<Block>> = (0..stage.bodies.len()).map(|b| known[b].or(running.twists[b])).collect();
     let guess: Vec<Option<Block>> = (0..stage.bodies.len())
-        .map(|local| running.poses[local].map(|pose| move_pose(program, pose, velocity[local], &substep.half[local], (time, t))))
+        .map(|local| {
+            let pose = running.poses[local].filter(|_| !stage.flies[local])?;
+            Some(velocity[local].map_or(pose, |velocity| move_pose(program, pose, velocity, &substep.half[local], (time, t))))
+        })
         .collect();
 
     // 5. What holds over the move.
@@ -193,7 +220,8 @@ pub(crate) fn linearise<G: Geometry>(
         time = Some(block);
     }
     for local in 0..stage.bodies.len() {
-        let Some(pose) = guess[local] else { continue };
+        // What never moves keeps its slots.
+        let (Some(pose), Some(_)) = (guess[local], velocity[local]) else { continue };
         let next = program.fresh(G::DOF);
         let free = if event.is_some() { time } else { None };
         if let (Some(out), Some(known), Some(answer), None) = (half[local], known[local], answers[local], free) {
@@ -245,6 +273,7 @@ pub(crate) fn linearise<G: Geometry>(
         switches,
     );
     running.poses = poses;
+    flight::linearise(program, stage, substep, running, time);
     advance_clock(program, substep, running, time, switches);
 }
 
@@ -279,21 +308,10 @@ fn twist_column<G: Geometry>(program: &mut Program<G>, out: Block, slot: Block, 
     column::<G>(program, out, slot, &Wrench { lin: twist.lin, ang: twist.ang });
 }
 
-/// The pose at the end of a move; a body without velocity stays.
-fn move_pose<G: Geometry>(
-    program: &mut Program<G>,
-    pose: Block,
-    velocity: Option<Block>,
-    twist: &Twist<G>,
-    time: (Option<Block>, f64),
-) -> Block {
+/// The pose at the end of a move.
+fn move_pose<G: Geometry>(program: &mut Program<G>, pose: Block, velocity: Block, twist: &Twist<G>, time: (Option<Block>, f64)) -> Block {
     let out = program.fresh(G::DOF);
-    match velocity {
-        Some(block) => {
-            moved::<G>(program, out, pose, (block, twist), time);
-        }
-        None => program.copy(out, pose),
-    }
+    moved::<G>(program, out, pose, (velocity, twist), time);
     out
 }
 

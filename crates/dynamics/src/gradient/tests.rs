@@ -1,3 +1,5 @@
 //! Tests over several rooms of the derivative.
 
+mod flight;
 mod linkage;
+mod workbench;

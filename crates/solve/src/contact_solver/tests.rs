@@ -373,3 +373,24 @@ fn figures() {
         );
     }
 }
+
+#[test]
+fn a_factor_used_again_changes_no_bit() {
+    let mut compared = 0;
+    for seed in 0..40 {
+        let tangents = 1 + (seed % 2) as usize;
+        let mut sample = random_sample(seed, tangents, 6);
+        let n = sample.free.len();
+        let (mut warm, mut again, mut alone) = (vec![0.0; n], vec![0.0; n], vec![0.0; n]);
+        let mut solver = ContactSolver::new();
+        let _ = solver.solve(&sample.problem(), None, &mut warm);
+        // The same rows with other targets, as in the rounds of a move.
+        sample.free.iter_mut().for_each(|u| *u *= 1.0 + 1e-3);
+        let first = solver.solve(&sample.problem(), Some(&warm), &mut again);
+        let second = ContactSolver::new().solve(&sample.problem(), Some(&warm), &mut alone);
+        assert_eq!(first.iterations, second.iterations, "{seed}");
+        assert_eq!(again, alone, "{seed}");
+        compared += usize::from(again.iter().any(|l| *l > 0.0));
+    }
+    assert!(compared > 10, "{compared}");
+}

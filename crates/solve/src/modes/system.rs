@@ -18,7 +18,7 @@ const REFINED: f64 = 1e-15;
 const REFINEMENT_GAIN: f64 = 0.25;
 
 /// One unknown of the active system, and the row that goes with it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Unknown {
     /// Impulse of one row.
     Plain { row: usize },
@@ -26,6 +26,33 @@ pub(super) enum Unknown {
     Sliding { row: usize, slope: [f64; 2] },
     /// Friction impulse across the direction of slip.
     Across { row: usize, across: [f64; 2], stiffness: f64 },
+}
+
+/// What the factor at hand was made from. A move is solved several times with other targets and the same rows: comparing them costs one pass
+/// over the matrix, factoring as many passes as there are rows.
+#[derive(Clone, Debug, Default)]
+pub(super) struct FactoredOf {
+    valid: bool,
+    tangents: usize,
+    matrix: Vec<f64>,
+    unknowns: Vec<Unknown>,
+}
+
+impl FactoredOf {
+    /// Whether the factor at hand is that of a problem and its unknowns.
+    fn serves(&self, problem: &Problem, unknowns: &[Unknown]) -> bool {
+        self.valid && self.tangents == problem.tangents && self.unknowns == unknowns && self.matrix == problem.matrix
+    }
+
+    /// Notes what was factored, or that nothing was.
+    fn note(&mut self, valid: bool, problem: &Problem, unknowns: &[Unknown]) {
+        self.valid = valid;
+        self.tangents = problem.tangents;
+        self.unknowns.clear();
+        self.unknowns.extend_from_slice(unknowns);
+        self.matrix.clear();
+        self.matrix.extend_from_slice(problem.matrix);
+    }
 }
 
 /// Unit vector across `direction`, zero for a zero direction.
@@ -38,11 +65,14 @@ impl ActiveSet {
     /// Solves the linear system (4.9) of the present modes; false when its matrix cannot be factored.
     pub(super) fn solve_active(&mut self, problem: &Problem, keep: bool) -> bool {
         let symmetric = self.collect(problem, keep);
-        let factored = [REGULARISATION, REGULARISATION_RETRY]
-            .into_iter()
-            .any(|delta| if symmetric { self.factor_symmetric(problem, delta) } else { self.factor_general(problem, delta) });
-        if !factored {
-            return false;
+        if !self.factored.serves(problem, &self.unknowns) {
+            let factored = [REGULARISATION, REGULARISATION_RETRY]
+                .into_iter()
+                .any(|delta| if symmetric { self.factor_symmetric(problem, delta) } else { self.factor_general(problem, delta) });
+            self.factored.note(factored, problem, &self.unknowns);
+            if !factored {
+                return false;
+            }
         }
         let scale = speed_scale(problem.free);
         if max_abs(&self.impulses) > 0.0 {

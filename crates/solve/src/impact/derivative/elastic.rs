@@ -10,6 +10,9 @@ pub(super) struct Subset {
     factor: Consistent,
     diagonal: f64,
     single: bool,
+    /// What stands factored, and what is to be: the adjoint asks for what was prepared last.
+    factored: Vec<f64>,
+    wanted: Vec<f64>,
 }
 
 impl Subset {
@@ -20,14 +23,25 @@ impl Subset {
             self.diagonal = matrix[set[0] * (r + 1)] + shift;
             return self.diagonal > 0.0 && self.diagonal.is_finite();
         }
-        let k = set.len();
-        let target = self.factor.matrix(k);
+        self.wanted.clear();
         for (a, &i) in set.iter().enumerate() {
-            for (b, &j) in set.iter().enumerate() {
-                target[a * k + b] = matrix[i * r + j] + if a == b { shift } else { 0.0 };
-            }
+            self.wanted.extend(set.iter().enumerate().map(|(b, &j)| matrix[i * r + j] + if a == b { shift } else { 0.0 }));
         }
-        self.factor.factor()
+        self.factor_wanted(set.len())
+    }
+
+    /// Factors the k x k matrix that is wanted, unless it stands factored.
+    fn factor_wanted(&mut self, k: usize) -> bool {
+        if self.factored == self.wanted {
+            return true;
+        }
+        self.factored.clear();
+        self.factor.matrix(k).copy_from_slice(&self.wanted);
+        let sound = self.factor.factor();
+        if sound {
+            std::mem::swap(&mut self.factored, &mut self.wanted);
+        }
+        sound
     }
 
     /// Factors the normalised matrix of a set, its unit diagonal shifted; false when that cannot be.
@@ -38,17 +52,18 @@ impl Subset {
             return true;
         }
         let k = set.len();
-        let target = self.factor.matrix(k);
+        self.wanted.clear();
+        self.wanted.resize(k * k, 0.0);
         for (a, &i) in set.iter().enumerate() {
             let (columns, values) = gram.row(i);
             for (&j, &value) in columns.iter().zip(values) {
                 if let Ok(b) = set.binary_search(&j) {
-                    target[a * k + b] = value;
+                    self.wanted[a * k + b] = value;
                 }
             }
-            target[a * k + a] += shift;
+            self.wanted[a * k + a] += shift;
         }
-        self.factor.factor()
+        self.factor_wanted(k)
     }
 
     /// Solves in place.

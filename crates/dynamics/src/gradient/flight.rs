@@ -1,0 +1,202 @@
+//! The derivative of a body in the plane that no row touches over a substep: its whole flight is one map, theory (17.51)-(17.52).
+
+use super::motion::add;
+use super::parameters::BodySlots;
+use super::program::{Block, Program};
+use super::record::{Length, RowSource, Solved, Strike, Substep};
+use super::slots::{put, twist, wrench};
+use super::stage::{Running, Stage};
+use crate::options::Integrator;
+use crate::predict::kick_share;
+use carom_geometry::Geometry;
+use carom_math::{Twist, Vector};
+
+/// A flight from q, v to q', v' under gravity and damping.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct FlightMap<G: Geometry> {
+    before: [Block; 2],
+    after: [Block; 2],
+    time: Block,
+    /// Gravity, linear and angular damping, where they are asked about.
+    asked: Option<[Block; 3]>,
+    /// Velocities at the start and of the move.
+    start: Twist<G>,
+    half: Twist<G>,
+    length: f64,
+    /// Part of the length over which each of the two kicks acts; the second may be none.
+    shares: [f64; 2],
+    gravity: G::Lin,
+    damping: f64,
+    spin_damping: f64,
+    /// 1 for the axes along which loads act, 0 for locked ones; last the rotation.
+    free: Twist<G>,
+}
+
+impl<G: Geometry> FlightMap<G> {
+    /// What a kick of a length gives a velocity: s t (g - c v) along the free axes.
+    #[inline]
+    fn kick(&self, duration: f64, gravity: G::Lin, [linear, angular]: [f64; 2], velocity: &Twist<G>) -> Twist<G> {
+        Twist {
+            lin: (gravity - velocity.lin * linear).scale(self.free.lin) * duration,
+            ang: hadamard::<G>(self.free.ang, velocity.ang) * (-angular * duration),
+        }
+    }
+
+    /// The tangent.
+    pub fn tangent(&self, x: &mut [f64]) {
+        let [pose, velocity] = self.before.map(|block| twist::<G>(&x[block.range()]));
+        let time = x[self.time.range().start];
+        let mut gravity = G::Lin::zero();
+        let mut dampings = [0.0; 2];
+        if let Some([by_gravity, linear, angular]) = self.asked {
+            gravity = G::Lin::from_slice(&x[by_gravity.range()]);
+            dampings = [x[linear.range().start], x[angular.range().start]];
+        }
+        let own = [self.damping, self.spin_damping];
+        // v + s t (g - c v) for changes of v, g, c and t.
+        let kicked = |share: f64, at: &Twist<G>, change: Twist<G>| {
+            let duration = share * self.length;
+            change
+                .plus(1.0, self.kick(duration, gravity, own, &change))
+                .plus(1.0, self.kick(duration, G::Lin::zero(), dampings, at))
+                .plus(time, self.kick(share, self.gravity, own, at))
+        };
+        let half = kicked(self.shares[0], &self.start, velocity);
+        let moved = pose.plus(self.length, half).plus(time, self.half);
+        let end = kicked(self.shares[1], &self.half, half);
+        for (block, value) in self.after.into_iter().zip([moved, end]) {
+            add(x, block.part(0, G::DIM), value.lin.as_slice());
+            add(x, block.part(G::DIM, G::ANG), value.ang.as_slice());
+        }
+    }
+
+    /// The adjoint.
+    pub fn adjoint(&self, x: &mut [f64]) {
+        let [moved, end] = self.after.map(|block| wrench::<G>(&x[block.range()]));
+        let (t, own) = (self.length, [self.damping, self.spin_damping]);
+        let as_twist = |w: &carom_math::Wrench<G>| Twist { lin: w.lin, ang: w.ang };
+        let [moved, end] = [as_twist(&moved), as_twist(&end)];
+        // The transpose of a kick is the kick without gravity.
+        let back = |share: f64, w: &Twist<G>| w.plus(1.0, self.kick(share * t, G::Lin::zero(), own, w));
+        let half = back(self.shares[1], &end).plus(t, moved);
+        let start = back(self.shares[0], &half);
+        for (block, value) in self.before.into_iter().zip([moved, start]) {
+            let mut values = [0.0; 6];
+            put::<G>(value.lin, value.ang, &mut values);
+            add(x, block, &values[..G::DOF]);
+        }
+        let kicks = [(self.shares[0], &self.start, &half), (self.shares[1], &self.half, &end)];
+        let mut by_time = pair(&moved, &self.half);
+        for (share, at, w) in kicks {
+            by_time += pair(&self.kick(share, self.gravity, own, at), w);
+        }
+        x[self.time.range().start] += by_time;
+        if let Some([gravity, linear, angular]) = self.asked {
+            let mut by_gravity = G::Lin::zero();
+            let mut by_damping = [0.0; 2];
+            for (share, at, w) in kicks {
+                let felt = w.lin.scale(self.free.lin) * (share * t);
+                by_gravity += felt;
+                by_damping[0] -= felt.dot(at.lin);
+                by_damping[1] -= hadamard::<G>(self.free.ang, w.ang).dot(at.ang) * (share * t);
+            }
+            add(x, gravity, by_gravity.as_slice());
+            x[linear.range().start] += by_damping[0];
+            x[angular.range().start] += by_damping[1];
+        }
+    }
+}
+
+/// The product of two rates by components; in the plane there is one.
+#[inline]
+fn hadamard<G: Geometry>(mut a: G::Ang, b: G::Ang) -> G::Ang {
+    for i in 0..G::ANG {
+        a[i] *= b[i];
+    }
+    a
+}
+
+/// The sum of products of two lists of linear and angular numbers.
+#[inline]
+fn pair<G: Geometry>(a: &Twist<G>, b: &Twist<G>) -> f64 {
+    a.lin.dot(b.lin) + a.ang.dot(b.ang)
+}
+
+/// Marks the bodies that a strike passes by: without joints it reaches those of its contacts alone.
+pub(crate) fn unstruck<G: Geometry>(stage: &mut Stage<G>, strike: &Strike<G>) {
+    stage.walk_all();
+    if stage.joints.is_empty() {
+        stage.flies.fill(true);
+        strike.contacts.iter().flat_map(|(_, bodies)| bodies).for_each(|&body| stage.flies[body] = false);
+    }
+}
+
+/// Finds the bodies that nothing but gravity and damping moves in a substep and marks them in the stage; returns whether they are all that move.
+pub(crate) fn find<G: Geometry>(stage: &mut Stage<G>, substep: &Substep<G>) -> bool {
+    stage.flies.clear();
+    // In space the rotation of a free body is no closed form.
+    if G::ANG > 1 || stage.model.options.integrator == Integrator::EnergyMomentum {
+        stage.flies.resize(stage.bodies.len(), false);
+        return false;
+    }
+    stage.flies.extend(stage.bodies.iter().map(|body| body.dynamic));
+    let mut alone = !stage.bodies.iter().any(|body| body.kinematic);
+    let mut hold = |bodies: [usize; 2]| {
+        alone = false;
+        bodies.into_iter().for_each(|body| stage.flies[body] = false);
+    };
+    stage.joints.iter().for_each(|joint| hold(joint.bodies));
+    stage.forces.iter().for_each(|&(_, body, _)| hold([body; 2]));
+    let contacts = |solved: &Solved<G>, hold: &mut dyn FnMut([usize; 2])| {
+        for group in &solved.pushed {
+            if let RowSource::Contact { bodies, .. } = group.source {
+                hold(bodies);
+            }
+        }
+    };
+    contacts(&substep.hold, &mut hold);
+    contacts(&substep.finish, &mut hold);
+    if let Length::Event(_, bodies) = substep.rule {
+        hold(bodies);
+    }
+    alone
+}
+
+/// Adds the flights of a substep; the running poses and velocities of those bodies become those of its end.
+pub(crate) fn linearise<G: Geometry>(program: &mut Program<G>, stage: &Stage<G>, substep: &Substep<G>, running: &mut Running, time: Block) {
+    let integrator = stage.model.options.integrator;
+    let shares = [kick_share(integrator), if integrator == Integrator::Verlet { kick_share(integrator) } else { 0.0 }];
+    let theta = program.free(stage.parameters.0);
+    for local in 0..stage.bodies.len() {
+        let (true, Some(pose), Some(velocity)) = (stage.flies[local], running.poses[local], running.twists[local]) else { continue };
+        let body = &stage.bodies[local];
+        let [damping, spin_damping] = stage.dampings(body);
+        let slots: &BodySlots = &stage.parameters.1.bodies[body.index];
+        let after = [program.fresh(G::DOF), program.fresh(G::DOF)];
+        let mut free = Twist::<G>::zero();
+        for axis in 0..G::DIM {
+            free.lin[axis] = f64::from(u8::from(body.inv_mass[axis] != 0.0));
+        }
+        if body.turns() {
+            free.ang[0] = 1.0;
+        }
+        program.flight(FlightMap {
+            before: [pose, velocity],
+            after,
+            time,
+            asked: theta.map(|theta| {
+                let gravity = theta.part(stage.parameters.1.gravity.start, G::DIM);
+                [gravity, theta.part(slots.damping, 1), theta.part(slots.spin_damping, 1)]
+            }),
+            start: substep.twists[local],
+            half: substep.half[local],
+            length: substep.length,
+            shares,
+            gravity: stage.model.gravity,
+            damping,
+            spin_damping,
+            free,
+        });
+        (running.poses[local], running.twists[local]) = (Some(after[0]), Some(after[1]));
+    }
+}

@@ -1,0 +1,287 @@
+//! Bodies in the plane that contacts alone hold over a substep: two maps, one for the move and one for its end, instead of many small ones,
+//! theory (17.53)-(17.58).
+
+use super::contact_point::ContactPoint;
+use super::patch_body::{BodySlots, PatchBody};
+use super::program::{Block, Program};
+use super::record::{Length, Pushed, RowSource, Substep};
+use super::sparse::Factored;
+use super::stage::{Running, Stage, Switches};
+use super::system::Sides;
+use super::weak::Weak;
+use crate::contacts::Key;
+use crate::options::Integrator;
+use crate::predict::kick_share;
+use carom_geometry::Geometry;
+use carom_math::{Twist, Vector, Wrench};
+
+/// Bodies that contribute to a coefficient of a pair.
+pub(super) const SOURCES: usize = 2;
+
+/// Covectors of a gradient by a contact: normal and middle.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PointBar<G: Geometry> {
+    /// By the normal.
+    pub normal: G::Lin,
+    /// By the middle of the witness points.
+    pub middle: G::Lin,
+}
+
+/// How a row answers.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Law<G: Geometry> {
+    /// A gap, a speed or a slip vanishes.
+    Holds {
+        /// By the velocities of its bodies.
+        velocity: [Wrench<G>; 2],
+        /// By their poses at the end of the move, where that is what it looks at.
+        pose: [Wrench<G>; 2],
+        /// By the contact at the end: for the shapes; the poses are counted above.
+        end: (PointBar<G>, f64),
+        /// By the contact at the pose whose rows push, and by the centres there.
+        own: (PointBar<G>, [G::Lin; 2]),
+    },
+    /// Friction at its bound: the impulse less the bound, by the coefficient [N s].
+    Slides(f64),
+}
+
+/// A row of a contact.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PatchRow<G: Geometry> {
+    /// Its contact.
+    pub contact: usize,
+    /// Wrenches of a unit impulse.
+    pub column: [Wrench<G>; 2],
+    /// How it answers.
+    pub law: Law<G>,
+}
+
+/// A contact with its impulse in one room.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PatchContact<G: Geometry> {
+    /// Its bodies in the patch.
+    pub bodies: [usize; 2],
+    /// Where its rows stand.
+    pub site: u32,
+    /// Where the end of the move sees it; the same in room 7.
+    pub end: u32,
+    /// Arms and impulse.
+    pub arms: [G::Lin; 2],
+    /// The impulse on the first body [N s].
+    pub push: G::Lin,
+    /// How it turns with each component of the normal.
+    pub turning: [G::Lin; 3],
+    /// Slots of its coefficient of friction with their weights.
+    pub coefficient: [Option<(Block, f64)>; SOURCES],
+}
+
+/// One of the two rooms of a patch.
+#[derive(Debug)]
+pub(crate) struct PatchRoom<G: Geometry> {
+    /// Contacts that push.
+    pub contacts: Vec<PatchContact<G>>,
+    /// Their rows.
+    pub rows: Vec<PatchRow<G>>,
+    /// Slots of residuals and unknowns, with the guard and the time of an event last.
+    pub residual: Block,
+    /// Unknowns.
+    pub unknown: Block,
+    /// The factor, none without rows.
+    pub factor: Option<Factored>,
+}
+
+/// The contact that ends a move: its bodies, where it stands, its covectors by the poses.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PatchEvent<G: Geometry> {
+    /// Its bodies in the patch.
+    pub bodies: [usize; 2],
+    /// Where it stands.
+    pub site: u32,
+    /// Its gap over the length, counted downwards, by the poses.
+    pub pose: [Wrench<G>; 2],
+}
+
+/// A substep of a patch.
+#[derive(Debug)]
+pub(crate) struct Patch<G: Geometry> {
+    pub(super) bodies: Vec<PatchBody<G>>,
+    /// The two rooms.
+    pub(super) rooms: [PatchRoom<G>; 2],
+    /// What ends the move.
+    pub(super) event: Option<PatchEvent<G>>,
+    pub(super) length: f64,
+    pub(super) share: f64,
+    pub(super) time: Block,
+    pub(super) gravity: G::Lin,
+    /// Whether parameters are asked about.
+    pub(super) asked: bool,
+    /// Number of each body of the island in the patch.
+    pub(super) places: Vec<usize>,
+    pub(super) ends: Vec<(Key<G>, ContactPoint<G>)>,
+    pub(super) felt: Vec<Sides<G>>,
+    pub(super) answers: Vec<[(usize, Twist<G>); 2]>,
+    pub(super) entries: Vec<(usize, usize, f64)>,
+    pub(super) times: Vec<f64>,
+    pub(super) by_velocity: Vec<Wrench<G>>,
+    pub(super) by_pose: Vec<Wrench<G>>,
+    pub(super) bars: Vec<PointBar<G>>,
+    pub(super) changes: Vec<Twist<G>>,
+}
+
+impl<G: Geometry> Default for PatchRoom<G> {
+    fn default() -> Self {
+        PatchRoom { contacts: Vec::new(), rows: Vec::new(), residual: Block::NOWHERE, unknown: Block::NOWHERE, factor: None }
+    }
+}
+
+impl<G: Geometry> Default for Patch<G> {
+    fn default() -> Self {
+        Patch {
+            bodies: Vec::new(),
+            rooms: [PatchRoom::default(), PatchRoom::default()],
+            event: None,
+            length: 0.0,
+            share: 0.0,
+            time: Block::NOWHERE,
+            gravity: G::Lin::zero(),
+            asked: false,
+            places: Vec::new(),
+            ends: Vec::new(),
+            felt: Vec::new(),
+            answers: Vec::new(),
+            entries: Vec::new(),
+            times: Vec::new(),
+            by_velocity: Vec::new(),
+            by_pose: Vec::new(),
+            bars: Vec::new(),
+            changes: Vec::new(),
+        }
+    }
+}
+
+/// No body of a patch.
+const NOBODY: usize = usize::MAX;
+
+/// Whether a substep is one of contacts and loads alone, each contact closed at the end of the move as it was at its start.
+pub(crate) fn applies<G: Geometry>(stage: &Stage<G>, substep: &Substep<G>) -> bool {
+    let plain = |group: &Pushed<G>, held: bool| match group.source {
+        RowSource::Contact { bodies, deep, rebound, .. } => {
+            group.held == held && (!held || !deep) && rebound.is_none() && bodies.iter().all(|&body| !stage.bodies[body].kinematic)
+        }
+        _ => false,
+    };
+    let event = match substep.rule {
+        Length::Event(_, bodies) => bodies.iter().all(|&body| !stage.bodies[body].kinematic),
+        _ => true,
+    };
+    G::ANG == 1
+        && event
+        && stage.weak == Weak::AsSolved
+        && stage.model.options.integrator == Integrator::Verlet
+        && stage.joints.is_empty()
+        && stage.forces.is_empty()
+        && !substep.hold.uncorrected
+        && substep.hold.pushed.iter().all(|group| plain(group, true))
+        && substep.finish.pushed.iter().all(|group| plain(group, false))
+}
+
+/// Adds the derivative of a substep to which this applies, for all bodies but those that fly; their running poses and velocities become those of
+/// its end. Returns the slot of the length. `None`, and nothing is changed, where its rows repeat others in a way that only the whole matrix
+/// tells.
+pub(crate) fn linearise<G: Geometry>(
+    program: &mut Program<G>,
+    stage: &Stage<G>,
+    substep: &Substep<G>,
+    running: &mut Running,
+    time: Option<Block>,
+    switches: &mut Switches,
+) -> Option<Block> {
+    let mut patch = program.spare_patch();
+    let mut seen = *switches;
+    patch.gather(program, stage, substep, running, time);
+    let factored = patch.hold(program, stage, substep, &mut seen) && patch.finish(program, stage, substep, &mut seen);
+    if !factored {
+        program.return_patch(patch);
+        return None;
+    }
+    *switches = seen;
+    for body in patch.bodies.iter().filter(|body| body.twist.is_some()) {
+        (running.poses[body.local], running.twists[body.local]) = (Some(body.next), Some(body.end));
+    }
+    let time = patch.time;
+    program.patch(patch);
+    Some(time)
+}
+
+impl<G: Geometry> Patch<G> {
+    /// Takes over the bodies.
+    fn gather(&mut self, program: &mut Program<G>, stage: &Stage<G>, substep: &Substep<G>, running: &Running, time: Option<Block>) {
+        self.length = substep.length;
+        self.share = kick_share(stage.model.options.integrator);
+        self.gravity = stage.model.gravity;
+        self.asked = program.free(stage.parameters.0).is_some();
+        self.time = time.unwrap_or_else(|| program.fresh(1));
+        self.bodies.clear();
+        self.places.clear();
+        self.places.resize(stage.bodies.len(), NOBODY);
+        let mut named = |bodies: [usize; 2]| bodies.into_iter().for_each(|body| self.places[body] = 0);
+        for group in substep.hold.pushed.iter().chain(&substep.finish.pushed) {
+            if let RowSource::Contact { bodies, .. } = group.source {
+                named(bodies);
+            }
+        }
+        if let Length::Event(_, bodies) = substep.rule {
+            named(bodies);
+        }
+        for (local, body) in stage.bodies.iter().enumerate() {
+            let (true, Some(pose)) = (self.places[local] != NOBODY, running.poses[local]) else { continue };
+            self.places[local] = self.bodies.len();
+            let twist = running.twists[local];
+            let mut slots = || twist.map_or(Block::NOWHERE, |_| program.fresh(G::DOF));
+            let (next, half, end) = (slots(), slots(), slots());
+            let mut own = PatchBody {
+                local,
+                pose,
+                twist,
+                next: if twist.is_some() { next } else { pose },
+                half,
+                end,
+                slots: twist.and_then(|_| BodySlots::of(program, stage, local)),
+                inv_mass: body.inv_mass,
+                inv_inertia: body.inv_inertia,
+                inertia: body.inertia,
+                mass: body.mass,
+                damping: stage.dampings(body),
+                twists: [substep.twists[local], substep.half[local], substep.end[local]],
+                total: [Wrench::zero(); 2],
+            };
+            if twist.is_some() {
+                for room in 0..2 {
+                    own.total[room] = Wrench::zero().plus(self.share * self.length, own.force(room, self.gravity));
+                }
+            }
+            self.bodies.push(own);
+        }
+    }
+
+    /// Velocity that a second of a longer move adds.
+    pub(super) fn kick(&self, body: &PatchBody<G>) -> Twist<G> {
+        if body.twist.is_none() {
+            return Twist::zero();
+        }
+        body.response(&Wrench::zero().plus(self.share, body.force(0, self.gravity)))
+    }
+}
+
+impl<G: Geometry> PointBar<G> {
+    /// Nothing.
+    pub fn zero() -> Self {
+        PointBar { normal: G::Lin::zero(), middle: G::Lin::zero() }
+    }
+    /// Adds a part of another.
+    #[inline]
+    pub fn add(&mut self, factor: f64, other: &Self) {
+        self.normal += other.normal * factor;
+        self.middle += other.middle * factor;
+    }
+}

@@ -1,0 +1,124 @@
+//! Room 7 of a patch: the second kick and the contacts that hold velocities at q', theory (17.57)-(17.58).
+
+use super::contact_site::Sites;
+use super::motion::add;
+use super::patch::{Law, Patch, PointBar};
+use super::patch_move::{add_wrench, turned};
+use super::slots::{put, twist, wrench};
+use super::sparse::Sparse;
+use carom_geometry::Geometry;
+use carom_math::{Twist, Vector, Wrench};
+
+impl<G: Geometry> Patch<G> {
+    /// The tangent of the end.
+    pub fn finish_tangent(&mut self, sites: &Sites<G>, sparse: &Sparse<G>, x: &mut [f64], scratch: &mut Vec<f64>) {
+        let room = &self.rooms[1];
+        self.by_velocity.clear();
+        self.by_velocity.resize(self.bodies.len(), Wrench::zero());
+        self.bars.clear();
+        for contact in &room.contacts {
+            let poses = contact.bodies.map(|body| twist::<G>(&x[self.bodies[body].next.range()]));
+            let change = sites.change(contact.site, &poses, x).0;
+            let sides = turned(contact.arms, contact.push, &contact.turning, &change, poses.map(|pose| pose.lin));
+            for (body, side) in contact.bodies.into_iter().zip(sides) {
+                self.by_velocity[body] = self.by_velocity[body].plus(1.0, side);
+            }
+            self.bars.push(change);
+        }
+        let time = x[self.time.range().start];
+        self.changes.clear();
+        for (index, body) in self.bodies.iter().enumerate() {
+            if body.twist.is_none() {
+                self.changes.push(Twist::zero());
+                continue;
+            }
+            let half = twist::<G>(&x[body.half.range()]);
+            let pushed = self.by_velocity[index].plus(self.share * time, body.force(1, self.gravity));
+            let end = body.kicked(1, &half, pushed, self.share * self.length, self.gravity, x);
+            put::<G>(end.lin, end.ang, &mut x[body.end.range()]);
+            self.changes.push(end);
+        }
+        let first = room.residual.range().start;
+        for (k, row) in room.rows.iter().enumerate() {
+            let contact = &room.contacts[row.contact];
+            x[first + k] = match &row.law {
+                Law::Holds { velocity, own, .. } => {
+                    let change = &self.bars[row.contact];
+                    let mut sum = own.0.normal.dot(change.normal) + own.0.middle.dot(change.middle);
+                    for (side, body) in contact.bodies.into_iter().enumerate() {
+                        let centre = G::Lin::from_slice(&x[self.bodies[body].next.range()]);
+                        sum += velocity[side].power(&self.changes[body]) + own.1[side].dot(centre);
+                    }
+                    sum
+                }
+                Law::Slides(by_coefficient) => {
+                    contact.coefficient.iter().flatten().map(|(block, weight)| weight * x[block.range().start]).sum::<f64>()
+                        * by_coefficient
+                }
+            };
+        }
+        let Some(factor) = room.factor else { return };
+        sparse.solve(factor, room.residual.range(), room.unknown.range(), x, scratch);
+        let unknowns = room.unknown.range().start;
+        self.by_velocity.fill(Wrench::zero());
+        for (k, row) in room.rows.iter().enumerate() {
+            for (side, body) in room.contacts[row.contact].bodies.into_iter().enumerate() {
+                self.by_velocity[body] = self.by_velocity[body].plus(x[unknowns + k], row.column[side]);
+            }
+        }
+        for (body, impulse) in self.bodies.iter().zip(&self.by_velocity).filter(|(body, _)| body.twist.is_some()) {
+            let change = body.response(impulse);
+            add_wrench::<G>(x, body.end, &Wrench { lin: change.lin, ang: change.ang });
+        }
+    }
+
+    /// The adjoint of the end.
+    pub fn finish_adjoint(&mut self, sites: &Sites<G>, sparse: &Sparse<G>, x: &mut [f64], scratch: &mut Vec<f64>) {
+        let Patch { bodies, rooms: [_, room], by_velocity, bars, changes, .. } = self;
+        by_velocity.clear();
+        changes.clear();
+        for body in bodies.iter() {
+            let velocity = body.twist.map_or_else(Wrench::zero, |_| wrench::<G>(&x[body.end.range()]));
+            by_velocity.push(velocity);
+            changes.push(body.response(&velocity));
+        }
+        bars.clear();
+        bars.resize(room.contacts.len(), PointBar::zero());
+        if let Some(factor) = room.factor {
+            let unknowns = room.unknown.range().start;
+            for (k, row) in room.rows.iter().enumerate() {
+                let [a, b] = room.contacts[row.contact].bodies;
+                x[unknowns + k] = row.column[0].power(&changes[a]) + row.column[1].power(&changes[b]);
+            }
+            sparse.solve_transposed(factor, room.residual.range(), room.unknown.range(), x, scratch);
+            let first = room.residual.range().start;
+            for (k, row) in room.rows.iter().enumerate() {
+                let rho = x[first + k];
+                let contact = &room.contacts[row.contact];
+                match &row.law {
+                    Law::Holds { velocity, own, .. } => {
+                        for (side, body) in contact.bodies.into_iter().enumerate() {
+                            by_velocity[body] = by_velocity[body].plus(rho, velocity[side]);
+                            add(x, bodies[body].next.part(0, G::DIM), (own.1[side] * rho).as_slice());
+                        }
+                        bars[row.contact].add(rho, &own.0);
+                    }
+                    Law::Slides(by_coefficient) => {
+                        for (block, weight) in contact.coefficient.iter().flatten() {
+                            x[block.range().start] += weight * by_coefficient * rho;
+                        }
+                    }
+                }
+            }
+        }
+        let mut by_time = 0.0;
+        for (index, body) in bodies.iter().enumerate().filter(|(_, body)| body.twist.is_some()) {
+            let (before, impulse) = body.kicked_adjoint(1, &by_velocity[index], self.share * self.length, self.gravity, x);
+            add_wrench::<G>(x, body.half, &before);
+            by_time += self.share * body.force(1, self.gravity).power(&impulse);
+            changes[index] = impulse;
+        }
+        x[self.time.range().start] += by_time;
+        self.contacts_adjoint(1, sites, x);
+    }
+}

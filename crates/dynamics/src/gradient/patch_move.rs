@@ -1,0 +1,235 @@
+//! Rooms 4 to 6 of a patch: impulses of contacts at q, and the move that closes them at its end, theory (17.53)-(17.56).
+
+use super::contact_site::Sites;
+use super::motion::add;
+use super::patch::{Law, Patch, PointBar};
+use super::program::Block;
+use super::slots::{put, twist, wrench};
+use super::sparse::Sparse;
+use carom_geometry::Geometry;
+use carom_math::{Twist, Vector, Wrench};
+
+/// Adds a wrench to slots.
+#[inline]
+pub(super) fn add_wrench<G: Geometry>(x: &mut [f64], block: Block, value: &Wrench<G>) {
+    let mut values = [0.0; 6];
+    put::<G>(value.lin, value.ang, &mut values);
+    add(x, block, &values[..G::DOF]);
+}
+
+/// What an impulse at a contact does on its bodies as the contact and the centres move; `turning` is how it turns with each component of the normal.
+pub(super) fn turned<G: Geometry>(
+    arms: [G::Lin; 2],
+    push: G::Lin,
+    turning: &[G::Lin; 3],
+    change: &PointBar<G>,
+    centres: [G::Lin; 2],
+) -> [Wrench<G>; 2] {
+    let mut pushed = G::Lin::zero();
+    for i in 0..G::DIM {
+        pushed += turning[i] * change.normal[i];
+    }
+    let side = |side: usize, sign: f64| Wrench {
+        lin: pushed * sign,
+        ang: (G::torque(arms[side], pushed) + G::torque(change.middle - centres[side], push)) * sign,
+    };
+    [side(0, 1.0), side(1, -1.0)]
+}
+
+/// The transpose: covectors on the contact, added, and on the centres.
+#[inline]
+pub(super) fn turned_adjoint<G: Geometry>(
+    arms: [G::Lin; 2],
+    push: G::Lin,
+    turning: &[G::Lin; 3],
+    impulses: [&Twist<G>; 2],
+    bar: &mut PointBar<G>,
+) -> [G::Lin; 2] {
+    let mut by_push = G::Lin::zero();
+    let mut by_centres = [G::Lin::zero(); 2];
+    for (side, sign) in [1.0, -1.0].into_iter().enumerate() {
+        by_push += (impulses[side].lin + G::spin(impulses[side].ang, arms[side])) * sign;
+        by_centres[side] = G::spin(impulses[side].ang, push) * sign;
+    }
+    for i in 0..G::DIM {
+        bar.normal[i] += turning[i].dot(by_push);
+    }
+    bar.middle -= by_centres[0] + by_centres[1];
+    by_centres
+}
+
+impl<G: Geometry> Patch<G> {
+    /// The tangent of the move.
+    pub fn move_tangent(&mut self, sites: &Sites<G>, sparse: &Sparse<G>, x: &mut [f64], scratch: &mut Vec<f64>) {
+        let t = self.length;
+        let room = &self.rooms[0];
+        let centre = |patch: &Self, body: usize, x: &[f64]| G::Lin::from_slice(&x[patch.bodies[body].pose.range()]);
+        self.by_velocity.clear();
+        self.by_velocity.resize(self.bodies.len(), Wrench::zero());
+        self.bars.clear();
+        for contact in &room.contacts {
+            let poses = contact.bodies.map(|body| twist::<G>(&x[self.bodies[body].pose.range()]));
+            let change = sites.change(contact.site, &poses, x).0;
+            let sides = turned(contact.arms, contact.push, &contact.turning, &change, poses.map(|pose| pose.lin));
+            for (body, side) in contact.bodies.into_iter().zip(sides) {
+                self.by_velocity[body] = self.by_velocity[body].plus(1.0, side);
+            }
+            self.bars.push(change);
+        }
+        // Velocities and poses before the impulses of the rows change; under an event the length is one of the unknowns.
+        let time = if self.event.is_some() { 0.0 } else { x[self.time.range().start] };
+        self.changes.clear();
+        for (index, body) in self.bodies.iter().enumerate() {
+            let Some(block) = body.twist else {
+                self.changes.push(Twist::zero());
+                continue;
+            };
+            let before = twist::<G>(&x[block.range()]);
+            let pushed = self.by_velocity[index].plus(self.share * time, body.force(0, self.gravity));
+            let half = body.kicked(0, &before, pushed, self.share * t, self.gravity, x);
+            let next = twist::<G>(&x[body.pose.range()]).plus(t, half).plus(time, body.twists[1]);
+            put::<G>(half.lin, half.ang, &mut x[body.half.range()]);
+            put::<G>(next.lin, next.ang, &mut x[body.next.range()]);
+            self.changes.push(half);
+        }
+        let next = |patch: &Self, body: usize, x: &[f64]| twist::<G>(&x[patch.bodies[body].next.range()]);
+        let first = room.residual.range().start;
+        for (k, row) in room.rows.iter().enumerate() {
+            let contact = &room.contacts[row.contact];
+            x[first + k] = match &row.law {
+                Law::Holds { velocity, pose, end, own } => {
+                    let change = &self.bars[row.contact];
+                    let mut sum = own.0.normal.dot(change.normal) + own.0.middle.dot(change.middle);
+                    for side in 0..2 {
+                        let body = contact.bodies[side];
+                        sum += velocity[side].power(&self.changes[body]) + pose[side].power(&next(self, body, x));
+                        sum += own.1[side].dot(centre(self, body, x));
+                    }
+                    let (by_shape, gap) = sites.shape_change(contact.end, x);
+                    sum + end.0.normal.dot(by_shape.normal) + end.0.middle.dot(by_shape.middle) + end.1 * gap
+                }
+                Law::Slides(by_coefficient) => {
+                    contact.coefficient.iter().flatten().map(|(block, weight)| weight * x[block.range().start]).sum::<f64>()
+                        * by_coefficient
+                }
+            };
+        }
+        if let Some(event) = &self.event {
+            let (_, gap) = sites.shape_change(event.site, x);
+            let moved: f64 = (0..2).map(|side| event.pose[side].power(&next(self, event.bodies[side], x))).sum();
+            x[first + room.rows.len()] = moved - gap / t;
+        }
+        let Some(factor) = room.factor else { return };
+        sparse.solve(factor, room.residual.range(), room.unknown.range(), x, scratch);
+        let unknowns = room.unknown.range().start;
+        self.by_velocity.fill(Wrench::zero());
+        for (k, row) in room.rows.iter().enumerate() {
+            for (side, body) in room.contacts[row.contact].bodies.into_iter().enumerate() {
+                self.by_velocity[body] = self.by_velocity[body].plus(x[unknowns + k], row.column[side]);
+            }
+        }
+        let longer = if self.event.is_some() { x[unknowns + room.rows.len()] } else { 0.0 };
+        for (body, impulse) in self.bodies.iter().zip(&self.by_velocity).filter(|(body, _)| body.twist.is_some()) {
+            let change = body.response(impulse).plus(longer, self.kick(body));
+            let moved = Twist::zero().plus(t, change).plus(longer, body.twists[1]);
+            add_wrench::<G>(x, body.half, &Wrench { lin: change.lin, ang: change.ang });
+            add_wrench::<G>(x, body.next, &Wrench { lin: moved.lin, ang: moved.ang });
+        }
+        x[self.time.range().start] += longer;
+    }
+
+    /// The adjoint of the move.
+    pub fn move_adjoint(&mut self, sites: &Sites<G>, sparse: &Sparse<G>, x: &mut [f64], scratch: &mut Vec<f64>) {
+        let t = self.length;
+        let Patch { bodies, rooms: [room, _], by_velocity, by_pose, bars, changes, .. } = self;
+        by_velocity.clear();
+        by_pose.clear();
+        changes.clear();
+        for body in bodies.iter() {
+            let (velocity, pose) = match body.twist {
+                Some(_) => (wrench::<G>(&x[body.half.range()]), wrench::<G>(&x[body.next.range()])),
+                None => (Wrench::zero(), Wrench::zero()),
+            };
+            by_velocity.push(velocity);
+            by_pose.push(pose);
+            changes.push(body.response(&velocity.plus(t, pose)));
+        }
+        bars.clear();
+        bars.resize(room.contacts.len(), PointBar::zero());
+        // How the impulses of the rows answer, theory (17.55).
+        if let Some(factor) = room.factor {
+            let unknowns = room.unknown.range().start;
+            for (k, row) in room.rows.iter().enumerate() {
+                let [a, b] = room.contacts[row.contact].bodies;
+                x[unknowns + k] = row.column[0].power(&changes[a]) + row.column[1].power(&changes[b]);
+            }
+            if self.event.is_some() {
+                let mut sum = x[self.time.range().start];
+                for (index, body) in bodies.iter().enumerate().filter(|(_, body)| body.twist.is_some()) {
+                    let force = Wrench::zero().plus(self.share, body.force(0, self.gravity));
+                    sum += force.power(&changes[index]) + by_pose[index].power(&body.twists[1]);
+                }
+                x[unknowns + room.rows.len()] = sum;
+            }
+            sparse.solve_transposed(factor, room.residual.range(), room.unknown.range(), x, scratch);
+            let first = room.residual.range().start;
+            for (k, row) in room.rows.iter().enumerate() {
+                let rho = x[first + k];
+                let contact = &room.contacts[row.contact];
+                match &row.law {
+                    Law::Holds { velocity, pose, end, own } => {
+                        for (side, body) in contact.bodies.into_iter().enumerate() {
+                            by_velocity[body] = by_velocity[body].plus(rho, velocity[side]);
+                            by_pose[body] = by_pose[body].plus(rho, pose[side]);
+                            add(x, bodies[body].pose.part(0, G::DIM), (own.1[side] * rho).as_slice());
+                        }
+                        bars[row.contact].add(rho, &own.0);
+                        sites.add_shape_bar(contact.end, rho, &end.0, end.1, x);
+                    }
+                    Law::Slides(by_coefficient) => {
+                        for (block, weight) in contact.coefficient.iter().flatten() {
+                            x[block.range().start] += weight * by_coefficient * rho;
+                        }
+                    }
+                }
+            }
+            if let Some(event) = &self.event {
+                let rho = x[first + room.rows.len()];
+                for (side, body) in event.bodies.into_iter().enumerate() {
+                    by_pose[body] = by_pose[body].plus(rho, event.pose[side]);
+                }
+                sites.add_shape_bar(event.site, rho, &PointBar::zero(), -1.0 / t, x);
+            }
+        }
+        // Poses and velocities before they change, theory (17.56).
+        let mut by_time = 0.0;
+        for (index, body) in bodies.iter().enumerate() {
+            add_wrench::<G>(x, body.pose, &by_pose[index]);
+            let Some(velocity) = body.twist else { continue };
+            let w = by_velocity[index].plus(t, by_pose[index]);
+            let (before, impulse) = body.kicked_adjoint(0, &w, self.share * t, self.gravity, x);
+            add_wrench::<G>(x, velocity, &before);
+            by_time += by_pose[index].power(&body.twists[1]) + self.share * body.force(0, self.gravity).power(&impulse);
+            changes[index] = impulse;
+        }
+        if self.event.is_none() {
+            x[self.time.range().start] += by_time;
+        }
+        self.contacts_adjoint(0, sites, x);
+    }
+
+    /// What the impulses of the contacts of a room owe to the poses, with the covectors on the contacts that are known already.
+    pub(super) fn contacts_adjoint(&mut self, room: usize, sites: &Sites<G>, x: &mut [f64]) {
+        let Patch { bodies, rooms, bars, changes, .. } = self;
+        // Bodies that never move have answered with nothing.
+        for (contact, bar) in rooms[room].contacts.iter().zip(bars) {
+            let by_centres = turned_adjoint(contact.arms, contact.push, &contact.turning, contact.bodies.map(|body| &changes[body]), bar);
+            let mut sides = sites.poses_of_bar(contact.site, bar, x);
+            for (side, body) in contact.bodies.into_iter().enumerate() {
+                sides[side].lin += by_centres[side];
+                let block = if room == 0 { bodies[body].pose } else { bodies[body].next };
+                add_wrench::<G>(x, block, &sides[side]);
+            }
+        }
+    }
+}

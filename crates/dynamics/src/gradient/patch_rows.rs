@@ -1,0 +1,252 @@
+//! The rows of a patch: what holds at q' over the move and in room 7, and what each of them looks at, theory (17.53) and (17.57).
+
+use super::contact_point::ContactPoint;
+use super::contact_rows::{Along, along, columns, transposed};
+use super::contact_site::bar;
+use super::friction_mode::{FrictionMode, NEAR_THE_BOUND};
+use super::parameters::Coefficient;
+use super::patch::{Law, Patch, PatchContact, PatchEvent, PatchRow, PointBar, SOURCES};
+use super::program::Program;
+use super::record::{Length, Pushed, RowSource, Substep};
+use super::stage::{Stage, Switches};
+use crate::contacts::Key;
+use carom_geometry::Geometry;
+use carom_math::{Twist, Vector, Wrench};
+
+impl<G: Geometry> Patch<G> {
+    /// Adds a contact with its impulse to a room; returns its number there.
+    fn push(
+        &mut self,
+        room: usize,
+        stage: &Stage<G>,
+        group: &Pushed<G>,
+        (key, friction): (Key<G>, f64),
+        point: &ContactPoint<G>,
+        end: u32,
+    ) -> usize {
+        let push = point.impulse(&group.impulses);
+        let bodies = point.bodies.map(|body| self.places[body]);
+        for (side, (_, wrench)) in along(point, push).into_iter().enumerate() {
+            let total = &mut self.bodies[bodies[side]].total[room];
+            *total = total.plus(1.0, wrench);
+        }
+        let mut coefficient = [None; SOURCES];
+        if self.asked && friction > 0.0 && group.friction == FrictionMode::Slides {
+            for (place, source) in coefficient.iter_mut().zip(stage.coefficient(key.bodies, Coefficient::Friction)) {
+                *place = Some(source);
+            }
+        }
+        let turning = point.impulse_turning(&group.impulses);
+        self.rooms[room].contacts.push(PatchContact { bodies, site: point.site(), end, arms: point.arms, push, turning, coefficient });
+        self.rooms[room].contacts.len() - 1
+    }
+
+    /// Begins the rows of a room.
+    fn begin(&mut self, room: usize) {
+        self.rooms[room].contacts.clear();
+        self.rooms[room].rows.clear();
+        self.entries.clear();
+        self.felt.clear();
+        self.answers.clear();
+        self.times.clear();
+    }
+
+    /// Adds the rows of a contact: its normal one, then friction.
+    fn add_rows(
+        &mut self,
+        room: usize,
+        stage: &Stage<G>,
+        group: &Pushed<G>,
+        contact: usize,
+        (point, friction): (&ContactPoint<G>, f64),
+        normal: Law<G>,
+        slip: (Law<G>, f64),
+        switches: &mut Switches,
+    ) {
+        let first = self.rooms[room].rows.len();
+        self.add_row(room, point, contact, point.contact.normal, normal);
+        if friction <= 0.0 {
+            return;
+        }
+        let slow = NEAR_THE_BOUND * stage.model.tolerances.rest_speed;
+        let cone = stage.model.options.friction_cone;
+        switches.friction += usize::from(group.friction.near(&group.impulses, friction, [slip.1, 0.0], slow, cone));
+        let law = if group.friction == FrictionMode::Slides {
+            // l_t = sign mu l_n, theory (17.16).
+            let sign = group.impulses[1].signum();
+            self.entries.push((first + 1, first + 1, 1.0));
+            self.entries.push((first + 1, first, -sign * friction));
+            Law::Slides(-sign * group.impulses[0])
+        } else {
+            slip.0
+        };
+        self.add_row(room, point, contact, point.tangents()[0], law);
+    }
+
+    /// Adds a row along a direction at a contact.
+    fn add_row(&mut self, room: usize, point: &ContactPoint<G>, contact: usize, direction: G::Lin, law: Law<G>) {
+        let column = along(point, direction);
+        let t = self.length;
+        let bodies = point.bodies;
+        let covector = |side: usize| match &law {
+            Law::Holds { velocity, pose, .. } => velocity[side].plus(t, pose[side]),
+            Law::Slides(_) => Wrench::zero(),
+        };
+        self.felt.push([(bodies[0], covector(0)), (bodies[1], covector(1))]);
+        let places = bodies.map(|body| self.places[body]);
+        let answer = |side: usize| self.bodies[places[side]].response(&column[side].1);
+        self.answers.push([(bodies[0], answer(0)), (bodies[1], answer(1))]);
+        self.rooms[room].rows.push(PatchRow { contact, column: column.map(|(_, wrench)| wrench), law });
+    }
+
+    /// Factors the rows of a room.
+    fn factor(&mut self, program: &mut Program<G>, room: usize, extra: usize) -> bool {
+        let count = self.rooms[room].rows.len() + extra;
+        self.rooms[room].factor = None;
+        self.rooms[room].residual = program.fresh(count);
+        self.rooms[room].unknown = program.fresh(count);
+        if count > 0 {
+            self.rooms[room].factor = program.sparse.factor(&self.felt, &self.answers, &self.entries, &self.times).map(|found| found.0);
+        }
+        count == 0 || self.rooms[room].factor.is_some()
+    }
+
+    /// Rooms 4 and 5: rows at q, what holds at q'.
+    pub(super) fn hold(&mut self, program: &mut Program<G>, stage: &Stage<G>, substep: &Substep<G>, switches: &mut Switches) -> bool {
+        self.begin(0);
+        self.ends.clear();
+        let per_time = 1.0 / self.length;
+        let gap_row = |program: &Program<G>, end: &ContactPoint<G>| {
+            program.sites.at(end.site()).by_poses(&bar::<G>(G::Lin::zero(), G::Lin::zero(), per_time))
+        };
+        for group in &substep.hold.pushed {
+            let RowSource::Contact { key, bodies, friction, .. } = group.source else { return false };
+            let start = ContactPoint::bare(program, stage, key, bodies, &substep.poses, false);
+            let end = ContactPoint::bare(program, stage, key, bodies, &substep.next, true);
+            switches.irregular += usize::from(!start.regular) + usize::from(!end.regular);
+            let contact = self.push(0, stage, group, (key, friction), &start, end.site());
+            let normal = Law::Holds {
+                velocity: [Wrench::zero(); 2],
+                pose: gap_row(program, &end),
+                end: (PointBar::zero(), per_time),
+                own: (PointBar::zero(), [G::Lin::zero(); 2]),
+            };
+            let slip = if friction > 0.0 { mean_slip(program, substep, &start, &end) } else { (normal, 0.0) };
+            self.add_rows(0, stage, group, contact, (&start, friction), normal, slip, switches);
+            self.ends.push((key, end));
+        }
+        self.event = None;
+        if let Length::Event(key, bodies) = substep.rule {
+            let end = ContactPoint::bare(program, stage, key, bodies, &substep.next, true);
+            switches.irregular += usize::from(!end.regular);
+            // The gap closes as the move gets longer: counted downwards, its pivot is positive as the others are.
+            let pose = gap_row(program, &end).map(|side| side.negated());
+            let closing: f64 = (0..2).map(|side| pose[side].power(&substep.half[bodies[side]])).sum::<f64>() * self.length;
+            switches.grazing += usize::from(closing.abs() < stage.model.tolerances.rest_speed);
+            self.event = Some(PatchEvent { bodies: bodies.map(|body| self.places[body]), site: end.site(), pose });
+            let t = self.length;
+            self.felt.push([(bodies[0], Wrench::zero().plus(t, pose[0])), (bodies[1], Wrench::zero().plus(t, pose[1]))]);
+            // What a longer move does to each residual.
+            for (row, sides) in self.felt.iter().enumerate() {
+                let poses = match self.rooms[0].rows.get(row).map(|row| &row.law) {
+                    Some(Law::Holds { pose, .. }) => *pose,
+                    Some(Law::Slides(_)) => [Wrench::zero(); 2],
+                    None => pose,
+                };
+                let mut sum = 0.0;
+                for side in 0..2 {
+                    let body = &self.bodies[self.places[sides[side].0]];
+                    sum += sides[side].1.power(&self.kick(body)) + poses[side].power(&body.twists[1]);
+                }
+                self.times.push(sum);
+            }
+        }
+        self.factor(program, 0, usize::from(self.event.is_some()))
+    }
+
+    /// Room 7: rows and speeds at q'.
+    pub(super) fn finish(&mut self, program: &mut Program<G>, stage: &Stage<G>, substep: &Substep<G>, switches: &mut Switches) -> bool {
+        self.begin(1);
+        let mut cursor = 0;
+        for group in &substep.finish.pushed {
+            let RowSource::Contact { key, bodies, friction, .. } = group.source else { return false };
+            // Both lists follow the order of detection: the search goes on where the last one ended.
+            let count = self.ends.len();
+            let found = (0..count).map(|step| (cursor + step) % count).find(|&place| self.ends[place].0 == key);
+            let point = match found {
+                Some(place) => {
+                    cursor = place;
+                    self.ends[place].1
+                }
+                None => ContactPoint::bare(program, stage, key, bodies, &substep.next, true),
+            };
+            switches.irregular += usize::from(!point.regular);
+            let contact = self.push(1, stage, group, (key, friction), &point, point.site());
+            let normal = speed(&point, &Along::normal(&point), &substep.end, 1.0);
+            let tangent = if friction > 0.0 { speed(&point, &Along::tangent(&point, 0), &substep.end, 1.0) } else { normal };
+            let value = point.tangents()[0].dot(point.slip(&substep.end));
+            self.add_rows(1, stage, group, contact, (&point, friction), normal, (tangent, value), switches);
+        }
+        self.factor(program, 1, 0)
+    }
+}
+
+/// The speed along a direction at a contact, by the contact and by the centres.
+pub(crate) fn speed_bar<G: Geometry>(
+    point: &ContactPoint<G>,
+    direction: &Along<G>,
+    twists: &[Twist<G>],
+    weight: f64,
+) -> (PointBar<G>, [G::Lin; 2]) {
+    let centres = centres(point, twists, direction.value * weight);
+    let normal = transposed::<G>(&direction.own, point.slip(twists) * weight);
+    (PointBar { normal, middle: -(centres[0] + centres[1]) }, centres)
+}
+
+/// The same as a row that holds, at the poses whose rows push.
+fn speed<G: Geometry>(point: &ContactPoint<G>, direction: &Along<G>, twists: &[Twist<G>], weight: f64) -> Law<G> {
+    Law::Holds {
+        velocity: along(point, direction.value * weight).map(|(_, wrench)| wrench),
+        pose: [Wrench::zero(); 2],
+        end: (PointBar::zero(), 0.0),
+        own: speed_bar(point, direction, twists, weight),
+    }
+}
+
+/// How the speed along a direction changes with the centres: d . (w x m) = -m . (w x d).
+fn centres<G: Geometry>(point: &ContactPoint<G>, twists: &[Twist<G>], d: G::Lin) -> [G::Lin; 2] {
+    let [a, b] = point.bodies;
+    [G::spin(twists[a].ang, d), -G::spin(twists[b].ang, d)]
+}
+
+/// The mean slip over a move, theory (17.15), and its value.
+fn mean_slip<G: Geometry>(program: &Program<G>, substep: &Substep<G>, start: &ContactPoint<G>, end: &ContactPoint<G>) -> (Law<G>, f64) {
+    const MEAN: f64 = 0.5;
+    let tangent = start.tangents()[0];
+    let then = end.contact.normal;
+    let across = tangent - then * then.dot(tangent);
+    let (carried, length) = (across.unit(), across.norm());
+    let settle = |d: G::Lin| (d - carried * carried.dot(d)) * (1.0 / length);
+    let by_end = columns::<G>(|dn| settle(-(dn * then.dot(tangent) + then * dn.dot(tangent))));
+    let by_start = columns::<G>(|dn| {
+        let turned = start.turned(0, dn);
+        settle(turned - then * then.dot(turned))
+    });
+    let d = carried * MEAN;
+    let slip = end.slip(&substep.half) * MEAN;
+    let end_centres = centres(end, &substep.half, d);
+    let at_end = PointBar { normal: transposed::<G>(&by_end, slip), middle: -(end_centres[0] + end_centres[1]) };
+    let mut pose = program.sites.at(end.site()).by_poses(&bar::<G>(at_end.normal, at_end.middle, 0.0));
+    let there = along(end, d);
+    let mut law = speed(start, &Along::tangent(start, 0), &substep.half, MEAN);
+    if let Law::Holds { velocity, pose: by_pose, end: by_contact, own } = &mut law {
+        for side in 0..2 {
+            velocity[side] = velocity[side].plus(1.0, there[side].1);
+            pose[side].lin += end_centres[side];
+        }
+        *by_pose = pose;
+        *by_contact = (at_end, 0.0);
+        own.0.normal += transposed::<G>(&by_start, slip);
+    }
+    (law, MEAN * (tangent.dot(start.slip(&substep.half)) + carried.dot(end.slip(&substep.half))))
+}

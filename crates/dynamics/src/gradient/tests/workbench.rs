@@ -1,0 +1,45 @@
+//! Rooms that are used again leave no trace in what is worked out in them.
+
+use super::flight::heap;
+use crate::gradient::{Cotangents, Gradient, Tape};
+use crate::world::World;
+use carom_math::Planar;
+
+const STEPS: usize = 60;
+
+/// The gradient of the sum of the last positions and its states, bit by bit.
+fn gradient(world: &World<Planar>) -> (Gradient, Vec<u64>) {
+    let rollout = world.rollout(STEPS, &[], Tape::Full).expect("balls move");
+    let size = world.model().bodies.len() * 3;
+    let found = rollout.backward(&Cotangents { poses: vec![1.0; size], twists: vec![0.5; size] }).expect("a tape");
+    let bits = rollout.states.iter().flat_map(|state| &state.poses).map(|pose| pose.position.x.to_bits()).collect();
+    (found, bits)
+}
+
+#[test]
+fn rooms_used_again_change_no_bit() {
+    let world = heap();
+    let first = gradient(&world);
+    assert_eq!(first, gradient(&world));
+    assert_eq!(first, gradient(&world.copy()));
+}
+
+#[test]
+fn rooms_of_one_model_serve_another() {
+    let world = heap();
+    let first = gradient(&world);
+    let mut model = world.model().clone();
+    for body in &mut model.bodies {
+        body.mass *= 1.5;
+        for collider in &mut body.colliders {
+            if let carom_geometry::planar::Shape::Ball { radius } = &mut collider.shape {
+                *radius *= 0.9;
+            }
+        }
+    }
+    let altered = world.altered(model.clone(), world.state().clone()).expect("a sound world");
+    let fresh = World::new(model, world.state().clone()).expect("a sound world");
+    let found = gradient(&altered);
+    assert_eq!(found, gradient(&fresh));
+    assert_ne!(found.1, first.1);
+}
