@@ -91,7 +91,7 @@ impl<G: Geometry> LocalBody<G> {
     }
     /// Whether torques turn it.
     pub fn turns(&self) -> bool {
-        self.dynamic && self.inv_inertia != G::inertia_zero()
+        self.dynamic && self.inv_inertia_body != G::inertia_zero()
     }
     /// Whether every force and every torque moves it.
     pub fn answers(&self) -> bool {
