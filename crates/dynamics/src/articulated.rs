@@ -32,10 +32,6 @@ const STANDSTILL: f64 = 0.9;
 /// along it) contradict each other by the rounding of positions over the step, and no impulse can help.
 const ENOUGH: f64 = 1e-9;
 
-/// Part of the residual at the start of the sweeps that is left to the next round of the correction, where there will be one. Larger parts cost more rounds
-/// than they save sweeps.
-const LOOSE: f64 = 1e-3;
-
 /// The rows of an island inserted into the factor of its joints.
 #[derive(Debug)]
 pub(crate) struct Inserted<G: Geometry> {
@@ -145,7 +141,7 @@ fn apply<G: Geometry>(
 pub(crate) fn sweep<G: Geometry>(assembly: &mut Assembly<G>, solve: &mut Solve) -> Outcome {
     let Assembly { groups, lines, locked_rows, inserted, .. } = assembly;
     let Inserted { paths, answers, unheld, through, direct, .. } = inserted;
-    let Solve { groups: selected, first, blocks, free, warm, impulses, softness, loose, rough, .. } = solve;
+    let Solve { groups: selected, first, blocks, free, warm, impulses, softness, .. } = solve;
     let scale = speed_scale(free);
     impulses.copy_from_slice(warm);
     if !impulses.iter().all(|l| l.is_finite()) {
@@ -164,8 +160,6 @@ pub(crate) fn sweep<G: Geometry>(assembly: &mut Assembly<G>, solve: &mut Solve) 
         apply(paths, lines, index, group, &impulses[first[position]..][..group.rows], through, direct);
     }
 
-    *rough = false;
-    let mut aim = 0.0;
     let mut residual = f64::INFINITY;
     let mut last_look = f64::INFINITY;
     let mut earlier = [f64::INFINITY; 2];
@@ -226,13 +220,6 @@ pub(crate) fn sweep<G: Geometry>(assembly: &mut Assembly<G>, solve: &mut Solve) 
         residual = worst / scale;
         if residual <= RESIDUAL_AIM {
             return Outcome::judge(residual, RESIDUAL_WANTED, sweep + 1, Method::Sweep);
-        }
-        if *loose && sweep == 0 {
-            aim = LOOSE * residual;
-        }
-        if residual <= aim {
-            *rough = true;
-            return Outcome::judge(residual, aim, sweep + 1, Method::Sweep);
         }
         if residual <= ENOUGH && residual > STANDSTILL * earlier[sweep % 2] {
             return Outcome::judge(residual, ENOUGH, sweep + 1, Method::Sweep);

@@ -21,9 +21,6 @@ use carom_solve::status::{Method, Outcome, RESIDUAL_WANTED, Status};
 /// Rounds of the end-of-move correction. Flat contacts need one, curved ones and hinges 3-6; a move that needs more is too long.
 const CORRECTION_CAP: usize = 40;
 
-/// Part to which the worst miss must fall in a round for the next solve to be a loose one.
-const LOOSE_PROGRESS: f64 = 0.5;
-
 /// Rounds over which the rate of the correction of joints is judged: a move that would not arrive within the cap at that rate is too long already.
 const RATE_ROUNDS: usize = 6;
 
@@ -85,10 +82,6 @@ pub(crate) struct Solve {
     pub ahead: bool,
     /// Softness of soft rows: (row, inverse stiffness).
     pub softness: Vec<(usize, f64)>,
-    /// The next solve is one of several whose targets are still to move: sweeps may stop early.
-    pub loose: bool,
-    /// They did in the last one.
-    pub rough: bool,
     open: Vec<OpenRow>,
     scratch: Vec<f64>,
     secants: Secants,
@@ -258,7 +251,6 @@ pub(crate) fn resolve<G: Geometry>(
         solve.free.push(if assembly.locked_rows[line] { 0.0 } else { assembly.lines[line].speed(out) - target });
     }
     let mut outcome = Outcome::failed(0, Method::Sweep);
-    solve.rough = false;
     if assembly.articulated && !solve.lines.is_empty() {
         outcome = articulated::sweep(assembly, solve);
         if outcome.is_solved() {
@@ -273,9 +265,7 @@ pub(crate) fn resolve<G: Geometry>(
     }
     report.solves += 1;
     report.iterations += outcome.iterations;
-    if !solve.rough {
-        report.residual = report.residual.max(outcome.residual);
-    }
+    report.residual = report.residual.max(outcome.residual);
     if outcome.status != Status::Solved {
         report.inaccurate = true;
     }
@@ -360,7 +350,6 @@ pub(crate) fn hold_rows<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, t
     }
     let mut held = Held { converged: false, outcome: Outcome::failed(0, Method::Trivial) };
     let (mut before, mut last) = (f64::INFINITY, f64::INFINITY);
-    island.solve.loose = !alone && island.assembly.articulated && !uncorrected && t > 0.0;
     let mut misses = [f64::INFINITY; RATE_ROUNDS];
     for round in 0..CORRECTION_CAP {
         let Island { assembly, solve, solver, half, report, .. } = island;
@@ -398,13 +387,6 @@ pub(crate) fn hold_rows<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, t
         }
         let worst = correct_targets(island, ctx, t);
         island.report.corrections += 1;
-        let rough = island.solve.rough;
-        // Loose solves as long as the targets move, and an exact one in the end.
-        island.solve.loose = island.assembly.articulated && worst > 1.0 && worst <= LOOSE_PROGRESS * last;
-        if rough && worst.is_finite() {
-            last = worst;
-            continue;
-        }
         // Targets cannot be met more exactly than the problem was solved.
         if worst <= if held.outcome.is_solved() { 1.0 } else { INACCURATE_SLACK } {
             held.converged = true;
@@ -434,7 +416,6 @@ pub(crate) fn hold_rows<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, t
     if !alone {
         island.scratch = scratch;
     }
-    island.solve.loose = false;
     island.solve.closed = held.converged && !uncorrected && t > 0.0;
     held
 }
