@@ -311,6 +311,9 @@ impl<G: Geometry> Linkage<G> {
     pub(super) fn answer(&mut self, room: usize, transposed: bool, sparse: &Sparse<G>, scratch: &mut Vec<f64>) {
         let Walk { weights, both, .. } = &mut self.walk;
         let count = weights.len();
+        if count == 0 {
+            return; // the factor, if there is one, is of joints that were here before
+        }
         match self.searched[room] {
             None if transposed => self.factor.solve_transpose(room, weights),
             None => self.factor.solve(room, weights),
