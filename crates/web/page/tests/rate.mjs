@@ -18,13 +18,13 @@ const words = process.argv.slice(2);
 const quality = ["auto", "high", "low"].includes(words.at(-1)) ? words.pop() : "auto";
 const file = words[0]?.endsWith(".html") ? path.resolve(words[0]) : await replay(...words);
 
-/** A replay of balls that fall slowly and bounce. */
+/** A replay of balls that bounce in space, and drift and turn in the plane, where a pile would take long to simulate. */
 async function replay(bodies = "1000", dimension = "3") {
   const wide = Math.round(Math.sqrt(Number(bodies)));
   const count = [wide, Math.ceil(Number(bodies) / wide)];
   const three = dimension === "3";
   const scene = `dimension = ${dimension}
-gravity = ${three ? "[0, 0, -3]" : "[0, -0.6]"}
+gravity = ${three ? "[0, 0, -3]" : "[0, 0]"}
 [[body]]
 kind = "static"
 shape = { half_space = ${three ? "[0, 0, 1]" : "[0, 1]"} }
