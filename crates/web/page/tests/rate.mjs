@@ -91,7 +91,6 @@ const rate = (stamps) => (1000 * (stamps.length - 1)) / (stamps.at(-1) - stamps[
 const gaps = (stamps) => stamps.slice(1).map((t, i) => t - stamps[i]);
 const stamps = answer.marks.map((m) => m.now);
 const shown = trace.traceEvents.filter((e) => e.name === "DrawFrame").map((e) => e.ts / 1000).sort((a, b) => a - b);
-if (process.env.CAROM_TRACE) console.log([...trace.traceEvents.reduce((m, e) => m.set(e.name, (m.get(e.name) ?? 0) + 1), new Map())]);
 const late = (list) => list.filter((t) => t > 25).length;
 console.log(`${answer.bodies} bodies in ${answer.dimension === 2 ? "the plane" : "space"}, canvas ${answer.css.join(" x ")} drawn at ${answer.size.join(" x ")}, quality ${quality}, level ${answer.marks.at(-1)?.level}`);
 console.log(`  page:       ${rate(stamps).toFixed(1)} frames per second, ${late(gaps(stamps))} of ${stamps.length} late; script ${middle(answer.marks.map((m) => m.script)).toFixed(1)} ms`);
