@@ -162,6 +162,33 @@ fn completions_and_manual_pages_name_every_command() {
 }
 
 #[test]
+fn completions_know_the_embedded_scenes() {
+    let folder = Folder::new("completions");
+    for shell in ["bash", "zsh", "fish"] {
+        let text = String::from_utf8(folder.carom(&["completions", shell]).stdout).unwrap();
+        assert!(text.contains("pool_break strandbeest") || text.contains("pool_break pool_break_real"), "{shell}");
+        std::fs::write(folder.0.join(shell), text).unwrap();
+    }
+    let zsh = std::fs::read_to_string(folder.0.join("zsh")).unwrap();
+    assert!(zsh.contains("_files") && zsh.contains("standard input:_carom_scene'"), "files are offered beside names");
+    // As the shell itself asks for them; a word that is no name is left to the completion of files.
+    let ask = |words: &str, at: u32| {
+        let script = format!(
+            "source ./bash; COMP_WORDS=({words}); COMP_CWORD={at}; _carom carom \"${{COMP_WORDS[{at}]}}\" \"${{COMP_WORDS[{at}-1]}}\"; echo \"${{COMPREPLY[@]}}\""
+        );
+        std::process::Command::new("bash")
+            .args(["-c", &script])
+            .current_dir(&folder.0)
+            .output()
+            .map(|o| String::from_utf8(o.stdout).unwrap())
+    };
+    let Ok(found) = ask("carom run pool", 2) else { return };
+    assert_eq!(found.trim(), "pool_break pool_break_real");
+    assert_eq!(ask("carom view newt", 2).unwrap().trim(), "newton_cradle");
+    assert_eq!(ask("carom run ./mine", 2).unwrap().trim(), "");
+}
+
+#[test]
 fn colours_come_only_where_they_are_wanted() {
     let folder = Folder::new("color");
     let escapes = |set: &[(&str, &str)], args: &[&str]| {

@@ -25,6 +25,8 @@ export interface Scenery {
   picture: Picture;
   q: Float32Array;
   shot: Shot;
+  /** Of every body the least and the greatest corner of its box. */
+  boxes: Float32Array | null;
   strongest: number;
   layers: Layers;
   selected: number | null;
@@ -77,7 +79,7 @@ export class Overlay {
     this.canvas.style.visibility = empty ? "hidden" : "visible";
     c.lineCap = c.lineJoin = "round";
     this.links(s);
-    if (s.layers.boxes && s.shot.boxes) this.boxes(s, s.shot.boxes);
+    if (s.layers.boxes && s.boxes) this.boxes(s, s.boxes);
     if (s.layers.joints) this.joints(s);
     if (s.layers.contacts) this.contacts(s);
     if (s.layers.impulses) this.impulses(s);
@@ -314,20 +316,25 @@ export class Overlay {
 
   private boxes(s: Scenery, boxes: Float32Array): void {
     const dimension = s.picture.dimension;
-    const color = this.theme.css("box");
-    const corner = (i: number, bits: number): Vector3 => {
-      const pick = (k: number): number => (k < dimension ? boxes[2 * dimension * i + (bits & (1 << k) ? dimension + k : k)]! : 0);
-      return this.stage.project(pick(0), pick(1), pick(2), new Vector3());
-    };
-    for (let i = 0; 2 * dimension * i < boxes.length; i++) {
-      const numbers = boxes.subarray(2 * dimension * i, 2 * dimension * (i + 1));
-      if (!numbers.every((x) => Number.isFinite(x))) continue;
-      const corners = Array.from({ length: 1 << dimension }, (_, bits) => corner(i, bits));
+    const corners = Array.from({ length: 1 << dimension }, () => new Vector3());
+    const c = this.context;
+    c.strokeStyle = this.theme.css("box");
+    c.lineWidth = 1;
+    // All in one path: to begin one is dearer than its lines.
+    c.beginPath();
+    for (let at = 0; at < boxes.length; at += 2 * dimension) {
+      if (!boxes.subarray(at, at + 2 * dimension).every((x) => Number.isFinite(x))) continue;
+      const pick = (bits: number, k: number): number => (k < dimension ? boxes[at + (bits & (1 << k) ? dimension + k : k)]! : 0);
+      corners.forEach((corner, bits) => this.stage.project(pick(bits, 0), pick(bits, 1), pick(bits, 2), corner));
       for (let bits = 0; bits < corners.length; bits++) {
         for (let k = 0; k < dimension; k++) {
-          if (!(bits & (1 << k))) this.line(corners[bits]!, corners[bits | (1 << k)]!, color, 1);
+          const [a, b] = [corners[bits]!, corners[bits | (1 << k)]!];
+          if (bits & (1 << k) || a.z >= 1 || b.z >= 1) continue;
+          c.moveTo(a.x, a.y);
+          c.lineTo(b.x, b.y);
         }
       }
     }
+    c.stroke();
   }
 }

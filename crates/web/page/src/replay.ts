@@ -47,12 +47,28 @@ async function inflate(text: string): Promise<Uint8Array> {
   return new Uint8Array(await new Response(stream).arrayBuffer());
 }
 
+export interface Replay {
+  picture: Picture;
+  track: Track;
+}
+
 /** The run in this page, if it has one. */
-export async function readReplay(): Promise<{ picture: Picture; track: Track } | null> {
+export async function readReplay(): Promise<Replay | null> {
   const place = document.getElementById("carom-run");
   if (!place) return null;
-  const bytes = await inflate(place.textContent ?? "");
   place.remove();
+  return unpack(place.textContent ?? "");
+}
+
+/** The run in another replay. */
+export async function readOther(file: File): Promise<Replay> {
+  const found = /<script type="text\/plain" id="carom-run">([^<]*)</.exec(await file.text());
+  if (!found) throw new Error(`${file.name} is no replay: choose a page that \`carom run --out run.html\` wrote`);
+  return unpack(found[1]!);
+}
+
+async function unpack(text: string): Promise<Replay> {
+  const bytes = await inflate(text);
   const length = new DataView(bytes.buffer).getUint32(0, true);
   const head = JSON.parse(new TextDecoder().decode(bytes.subarray(4, 4 + length))) as Head;
   const reader = new Reader(bytes.subarray(4 + length));

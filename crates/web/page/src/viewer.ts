@@ -1,5 +1,6 @@
 // The page: bar, stage, transport, plots, and beside them what only a live run has.
 import { Color, Vector3 } from "three";
+import { Boxes } from "./boxes";
 import { button, el, icon } from "./dom";
 import { Overlay, type BodyArrow, type Layers } from "./overlay";
 import type { Picture } from "./picture";
@@ -38,6 +39,8 @@ export class Viewer {
   selected: number | null = null;
   arrows: BodyArrow[] = [];
   private tints: (Color | null)[] | null = null;
+  /** Where no engine tells the boxes it searched with. */
+  private boxes: Boxes | null = null;
   private drag: { point: Vector3; to: Vector3; body: number; local: Vector3 } | null = null;
   hand: Hand | null = null;
   onLayer: (name: keyof Layers, on: boolean) => void = () => {};
@@ -63,7 +66,7 @@ export class Viewer {
   private worked = false;
   private told = 0;
 
-  constructor(source: Source | null) {
+  constructor(private readonly source: Source | null) {
     this.player = new Player(new Track(2, []), source);
     this.player.changed = () => this.refresh();
     this.plots = new Plots(this.player);
@@ -173,6 +176,7 @@ export class Viewer {
   /** Shows a run from its start. */
   load(picture: Picture, track: Track, keepCamera = false): void {
     this.picture = picture;
+    this.boxes = this.source ? null : new Boxes(picture);
     this.selected = null;
     this.arrows = [];
     this.tints = null;
@@ -194,14 +198,26 @@ export class Viewer {
     this.draw();
   }
 
+  /** The button of the second run; also pressed by G. */
+  ghostButton(label: string, pressed: () => void): HTMLButtonElement {
+    const node = button("", `${label} (G)`, pressed, "Ghost");
+    node.dataset.layer = "ghost";
+    node.setAttribute("aria-pressed", "false");
+    this.toggles.append(node);
+    window.addEventListener("keydown", (event) => {
+      if (event.key.toLowerCase() === "g" && !event.ctrlKey && !event.metaKey && !(event.target as HTMLElement).closest("textarea, input, select")) pressed();
+    });
+    return node;
+  }
+
   toggle(name: keyof Layers, there: boolean): void {
     const node = this.toggles.querySelector<HTMLButtonElement>(`[data-layer=${name}]`);
     if (node) node.hidden = !there;
   }
 
-  /** Keeps a run to be seen through the next. */
-  setGhost(track: Track | null): void {
-    this.ghost = track && this.picture ? { track, q: new Float32Array(this.q.length), picture: this.picture } : null;
+  /** Keeps a run, of this scene or another, to be seen through the one that is shown. */
+  setGhost(track: Track | null, picture = this.picture): void {
+    this.ghost = track && picture ? { track, q: new Float32Array(picture.bodies.length * track.coords), picture } : null;
     this.stage.setGhost(this.ghost?.picture ?? null);
     this.draw();
   }
@@ -269,7 +285,7 @@ export class Viewer {
     this.stage.place(this.q, this.ghost?.q ?? null);
     this.stage.render();
     this.overlay.draw({
-      picture, q: this.q, shot, strongest: player.track.strongest, layers: this.layers, selected: this.selected, arrows: this.arrows,
+      picture, q: this.q, shot, boxes: shot.boxes ?? (this.layers.boxes ? this.boxes?.at(this.q) : null) ?? null, strongest: player.track.strongest, layers: this.layers, selected: this.selected, arrows: this.arrows,
       pull: this.drag ? { from: this.held(), to: this.drag.to } : null,
     });
     this.tell(shot.touches.length / 11, now);

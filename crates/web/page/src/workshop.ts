@@ -137,20 +137,13 @@ export function openWorkshop(token: string): Viewer {
   });
 
   // The second run.
-  const ghost = button("", "Keep this run as a ghost behind the next (G)", () => toggleGhost(), "Ghost");
-  const toggleGhost = (): void => {
+  const ghost = viewer.ghostButton("Keep this run as a ghost behind the next", () => {
     ghosted = ghosted ? null : track;
     ghost.setAttribute("aria-pressed", String(ghosted !== null));
     viewer.setGhost(ghosted);
-  };
-  ghost.dataset.layer = "ghost";
-  ghost.setAttribute("aria-pressed", "false");
-  viewer.toggles.append(ghost);
+  });
   viewer.onLayer = (name, on) => {
     if (name === "boxes") live.boxes(on);
   };
-  window.addEventListener("keydown", (event) => {
-    if (event.key.toLowerCase() === "g" && !event.ctrlKey && !event.metaKey && !(event.target as HTMLElement).closest("textarea, input, select")) toggleGhost();
-  });
   return viewer;
 }

@@ -18,13 +18,13 @@ const words = process.argv.slice(2);
 const quality = ["auto", "high", "low"].includes(words.at(-1)) ? words.pop() : "auto";
 const file = words[0]?.endsWith(".html") ? path.resolve(words[0]) : await replay(...words);
 
-/** A replay of balls that fall slowly and bounce. */
+/** A replay of balls that bounce in space, and drift and turn in the plane, where a pile would take long to simulate. */
 async function replay(bodies = "1000", dimension = "3") {
   const wide = Math.round(Math.sqrt(Number(bodies)));
   const count = [wide, Math.ceil(Number(bodies) / wide)];
   const three = dimension === "3";
   const scene = `dimension = ${dimension}
-gravity = ${three ? "[0, 0, -3]" : "[0, -0.6]"}
+gravity = ${three ? "[0, 0, -3]" : "[0, 0]"}
 [[body]]
 kind = "static"
 shape = { half_space = ${three ? "[0, 0, 1]" : "[0, 1]"} }
@@ -91,7 +91,6 @@ const rate = (stamps) => (1000 * (stamps.length - 1)) / (stamps.at(-1) - stamps[
 const gaps = (stamps) => stamps.slice(1).map((t, i) => t - stamps[i]);
 const stamps = answer.marks.map((m) => m.now);
 const shown = trace.traceEvents.filter((e) => e.name === "DrawFrame").map((e) => e.ts / 1000).sort((a, b) => a - b);
-if (process.env.CAROM_TRACE) console.log([...trace.traceEvents.reduce((m, e) => m.set(e.name, (m.get(e.name) ?? 0) + 1), new Map())]);
 const late = (list) => list.filter((t) => t > 25).length;
 console.log(`${answer.bodies} bodies in ${answer.dimension === 2 ? "the plane" : "space"}, canvas ${answer.css.join(" x ")} drawn at ${answer.size.join(" x ")}, quality ${quality}, level ${answer.marks.at(-1)?.level}`);
 console.log(`  page:       ${rate(stamps).toFixed(1)} frames per second, ${late(gaps(stamps))} of ${stamps.length} late; script ${middle(answer.marks.map((m) => m.script)).toFixed(1)} ms`);

@@ -45,3 +45,25 @@ test("it starts by itself where motion is welcome", async () => {
   await compare(page, "replay-space-dark");
   assert.deepEqual(page.faults, []);
 });
+
+test("boxes are those of the shapes, and another replay is a ghost", async () => {
+  const page = await open(browser, file("pool.html"), { offline: true });
+  await page.keyboard.press("b");
+  const far = await page.evaluate(() => {
+    const { picture, boxes, player } = window.carom;
+    const q = player.track.at(0).q;
+    const found = boxes.at(q);
+    return Math.max(...picture.bodies.flatMap((b, i) => [0, 1].flatMap((k) => [q[3 * i + k] - b.shapes[0].size[0] - found[4 * i + k], q[3 * i + k] + b.shapes[0].size[0] - found[4 * i + 2 + k]])).map(Math.abs));
+  });
+  assert.ok(far < 1e-6, `${far} m`);
+  const other = page.getByLabel("Another replay", { exact: true });
+  await other.setInputFiles(path.join(scratch, "bowling.html"));
+  await page.locator(".note[data-kind=error]").waitFor();
+  assert.match(await page.locator(".note").textContent(), /dimension 3/);
+  await other.setInputFiles(path.join(scratch, "pool.html"));
+  await page.waitForFunction(() => window.carom.hasGhost);
+  assert.equal(await page.locator("[data-layer=ghost]").getAttribute("aria-pressed"), "true");
+  await page.locator("[data-layer=ghost]").click();
+  assert.equal(await page.evaluate(() => window.carom.hasGhost), false);
+  assert.deepEqual(page.faults, []);
+});
