@@ -7,7 +7,9 @@ joints, and a passive swing of one second with roots held. `tests/imports/refere
 import importlib.util
 import pathlib
 import re
+import typing
 import warnings
+import xml.etree.ElementTree
 
 import numpy as np
 import pytest
@@ -94,25 +96,6 @@ def swing(path, facts):
     return worst, moved
 
 
-@pytest.mark.parametrize("path", GYMNASIUM, ids=lambda p: p.name)
-def test_gymnasium_models_weigh_and_swing_as_in_mujoco(path):
-    module = reference()
-    import mujoco
-
-    mass, centre, joints = module.weight(mujoco.MjModel.from_xml_path(str(path)))
-    world = load(path)
-    found = weight(world)
-    assert found[0] == pytest.approx(mass, rel=1e-9)
-    assert found[1] == pytest.approx(centre, abs=1e-9)
-    # Bodies on free joints, or held by locked axes, have no joint here.
-    loose = {"ant.xml": 1, "humanoid.xml": 1, "humanoidstandup.xml": 1, "pusher.xml": 4, "pusher_v5.xml": 4, "reacher.xml": 2}
-    assert found[2] == joints - loose.get(path.name, 0)
-    spec = mujoco.MjSpec.from_file(str(path))
-    module.hold(spec)
-    worst, _ = swing(path, module.swing(spec.compile()))
-    assert worst < TOLERANCE
-
-
 def without_shapes(path):
     """A URDF text for MuJoCo: no shapes, and inertias as they are."""
     text = re.sub(r"<(visual|collision)\b(?:[^>]*/>|.*?</\1>)", "", path.read_text(errors="replace"), flags=re.S)
@@ -121,35 +104,97 @@ def without_shapes(path):
     return re.sub(r"(<robot\b[^>]*>)", r"\1" + flags, text, count=1)
 
 
-@pytest.mark.parametrize("path", BULLET + RANDOM, ids=lambda p: "/".join(p.parts[-2:]))
-def test_bullet_models_weigh_and_swing_as_in_mujoco(path):
+def matrix(element):
+    """The frame of an origin: 4 x 4, roll about x first."""
+    out = np.eye(4)
+    if element is None:
+        return out
+    out[:3, 3] = [float(x) for x in element.get("xyz", "0 0 0").split()]
+    for axis, angle in enumerate(float(x) for x in element.get("rpy", "0 0 0").split()):
+        turn, (i, j) = np.eye(4), [(1, 2), (2, 0), (0, 1)][axis]
+        turn[[i, i, j, j], [i, j, i, j]] = [np.cos(angle), -np.sin(angle), np.sin(angle), np.cos(angle)]
+        out[:3, :3] = turn[:3, :3] @ out[:3, :3]
+    return out
+
+
+def urdf_weight(path):
+    """Mass, centre of mass and joints of what moves on a fixed root, from the text alone."""
+    robot = xml.etree.ElementTree.fromstring(without_shapes(path))
+    links = {link.get("name"): link for link in robot.iter("link")}
+    above = {joint.find("child").get("link"): joint for joint in robot.findall("joint")}
+    at = {}
+
+    def place(name):
+        """Frame of a link at 0, and whether it moves."""
+        if name not in at:
+            joint = above.get(name)
+            frame, moves = (np.eye(4), False) if joint is None else place(joint.find("parent").get("link"))
+            at[name] = (frame, moves) if joint is None else (frame @ matrix(joint.find("origin")), moves or joint.get("type") != "fixed")
+        return at[name]
+
+    total, first = 0.0, np.zeros(3)
+    for name, link in links.items():
+        frame, moves = place(name)
+        inertial = link.find("inertial")
+        if moves and inertial is not None and inertial.find("mass") is not None:
+            mass = float(inertial.find("mass").get("value"))
+            total, first = total + mass, first + mass * (frame @ matrix(inertial.find("origin")))[:3, 3]
+    joints = sum(joint.get("type") != "fixed" for joint in above.values())
+    return total, first / total if total > 0 else first, joints
+
+
+class Facts(typing.NamedTuple):
+    """What a model weighs, its joints, the base that goes with it, and MuJoCo's model of the swing, None where it refuses."""
+
+    mass: float
+    centre: np.ndarray
+    joints: int
+    base: str
+    model: object
+
+
+def facts(path):
+    """What MuJoCo says of a model; of a URDF that it refuses, what the text says."""
+    module = reference()
+    import mujoco
+
+    if path.suffix == ".xml":
+        mass, centre, joints = module.weight(mujoco.MjModel.from_xml_path(str(path)))
+        spec = mujoco.MjSpec.from_file(str(path))
+        module.hold(spec)
+        return Facts(mass, centre, joints, "auto", spec.compile())
+    try:
+        spec = mujoco.MjSpec.from_string(without_shapes(path))
+        spec.compiler.fusestatic = False
+        model = spec.compile()
+    except ValueError:
+        return Facts(*urdf_weight(path), "fixed", None)
+    # MuJoCo fixes every root; ours says so when asked.
+    mass, centre, joints = module.weight(model) if model.njnt else (0.0, np.zeros(3), 0)
+    return Facts(mass, centre, joints, "fixed", model)
+
+
+# Bodies on free joints, or held by locked axes, have no joint here.
+LOOSE = {"ant.xml": 1, "humanoid.xml": 1, "humanoidstandup.xml": 1}
+
+@pytest.mark.parametrize("path", GYMNASIUM + BULLET + RANDOM, ids=lambda p: "/".join(p.parts[-2:]))
+def test_models_weigh_and_swing_as_in_mujoco(path):
     if path.name in REFUSED:
         with pytest.raises(carom.SceneError, match=REFUSED[path.name]):
             load(path)
         return
     world = load(path)
     assert all(re.search(r":\d+:\d+: ", note) for note in world.notes)
-    if not np.isfinite(world.params.get("mass", np.inf)).any():
+    wanted = facts(path)
+    if not wanted.joints:
         return
-    module = reference()
-    import mujoco
-
-    try:
-        spec = mujoco.MjSpec.from_string(without_shapes(path))
-        spec.compiler.fusestatic = False
-        model = spec.compile()
-    except ValueError as cause:
-        pytest.skip(f"MuJoCo refuses it: {cause}")
-    # MuJoCo fixes every root; ours says so when asked.
-    found = weight(load(path, base="fixed"))
-    mass, centre, joints = module.weight(model) if model.njnt else (0.0, None, 0)
-    if not joints:
-        return
-    assert found[0] == pytest.approx(mass, rel=1e-9)
-    assert found[1] == pytest.approx(centre, abs=1e-9)
-    assert found[2] == joints
-    worst, _ = swing(path, module.swing(model))
-    assert worst < TOLERANCE
+    found = weight(load(path, base=wanted.base))
+    assert found[0] == pytest.approx(wanted.mass, rel=1e-9)
+    assert found[1] == pytest.approx(wanted.centre, abs=1e-9)
+    assert found[2] == wanted.joints - LOOSE.get(path.name, 0)
+    if wanted.model is not None:
+        worst, _ = swing(path, reference().swing(wanted.model))
+        assert worst < TOLERANCE
 
 
 def test_options_notes_and_strict():

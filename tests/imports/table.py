@@ -51,9 +51,9 @@ def row(path):
     except carom.SceneError as cause:
         return name, ["-", "-", "-", "refused: " + re.sub(r"^.*?:\d+:\d+: ", "", str(cause).splitlines()[0]).replace("|", "\\|")]
     facts = models.facts(path)
-    found = models.weight(models.load(path, base=facts.base))
     if not facts.joints:
         return name, None
+    found = models.weight(models.load(path, base=facts.base))
     agree = abs(found[0] - facts.mass) <= 1e-9 * facts.mass and np.allclose(found[1], facts.centre, rtol=0, atol=1e-9)
     swing = "-" if facts.model is None else f"{models.swing(path, models.reference().swing(facts.model))[0]:.0e}"
     return name, [str(facts.joints), "agree" if agree else "differ", swing, left_out(world.notes)]
