@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any, Mapping, Sequence
 
 import numpy as np
@@ -14,7 +13,7 @@ from .batch import Batch
 from .rollout import Gradient, Rollout, from_tangent
 from .world import World
 
-__all__ = ["Rolled", "check_params", "check_shapes", "check_world", "roll", "shapes"]
+__all__ = ["Rolled", "check_params", "check_shapes", "check_world", "roll", "roll_one", "shapes"]
 
 STATE = ("q0", "v0", "controls")
 """Arguments that come before the parameters."""
@@ -27,24 +26,29 @@ def shapes(world: World, steps: int, names: Sequence[str]) -> dict[str, tuple[in
     return {**state, **{f"params.{name}": world.params[name].shape for name in names}}
 
 
-@dataclass(frozen=True)
 class Rolled:
     """A rollout of one world or of a batch, the poses it was given, with the axis of worlds first, and the choice at switches."""
 
-    run: Rollout
-    lead: tuple[int, ...]
-    q0: np.ndarray | None
-    side: tuple[str | None, float | None]
+    __slots__ = ("lead", "q0", "run", "side")
+
+    def __init__(
+        self, run: Rollout, lead: tuple[int, ...], q0: np.ndarray | None, side: tuple[str | None, float | None]
+    ) -> None:
+        self.run, self.lead, self.q0, self.side = run, lead, q0, side
 
     def states(self) -> tuple[np.ndarray, np.ndarray]:
-        """Poses and velocities with the leading axes first."""
-        q, v = self.run.q, self.run.v
-        return (q.reshape(self.lead + q.shape[1:]), v.reshape(self.lead + v.shape[1:])) if self.lead else (q, v)
+        """Poses and velocities with the leading axes first, for the caller to keep."""
+        if not self.lead:
+            q, v = self.run._native.states()
+            return q, v
+        q, v = np.array(self.run.q), np.array(self.run.v)
+        return q.reshape(self.lead + q.shape[1:]), v.reshape(self.lead + v.shape[1:])
 
     def pull_one(self, dq: np.ndarray | None, dv: np.ndarray | None, names: Sequence[str]) -> dict[str, np.ndarray]:
         """Cotangents of the named arguments of one world, from those of all its states; None is zero."""
         gradient = self.run._pull(dq, dv, self.side, parameters=any(name not in STATE for name in names))
-        return {name: self._slope(gradient, name, None if self.q0 is None else self.q0[0]) for name in names}
+        q0 = None if self.q0 is None else self.q0[0]
+        return {name: self._slope(gradient, name, q0) for name in names}
 
     def pull(self, index: np.ndarray, dq: np.ndarray, dv: np.ndarray, names: Sequence[str]) -> dict[str, np.ndarray]:
         """Cotangents of the named arguments, with the axes of ``index`` first.
@@ -62,7 +66,7 @@ class Rolled:
     @staticmethod
     def _slope(gradient: Gradient, name: str, q0: np.ndarray | None) -> np.ndarray:
         """The gradient by an argument in the shape of that argument, at the poses of the start."""
-        slope = np.asarray(getattr(gradient, name) if name in STATE else gradient[name.removeprefix("params.")])
+        slope = getattr(gradient, name) if name in STATE else gradient[name.removeprefix("params.")]
         return from_tangent(q0, slope) if name == "q0" and q0 is not None and q0.shape[-1] != slope.shape[-1] else slope
 
     def _at(self, places: list[int]) -> Rollout:
@@ -81,13 +85,10 @@ def roll(
     ``given`` holds arrays whose leading axes broadcast to ``lead``; what it does not name stays as it is. Without leading axes there is one
     world, else a batch.
     """
+    if not lead:
+        return roll_one(world, steps, given, tape, side)
     q0, v0, controls = (given.get(name) for name in STATE)
     params = {name.removeprefix("params."): value for name, value in given.items() if name not in STATE}
-    if not lead:
-        held = world.copy() if params else world
-        for name, value in params.items():
-            held.params[name] = value
-        return Rolled(held._rollout(steps, controls, tape, q=q0, v=v0), lead, None if q0 is None else q0[np.newaxis], side)
     count = math.prod(lead)
     copies = Batch(world, count)
 
@@ -102,6 +103,20 @@ def roll(
             setattr(copies, name, spread(start))
     run = copies.rollout(steps, None if controls is None else spread(controls), tape=tape)
     return Rolled(run, lead, None if q0 is None else spread(q0), side)
+
+
+def roll_one(
+    world: World, steps: int, given: Mapping[str, np.ndarray], tape: bool, side: tuple[str | None, float | None]
+) -> Rolled:
+    """A rollout of one world with another start and other parameters."""
+    held = world
+    for name, value in given.items():
+        if name not in STATE:
+            held = world.copy() if held is world else held
+            held.params[name.removeprefix("params.")] = value
+    q0 = given.get("q0")
+    run = held._rollout(steps, given.get("controls"), tape, None, q0, given.get("v0"))
+    return Rolled(run, (), None if q0 is None else q0[np.newaxis], side)
 
 
 def check_world(world: Any) -> None:

@@ -8,7 +8,7 @@ from typing import Any, Mapping
 
 import numpy as np
 
-from ._bridge import STATE, Rolled, check_params, check_shapes, check_world, roll, shapes
+from ._bridge import STATE, Rolled, check_params, check_shapes, check_world, roll, roll_one, shapes
 from ._carom import StepError
 from ._check import count
 from .rollout import at_switches
@@ -32,10 +32,10 @@ def _functions() -> tuple[Any, Any]:
     import torch
 
     def plain(names: tuple, tensors: Any) -> dict[str, np.ndarray]:
-        return {name: x.detach().cpu().numpy().astype(np.float64, copy=False) for name, x in zip(names, tensors)}
+        return {name: x.numpy(force=True) for name, x in zip(names, tensors)}
 
     def own(x: np.ndarray) -> Any:
-        return torch.from_numpy(np.array(x))
+        return torch.from_numpy(x if x.flags.writeable else np.array(x))
 
     def front(x: Any, axis: int | None, size: int) -> Any:
         """The batched axis first; a tensor without one is the same for all."""
@@ -48,7 +48,7 @@ def _functions() -> tuple[Any, Any]:
         def forward(ctx: Any, world: World, steps: int, names: tuple, side: tuple, *tensors: Any) -> Any:
             ctx.names = names
             ctx.set_materialize_grads(False)
-            ctx.rolled = roll(world, steps, plain(names, tensors), (), any(ctx.needs_input_grad), side)
+            ctx.rolled = roll_one(world, steps, plain(names, tensors), any(ctx.needs_input_grad), side)
             return tuple(own(x) for x in ctx.rolled.states())
 
         @staticmethod

@@ -97,6 +97,14 @@ impl Rollouts {
         let values = py.detach(|| self.join(shape[1] * shape[2] * shape[3], |run, out| run.write_v(out)));
         Ok(fixed(py, values, &shape)?.into_any())
     }
+    /// Poses and velocities of the first of them, without the axis of worlds, for the caller to keep.
+    fn states<'py>(&self, py: Python<'py>) -> PyResult<[Bound<'py, PyAny>; 2]> {
+        let shape = |width: usize| [self.steps + 1, self.bodies, width];
+        let [mut q, mut v] = [self.coords, self.dof].map(|width| Vec::with_capacity(shape(width).iter().product()));
+        self.runs[0].write_q(&mut q);
+        self.runs[0].write_v(&mut v);
+        Ok([array(py, q, &shape(self.coords))?.into_any(), array(py, v, &shape(self.dof))?.into_any()])
+    }
     /// Times of all states [s].
     fn time<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let values = self.join(self.steps + 1, |run, out| out.extend(run.times()));
