@@ -23,7 +23,7 @@ PAGE = ROOT / "docs" / "imports.md"
 BEGIN, END = "<!-- table of models: tests/imports/table.py -->", "<!-- end -->"
 # Notes that say contacts and limits are hard here, which holds for every model.
 HARD = ("margin", "gap", "solref", "solimp", "solreflimit", "solimplimit", "condim")
-HEAD = "| model | joints | mass, centre | swing | left out |\n|---|---|---|---|---|\n"
+HEAD = "| model | joints | mass, centre | swing | way | left out |\n|---|---|---|---|---|---|\n"
 
 
 def left_out(notes):
@@ -49,14 +49,15 @@ def row(path):
     try:
         world = models.load(path)
     except carom.SceneError as cause:
-        return name, ["-", "-", "-", "refused: " + re.sub(r"^.*?:\d+:\d+: ", "", str(cause).splitlines()[0]).replace("|", "\\|")]
+        return name, ["-", "-", "-", "-", "refused: " + re.sub(r"^.*?:\d+:\d+: ", "", str(cause).splitlines()[0]).replace("|", "\\|")]
     facts = models.facts(path)
     if not facts.joints:
         return name, None
     found = models.weight(models.load(path, base=facts.base))
     agree = abs(found[0] - facts.mass) <= 1e-9 * facts.mass and np.allclose(found[1], facts.centre, rtol=0, atol=1e-9)
-    swing = "-" if facts.model is None else f"{models.swing(path, models.reference().swing(facts.model))[0]:.0e}"
-    return name, [str(facts.joints), "agree" if agree else "differ", swing, left_out(world.notes)]
+    worst, moved = (None, None) if facts.model is None else models.swing(path, models.reference().swing(facts.model))
+    swing = ["-", "-"] if worst is None else [f"{worst:.0e}", f"{moved:.0e}"]
+    return name, [str(facts.joints), "agree" if agree else "differ", *swing, left_out(world.notes)]
 
 
 def main():
