@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import logging
 import os
 import pickle
 import sys
@@ -153,27 +154,24 @@ def _ray(job: Job, points: Sequence[Point], parts: Sequence[list[int]], workers:
     except ImportError as cause:
         raise Error("backend: needs ray (pip install ray)") from cause
     if not ray.is_initialized():
-        ray.init(include_dashboard=False, log_to_driver=False, logging_level="error")
+        ray.init(include_dashboard=False, log_to_driver=False, logging_level=logging.ERROR)
     task = ray.remote(_work)
     shared = ray.put(_carried(ray.cloudpickle, Job(job.world, job.steps, job.metric, job.tape, 1)))
     most = workers or 2 * max(1, int(ray.cluster_resources().get("CPU", 1)))
     waiting = list(reversed(parts))
     running: dict[Any, list[int]] = {}
-    try:
-        while waiting or running:
-            while waiting and len(running) < most:
-                places = waiting.pop()
-                running[task.remote(shared, [points[i] for i in places])] = places
-            done, _ = ray.wait(list(running), num_returns=1)
-            for one in done:
-                try:
-                    results = ray.get(one)
-                except ray.exceptions.RayTaskError as error:
-                    raise (error.cause if isinstance(getattr(error, "cause", None), Exception) else error) from None
-                yield running.pop(one), results
-    finally:
-        for one in running:
-            ray.cancel(one, force=False)
+    # What is under way when a metric fails ends by itself: cancelling a task that is just ending aborts the process (Ray 2).
+    while waiting or running:
+        while waiting and len(running) < most:
+            places = waiting.pop()
+            running[task.remote(shared, [points[i] for i in places])] = places
+        done, _ = ray.wait(list(running), num_returns=1)
+        for one in done:
+            try:
+                results = ray.get(one)
+            except ray.exceptions.RayTaskError as error:
+                raise (error.cause if isinstance(getattr(error, "cause", None), Exception) else error) from None
+            yield running.pop(one), results
 
 
 def _carried(cloudpickle: Any, job: Job) -> bytes:
