@@ -227,7 +227,7 @@ impl<G: Geometry> Linkage<G> {
             let range = &layout.joints[joint];
             program.free(theta.part(range.start, range.len()))
         };
-        linkage_rows::list(&stage.joints, stage.model, |body| stage.bodies[body].dynamic, parameters, &mut self.joints);
+        linkage_rows::list(stage.joints, stage.model, |body| stage.bodies[body].dynamic, parameters, &mut self.joints);
         for (room, poses) in [&substep.poses, &substep.next].into_iter().enumerate() {
             if room == 1 && known {
                 continue;
