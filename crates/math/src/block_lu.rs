@@ -224,28 +224,41 @@ impl<const TRANSPOSED: bool> Half<'_, TRANSPOSED> {
 /// The inverse of a square by Gauss and Jordan without exchanges, theory (9.19), and whether every pivot was sound.
 #[inline(always)]
 fn inverted<const N: usize>(square: &[[f64; N]; N], scale: &[f64; N]) -> ([[f64; N]; N], bool) {
+    const { assert!(N <= WIDEST && WIDEST == 6) };
     let mut m = *square;
-    let mut sound = true;
-    for k in 0..N {
-        let value = m[k][k];
-        sound &= value > 0.0 && value >= PLAIN * scale[k] && value < f64::INFINITY;
-        let divided = 1.0 / value;
-        m[k][k] = 1.0;
-        for c in 0..N {
-            m[k][c] *= divided;
-        }
-        let line = m[k];
-        for r in 0..N {
-            if r != k {
-                let factor = m[r][k];
-                m[r][k] = 0.0;
-                for c in 0..N {
-                    m[r][c] -= factor * line[c];
-                }
+    // One by one, so that the square stays in registers.
+    let mut sound = reduce::<N, 0>(&mut m, scale);
+    sound &= reduce::<N, 1>(&mut m, scale);
+    sound &= reduce::<N, 2>(&mut m, scale);
+    sound &= reduce::<N, 3>(&mut m, scale);
+    sound &= reduce::<N, 4>(&mut m, scale);
+    sound &= reduce::<N, 5>(&mut m, scale);
+    (m, sound)
+}
+
+/// Exchanges unknown K for right-hand side K in place; returns whether its pivot was sound.
+#[inline(always)]
+fn reduce<const N: usize, const K: usize>(m: &mut [[f64; N]; N], scale: &[f64; N]) -> bool {
+    if K >= N {
+        return true;
+    }
+    let value = m[K][K];
+    let divided = 1.0 / value;
+    m[K][K] = 1.0;
+    for c in 0..N {
+        m[K][c] *= divided;
+    }
+    let line = m[K];
+    for r in 0..N {
+        if r != K {
+            let factor = m[r][K];
+            m[r][K] = 0.0;
+            for c in 0..N {
+                m[r][c] -= factor * line[c];
             }
         }
     }
-    (m, sound)
+    value > 0.0 && value >= PLAIN * scale[K] && value < f64::INFINITY
 }
 
 #[inline(always)]
