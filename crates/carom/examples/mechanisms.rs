@@ -268,7 +268,7 @@ fn compare(name: &str, base: &BySolves, found: &BySolves) {
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let wanted: Vec<String> = std::env::args().skip(1).collect();
     let mut lines = Vec::new();
-    let steps = |n: usize| (40_000 / n).clamp(4, 400);
+    let steps = |n: usize| (40_000 / n).clamp(40, 400);
     for n in LINKS {
         lines.push(line(format!("chain {n}"), move || chain(n, 1e-3), 10, steps(n)));
     }

@@ -62,9 +62,10 @@ export async function readReplay(): Promise<Replay | null> {
 
 /** The run in another replay. */
 export async function readOther(file: File): Promise<Replay> {
-  const found = /<script type="text\/plain" id="carom-run">([^<]*)</.exec(await file.text());
+  // Read as a document, nothing in it runs.
+  const found = new DOMParser().parseFromString(await file.text(), "text/html").getElementById("carom-run")?.textContent;
   if (!found) throw new Error(`${file.name} is no replay: choose a page that \`carom run --out run.html\` wrote`);
-  return unpack(found[1]!);
+  return unpack(found);
 }
 
 async function unpack(text: string): Promise<Replay> {
