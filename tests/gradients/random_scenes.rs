@@ -61,6 +61,7 @@ fn one<G: Stage>(number: u64, choose: Choose, tally: &mut Tally) {
 
     // Differences count only between runs that took the same decisions.
     let mut best: Option<f64> = None;
+    let mut longer: Option<(f64, f64)> = None;
     for h in [1e-5, 1e-6, 1e-7, 2e-8] {
         let ends: Vec<_> = [h, -h]
             .into_iter()
@@ -73,8 +74,13 @@ fn one<G: Stage>(number: u64, choose: Choose, tally: &mut Tally) {
                 dot(&poses, &bar.poses) + dot(&twists, &bar.twists)
             };
             let difference = (loss(plus) - loss(minus)) / (2.0 * h);
-            let error = (difference - exact).abs() / difference.abs().max(exact.abs()).max(1e-2);
-            best = Some(best.map_or(error, |b| b.min(error)));
+            // With the difference over a longer step the term in h^2 goes out: scenes that whip need steps too short for their rounding.
+            let fourth = longer.map(|(step, value)| difference + (difference - value) / ((step / h).powi(2) - 1.0));
+            longer = Some((h, difference));
+            for difference in [Some(difference), fourth].into_iter().flatten() {
+                let error = (difference - exact).abs() / difference.abs().max(exact.abs()).max(1e-2);
+                best = Some(best.map_or(error, |b| b.min(error)));
+            }
         }
     }
     match best {
