@@ -1,6 +1,7 @@
 //! The integrator `energy-momentum`, situation by situation: flight, joints, springs, motors, limits, rest, sticking, sliding, impacts.
 
 use crate::situations::agree_within;
+use crate::situations::{JOINTS_IN_SPACE, held_pair};
 
 /// Relative error allowed where nothing is iterated but one body's own rate.
 const EXPLICIT: f64 = 1e-8;
@@ -132,43 +133,9 @@ axis = [1, 0]
 
 #[test]
 fn every_joint_in_space() {
-    for joint in [
-        "kind = \"hinge\"\nanchor = [0, 0, 0]\naxis = [0.3, 1, 0.2]",
-        "kind = \"ball\"\nanchor = [0, 0, 0]",
-        "kind = \"slider\"\nanchor = [0, 0, 0]\naxis = [0.3, 1, 0.2]",
-        "kind = \"weld\"",
-        "kind = \"universal\"\nanchor = [0, 0, 0]\naxes = [[1, 0, 0], [0, 1, 0]]",
-        "kind = \"cylindrical\"\nanchor = [0, 0, 0]\naxis = [0.3, 1, 0.2]",
-        "kind = \"planar\"\nanchor = [0, 0, 0]\naxis = [0.3, 1, 0.2]",
-        "kind = \"distance\"\nanchors = [[0.1, 0, 0.1], [0, -0.1, 0.8]]",
-        "kind = \"spring\"\nanchors = [[0.1, 0, 0.1], [0, -0.1, 0.8]]\nstiffness = 50\ndamping = 1\nrest = 0.6",
-        "kind = \"spring\"\nanchors = [[0.1, 0, 0.1], [0, -0.1, 0.8]]\nstiffness = 5e6\ndamping = 1\nrest = 0.6",
-        "kind = \"rope\"\nanchors = [[0.1, 0, 0.1], [0, -0.1, 0.8]]",
-    ] {
+    for joint in JOINTS_IN_SPACE {
         println!("{joint}");
-        let text = format!(
-            r#"
-dimension = 3
-[[body]]
-name = "a"
-shape = {{ box = [0.3, 0.2, 0.1] }}
-position = [0.2, 0, 0]
-velocity = [0, 0, -0.1]
-spin = [0.5, 1, -0.4]
-[[body]]
-name = "b"
-shape = {{ box = [0.1, 0.2, 0.1] }}
-position = [0.2, -0.3, 0.3]
-spin = [0.2, 1, 0]
-[[joint]]
-between = ["a", "world"]
-{joint}
-[[joint]]
-kind = "ball"
-between = ["a", "b"]
-anchor = [0.2, -0.2, 0.2]
-"#
-        );
+        let text = held_pair(joint);
         let kinks: &[&str] = if joint.contains("rope") { &["pose", "joints"] } else { &[] };
         agree(&text, 1, 5, HELD, kinks);
         // The same joint between two bodies that move.
