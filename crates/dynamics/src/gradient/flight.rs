@@ -4,7 +4,7 @@ use super::motion::add;
 use super::parameters::BodySlots;
 use super::program::{Block, Program};
 use super::record::{Length, RowSource, Solved, Strike, Substep};
-use super::slots::{put, twist, wrench};
+use super::slots::{pair, put, twist, wrench};
 use super::stage::{Running, Stage};
 use crate::options::Integrator;
 use crate::predict::kick_share;
@@ -114,12 +114,6 @@ fn hadamard<G: Geometry>(mut a: G::Ang, b: G::Ang) -> G::Ang {
         a[i] *= b[i];
     }
     a
-}
-
-/// The sum of products of two lists of linear and angular numbers.
-#[inline]
-fn pair<G: Geometry>(a: &Twist<G>, b: &Twist<G>) -> f64 {
-    a.lin.dot(b.lin) + a.ang.dot(b.ang)
 }
 
 /// Marks the bodies that a strike passes by: without joints it reaches those of its contacts alone.

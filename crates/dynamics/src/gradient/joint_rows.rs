@@ -4,7 +4,7 @@
 
 use super::motion::add;
 use super::program::{Block, Program};
-use super::slots::{put, twist};
+use super::slots::{add_wrench, twist};
 use super::system::{Residual, Sides, nothing};
 use crate::constraints::{Joint, JointFunction, JointGradient, JointParameter, MAX_COLUMNS, MAX_PARAMETERS, MAX_ROWS};
 use crate::model::Model;
@@ -67,7 +67,7 @@ impl<G: Geometry> JointMap<G> {
     fn scatter(&self, joint: &Joint<G>, gradient: &JointGradient<G>, x: &mut [f64]) {
         for side in 0..2 {
             if let Some(block) = self.blocks[side] {
-                add_wrench::<G>(x, block, &gradient.bodies[side]);
+                add_wrench::<G>(&mut x[block.range()], &gradient.bodies[side]);
             }
         }
         if let Some(block) = self.parameters {
@@ -159,20 +159,12 @@ impl<G: Geometry> JointMap<G> {
                 let row = joint.value_gradient(self.function, a, b, &y);
                 for side in 0..2 {
                     if let Some(block) = velocity[side] {
-                        add_wrench::<G>(x, block, &row.bodies[side]);
+                        add_wrench::<G>(&mut x[block.range()], &row.bodies[side]);
                     }
                 }
             }
         }
     }
-}
-
-/// x[block] += a wrench.
-#[inline]
-fn add_wrench<G: Geometry>(x: &mut [f64], block: Block, value: &Wrench<G>) {
-    let mut values = [0.0; 6];
-    put::<G>(value.lin, value.ang, &mut values);
-    add(x, block, &values[..G::DOF]);
 }
 
 impl<'a, G: Geometry> JointAt<'a, G> {

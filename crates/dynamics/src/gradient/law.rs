@@ -6,7 +6,7 @@
 use super::motion::{add, changed, changed_transpose, turned, turned_transpose};
 use super::program::Block;
 use super::record::Strike;
-use super::slots::{inertia_len, twist};
+use super::slots::{inertia_len, pair, twist};
 use crate::impact::{COLLISION_TOLERANCE, gauss_seidel_order};
 use crate::options::{FrictionCone, ImpactLaw};
 use carom_geometry::Geometry;
@@ -216,11 +216,6 @@ impl<G: Geometry> LawMap<G> {
             }
         }
     }
-}
-
-/// The sum of products of two lists of linear and angular numbers.
-fn pair<G: Geometry>(a: &Twist<G>, b: &Twist<G>) -> f64 {
-    a.lin.dot(b.lin) + a.ang.dot(b.ang)
 }
 
 /// Readies the derivative along the sequence that the forward solve recorded; returns how many switches are near.

@@ -11,7 +11,6 @@ use super::motion::{ImplicitRate, carrier};
 use super::parameters::BodySlots;
 use super::program::{Block, Program};
 use super::record::{Length, Substep};
-use super::slots::put;
 use super::sparse::{Factored, Sparse};
 use super::stage::{Running, Stage};
 use super::system::Sides;
@@ -342,14 +341,6 @@ impl<G: Geometry> Linkage<G> {
         self.walk.half.resize(self.bodies.len(), Wrench::zero());
         self.walk.pinned.resize(self.joints.len(), PinnedGradient::zero());
     }
-}
-
-/// x += a wrench.
-#[inline]
-pub(super) fn add_wrench<G: Geometry>(x: &mut [f64], value: &Wrench<G>) {
-    let mut values = [0.0; 6];
-    put::<G>(value.lin, value.ang, &mut values);
-    x.iter_mut().zip(&values[..G::DOF]).for_each(|(x, v)| *x += v);
 }
 
 /// x += the gradient by the parameters of a joint.

@@ -1,9 +1,9 @@
 //! The bodies of a linkage: how they answer impulses at q and at q', and the loads on them alone, theory (17.5)-(17.8), (17.18).
 
-use super::linkage::{Linkage, add_wrench};
+use super::linkage::Linkage;
 use super::motion::{LoadMap, Unfolded};
 use super::program::Block;
-use super::slots::{cross, inertia_len};
+use super::slots::{add_wrench, cross, inertia_len};
 use carom_geometry::Geometry;
 use carom_math::{Twist, Vector, Wrench};
 

@@ -1,10 +1,10 @@
 //! Room 7 of a linkage: the second kick at q' and the rows that hold velocities there, theory (17.42).
 
-use super::linkage::{Linkage, add_parameters, add_wrench};
+use super::linkage::{Linkage, add_parameters};
 use super::linkage_body::add_inertia;
 use super::linkage_rows::of;
 use super::motion::{changed, turned};
-use super::slots::{cross, inertia_len, put, twist, wrench};
+use super::slots::{add_wrench, cross, inertia_len, put, twist, wrench};
 use super::sparse::Sparse;
 use crate::constraints::{JointFunction, MAX_COLUMNS, MAX_ROWS, PinnedGradient};
 use crate::model::Model;

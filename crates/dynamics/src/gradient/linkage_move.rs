@@ -1,10 +1,10 @@
 //! Rooms 4 to 6 of a linkage: impulses along the rows at q, and the move that closes every joint at its end, theory (17.40)-(17.41).
 
-use super::linkage::{Linkage, add_parameters, add_wrench};
+use super::linkage::{Linkage, add_parameters};
 use super::linkage_body::add_inertia;
 use super::linkage_rows::{JointSums, of};
 use super::motion::{changed, turned};
-use super::slots::{cross, inertia_len, put, twist, wrench};
+use super::slots::{add_wrench, cross, inertia_len, put, twist, wrench};
 use super::sparse::Sparse;
 use crate::constraints::{JointFunction, MAX_COLUMNS, MAX_PARAMETERS, MAX_POSE_COLUMNS, MAX_ROWS, PinnedGradient};
 use crate::model::Model;

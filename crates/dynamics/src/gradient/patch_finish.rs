@@ -3,8 +3,8 @@
 use super::contact_site::Sites;
 use super::motion::add;
 use super::patch::{Law, Patch, PointBar};
-use super::patch_move::{add_wrench, turned};
-use super::slots::{put, twist, wrench};
+use super::patch_move::turned;
+use super::slots::{add_wrench, put, twist, wrench};
 use super::sparse::Sparse;
 use carom_geometry::Geometry;
 use carom_math::{Twist, Vector, Wrench};
@@ -68,7 +68,7 @@ impl<G: Geometry> Patch<G> {
         }
         for (body, impulse) in self.bodies.iter().zip(&self.by_velocity).filter(|(body, _)| body.twist.is_some()) {
             let change = body.response(impulse);
-            add_wrench::<G>(x, body.end, &Wrench { lin: change.lin, ang: change.ang });
+            add_wrench::<G>(&mut x[body.end.range()], &Wrench { lin: change.lin, ang: change.ang });
         }
     }
 
@@ -114,7 +114,7 @@ impl<G: Geometry> Patch<G> {
         let mut by_time = 0.0;
         for (index, body) in bodies.iter().enumerate().filter(|(_, body)| body.twist.is_some()) {
             let (before, impulse) = body.kicked_adjoint(1, &by_velocity[index], self.share * self.length, self.gravity, x);
-            add_wrench::<G>(x, body.half, &before);
+            add_wrench::<G>(&mut x[body.half.range()], &before);
             by_time += self.share * body.force(1, self.gravity).power(&impulse);
             changes[index] = impulse;
         }

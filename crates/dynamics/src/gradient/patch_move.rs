@@ -3,19 +3,10 @@
 use super::contact_site::Sites;
 use super::motion::add;
 use super::patch::{Law, Patch, PointBar};
-use super::program::Block;
-use super::slots::{put, twist, wrench};
+use super::slots::{add_wrench, put, twist, wrench};
 use super::sparse::Sparse;
 use carom_geometry::Geometry;
 use carom_math::{Twist, Vector, Wrench};
-
-/// Adds a wrench to slots.
-#[inline]
-pub(super) fn add_wrench<G: Geometry>(x: &mut [f64], block: Block, value: &Wrench<G>) {
-    let mut values = [0.0; 6];
-    put::<G>(value.lin, value.ang, &mut values);
-    add(x, block, &values[..G::DOF]);
-}
 
 /// What an impulse at a contact does on its bodies as the contact and the centres move; `turning` is how it turns with each component of the normal.
 pub(super) fn turned<G: Geometry>(
@@ -132,8 +123,8 @@ impl<G: Geometry> Patch<G> {
         for (body, impulse) in self.bodies.iter().zip(&self.by_velocity).filter(|(body, _)| body.twist.is_some()) {
             let change = body.response(impulse).plus(longer, self.kick(body));
             let moved = Twist::zero().plus(t, change).plus(longer, body.twists[1]);
-            add_wrench::<G>(x, body.half, &Wrench { lin: change.lin, ang: change.ang });
-            add_wrench::<G>(x, body.next, &Wrench { lin: moved.lin, ang: moved.ang });
+            add_wrench::<G>(&mut x[body.half.range()], &Wrench { lin: change.lin, ang: change.ang });
+            add_wrench::<G>(&mut x[body.next.range()], &Wrench { lin: moved.lin, ang: moved.ang });
         }
         x[self.time.range().start] += longer;
     }
@@ -204,11 +195,11 @@ impl<G: Geometry> Patch<G> {
         // Poses and velocities before they change, theory (17.56).
         let mut by_time = 0.0;
         for (index, body) in bodies.iter().enumerate() {
-            add_wrench::<G>(x, body.pose, &by_pose[index]);
+            add_wrench::<G>(&mut x[body.pose.range()], &by_pose[index]);
             let Some(velocity) = body.twist else { continue };
             let w = by_velocity[index].plus(t, by_pose[index]);
             let (before, impulse) = body.kicked_adjoint(0, &w, self.share * t, self.gravity, x);
-            add_wrench::<G>(x, velocity, &before);
+            add_wrench::<G>(&mut x[velocity.range()], &before);
             by_time += by_pose[index].power(&body.twists[1]) + self.share * body.force(0, self.gravity).power(&impulse);
             changes[index] = impulse;
         }
@@ -228,7 +219,7 @@ impl<G: Geometry> Patch<G> {
             for (side, body) in contact.bodies.into_iter().enumerate() {
                 sides[side].lin += by_centres[side];
                 let block = if room == 0 { bodies[body].pose } else { bodies[body].next };
-                add_wrench::<G>(x, block, &sides[side]);
+                add_wrench::<G>(&mut x[block.range()], &sides[side]);
             }
         }
     }

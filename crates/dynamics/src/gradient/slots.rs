@@ -21,6 +21,19 @@ pub(crate) fn put<S: Space>(lin: S::Lin, ang: S::Ang, out: &mut [f64]) {
     out[S::DIM..S::DOF].copy_from_slice(ang.as_slice());
 }
 
+/// x += a wrench, in its first DOF numbers.
+#[inline]
+pub(crate) fn add_wrench<S: Space>(x: &mut [f64], value: &Wrench<S>) {
+    x[..S::DIM].iter_mut().zip(value.lin.as_slice()).for_each(|(x, v)| *x += v);
+    x[S::DIM..S::DOF].iter_mut().zip(value.ang.as_slice()).for_each(|(x, v)| *x += v);
+}
+
+/// The sum of products of the numbers of two twists.
+#[inline]
+pub(crate) fn pair<S: Space>(a: &Twist<S>, b: &Twist<S>) -> f64 {
+    a.lin.dot(b.lin) + a.ang.dot(b.ang)
+}
+
 /// a x b of two rates, zero in the plane.
 #[inline]
 pub(crate) fn cross<S: Space>(a: S::Ang, b: S::Ang) -> S::Ang {

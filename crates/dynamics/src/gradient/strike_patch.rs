@@ -7,11 +7,11 @@ use super::law::prepare;
 use super::motion::add;
 use super::parameters::Coefficient;
 use super::patch::{PointBar, SOURCES};
-use super::patch_move::{add_wrench, turned, turned_adjoint};
+use super::patch_move::{turned, turned_adjoint};
 use super::patch_rows::speed_bar;
 use super::program::{Block, Program};
 use super::record::{Strike, Substep};
-use super::slots::{put, twist, wrench};
+use super::slots::{add_wrench, put, twist, wrench};
 use super::stage::{Running, Stage, Switches};
 use carom_geometry::Geometry;
 use carom_math::{Twist, Vector, Wrench};
@@ -346,7 +346,7 @@ impl<G: Geometry> StrikePatch<G> {
             let sides = sites.poses_of_bar(contact.site, &self.bars[index], x);
             for (side, body) in contact.bodies.into_iter().enumerate() {
                 let on_pose = Wrench { lin: sides[side].lin + by_centres[side], ang: sides[side].ang };
-                add_wrench::<G>(x, self.bodies[body].pose, &on_pose);
+                add_wrench::<G>(&mut x[self.bodies[body].pose.range()], &on_pose);
             }
             for (sources, value) in
                 [(&contact.frictions, self.change.friction[index]), (&contact.restitutions, self.change.restitution[index])]
@@ -358,7 +358,7 @@ impl<G: Geometry> StrikePatch<G> {
         }
         for (body, covector) in self.bodies.iter().zip(&self.wrenches) {
             if let Some([before, _]) = body.twists {
-                add_wrench::<G>(x, before, covector);
+                add_wrench::<G>(&mut x[before.range()], covector);
             }
         }
     }
