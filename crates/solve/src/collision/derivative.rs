@@ -104,6 +104,20 @@ impl CollisionDerivative {
         bar
     }
 
+    /// Without friction the impulse is -(1 + e) u_n / K_nn along the normal, however the bodies slip, theory (16.21): a contact that does not
+    /// slip is not held either, and no border is near. What the coefficient of friction would do stays as the path has it.
+    fn smooth(&mut self, mobility: f64, restitution: f64, approach: f64) {
+        let normal = self.dimension - 1;
+        for slope in &mut self.slopes {
+            *slope = CollisionChange { friction: slope.friction, ..CollisionChange::default() };
+        }
+        let slope = &mut self.slopes[normal];
+        slope.velocity[normal] = -(1.0 + restitution) / mobility;
+        slope.matrix[normal][normal] = (1.0 + restitution) * approach / (mobility * mobility);
+        slope.restitution = -approach / mobility;
+        self.switches = CollisionSwitches { grazing: self.switches.grazing, ..CollisionSwitches::default() };
+    }
+
     /// A collision that does not happen.
     fn nothing(dimension: usize, switches: CollisionSwitches) -> Self {
         CollisionDerivative { impulse: [0.0; 3], slopes: [CollisionChange::default(); 3], switches, dimension }
@@ -138,13 +152,18 @@ pub fn differentiate(
     u: [f64; 3],
     tolerance: f64,
 ) -> Result<CollisionDerivative, CollisionError> {
-    if dimension == 2 {
+    let mut found = if dimension == 2 {
         let outcome = collide_contact::<Planar>(k, friction, restitution, Vector2::new(u[0], u[1]), tolerance)?;
-        Ok(planar_derivative(k, friction, restitution, [u[0], u[1]], outcome.map(|v| [v.x, v.y])))
+        planar_derivative(k, friction, restitution, [u[0], u[1]], outcome.map(|v| [v.x, v.y]))
     } else {
         let outcome = collide_contact::<Spatial>(k, friction, restitution, Vector3::from(u), tolerance)?;
-        spatial_derivative(k, friction, restitution, Vector3::from(u), tolerance, outcome)
+        spatial_derivative(k, friction, restitution, Vector3::from(u), tolerance, outcome)?
+    };
+    let normal = dimension - 1;
+    if friction == 0.0 && found.impulse[normal] > 0.0 {
+        found.smooth(k[normal][normal], restitution, u[normal]);
     }
+    Ok(found)
 }
 
 /// Borders that the outcome alone tells.

@@ -125,6 +125,7 @@ pub fn classify(problem: &Problem, impulses: &[f64], modes: &mut Vec<Mode>) -> W
                         _ => None,
                     };
                     let (mode, at_switch) = match polyhedral {
+                        _ if friction <= 0.0 => (tangential.smooth(), false),
                         Some(edges) => tangential.on_pyramid(edges),
                         None => tangential.on_round(problem.is_planar()),
                     };
@@ -156,6 +157,13 @@ struct Tangential {
 }
 
 impl Tangential {
+    /// Without friction a contact slips freely, also where it happens to stand still.
+    fn smooth(&self) -> Mode {
+        let slip = self.slip[0].hypot(self.slip[1]);
+        let direction = if slip < self.nothing { [0.0; 2] } else { [self.slip[0] / slip, self.slip[1] / slip] };
+        Mode::Slide { direction, across: Across::Fixed }
+    }
+
     /// Mode on the disc (or the interval), and whether it is at a switch.
     fn on_round(&self, planar: bool) -> (Mode, bool) {
         let (pull, slip) = (self.pull[0].hypot(self.pull[1]), self.slip[0].hypot(self.slip[1]));
@@ -237,6 +245,10 @@ mod tests {
                 let kind = match (*block, *mode) {
                     (Block::Contact { .. }, Mode::Open) => (row..row + rows).map(|r| equal(l[r], 0.0)).fold(0, |_, ()| 0),
                     (Block::Contact { .. }, Mode::Stick) => (row..row + rows).map(still).fold(1, |_, ()| 1),
+                    (Block::Contact { friction: 0.0 }, Mode::Slide { .. }) => {
+                        still(row);
+                        (row + 1..row + rows).map(|r| equal(l[r], 0.0)).fold(2, |_, ()| 2)
+                    }
                     (Block::Contact { friction }, Mode::Slide { direction, across }) => {
                         still(row);
                         let pull = |k: usize| if k < rows { l[row + k] } else { 0.0 };
@@ -292,5 +304,7 @@ mod tests {
         assert_eq!(block_on_plane(0.5, 0.5 + 1e-8), (slide, Weak { friction: 1, ..Weak::default() }), "just past it");
         assert_eq!(block_on_plane(0.5, 0.5 - 1e-8), (Mode::Stick, Weak { friction: 1, ..Weak::default() }), "just before it");
         assert_eq!(block_on_plane(0.0, 0.5), (slide, Weak::default()), "without friction the slip tells the direction");
+        let smooth = Mode::Slide { direction: [0.0; 2], across: Across::Fixed };
+        assert_eq!(block_on_plane(0.0, 0.0), (smooth, Weak::default()), "and what stands still is not held");
     }
 }

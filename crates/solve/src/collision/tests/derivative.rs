@@ -216,6 +216,13 @@ fn closed_forms() {
         let slip = if dimension == 3 { [0.8, 0.6] } else { [1.0, 0.0] };
         let start = derivative.adjoint([1.0, 0.0, 0.0]);
         assert!((start.friction + 1.2 * slip[0]).abs() < 1e-9, "{}", start.friction);
+        // Nor does it hold what does not slip, theory (16.21): no tangential impulse, whatever moves, and nothing to decide.
+        let mut still = case;
+        still.velocity[..n].fill(0.0);
+        let still = still.derivative();
+        assert_eq!(still.adjoint([1.0, 0.0, 0.0]).velocity, [0.0; 3]);
+        assert_eq!(still.adjoint([1.0, 0.0, 0.0]).matrix, [[0.0; 3]; 3]);
+        assert!((still.adjoint(bar).velocity[n] + 0.8).abs() < 1e-12 && !still.switches.any());
         // e = 0: the slope in e is that of u_n' = e |u_n|.
         let plastic = Case { restitution: 0.0, ..case }.derivative().adjoint(bar);
         assert!((plastic.restitution - 0.75).abs() < 1e-9, "{}", plastic.restitution);

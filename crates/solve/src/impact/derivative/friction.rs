@@ -12,7 +12,7 @@ const NOTHING: f64 = 10.0 * RESIDUAL_WANTED;
 /// How friction acts at a contact.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Behaviour {
-    /// No normal impulse, no friction.
+    /// No normal impulse or no friction, and so no impulse.
     Idle,
     /// Held within its disc.
     Stick,
@@ -69,7 +69,9 @@ impl FrictionPhase {
             let (speed, length) = (slip[0].hypot(slip[1]), pull[0].hypot(pull[1]));
             let reach = self.coefficients[k] * normal[k].max(0.0);
             let room = inertia * (reach - length);
-            let behaviour = if normal[k] <= 0.0 || inertia <= 0.0 {
+            // Without friction a contact that does not slip is not held either, and no way of slipping is told.
+            let smooth = self.coefficients[k] <= 0.0;
+            let behaviour = if normal[k] <= 0.0 || inertia <= 0.0 || (smooth && speed < NOTHING * unit) {
                 Behaviour::Idle
             } else if speed <= room || speed < NOTHING * unit {
                 Behaviour::Stick
@@ -78,7 +80,7 @@ impl FrictionPhase {
             } else {
                 Behaviour::Slide([slip[0] / speed, slip[1] / speed])
             };
-            weak += usize::from(behaviour != Behaviour::Idle && room.max(speed) < WEAK * unit);
+            weak += usize::from(behaviour != Behaviour::Idle && !smooth && room.max(speed) < WEAK * unit);
             match behaviour {
                 Behaviour::Idle => {}
                 // A tangent that nothing moves stays out.
