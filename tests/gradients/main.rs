@@ -1,5 +1,6 @@
 //! Derivatives of the step against central differences, closed forms and the transpose identity.
 
+mod boundary;
 mod choices;
 mod closed_forms;
 mod energy_momentum;

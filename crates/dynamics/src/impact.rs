@@ -1,5 +1,6 @@
 //! Room 2: which contacts strike, which touching contacts share their impact, and under which law velocities jump, theory (2.4)-(2.5).
 
+use crate::arrival::note_arrival;
 use crate::contacts::{NO_GROUP, Near, account};
 use crate::energy_momentum;
 use crate::error::{Cause, Room, StepError};
@@ -74,6 +75,9 @@ pub(crate) fn impact<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, inel
     };
     if !strikes(island) {
         return Ok(false);
+    }
+    if island.record.is_some() {
+        note_arrival(island, ctx);
     }
     if ctx.model.options.integrator == Integrator::EnergyMomentum {
         energy_momentum::obey_joints(island);

@@ -3,6 +3,7 @@
 //! A [`World`] holds a [`Model`] (what never changes), a [`State`] (what does) and scratch. One step takes every island through seven
 //! rooms: contacts, impact, predict, constraints, solve, integrate, finish. Equations cited as (n.m) stand in `docs/theory.md`.
 
+mod arrival;
 mod articulated;
 mod assembly;
 pub mod constraints;

@@ -2,7 +2,7 @@
 
 use crate::error::{Cause, Room, StepError};
 use crate::finish::finish;
-use crate::gradient::record::IslandRecord;
+use crate::gradient::record::{IslandRecord, Length};
 use crate::impact::impact;
 use crate::integrate::{first_not_finite, grow_travelled, integrate};
 use crate::island::{Context, Island};
@@ -77,8 +77,11 @@ fn substep<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, elapsed: f64, 
         island.report.events += 1;
         island.report.events_capped |= island.report.events >= ctx.model.tolerances.max_events;
     }
+    // An event at the very end of the step leaves the step as long as it is; the strike that follows moves in time, theory (17.59).
+    let last = remaining - moved.time <= NOTHING_LEFT * ctx.model.step;
+    let rule = if moved.event && last { Length::OfRemaining(moved.time / remaining) } else { decided.length };
     note(island, |record, island| {
-        let weak = record.last().map_or(0, |s| s.note_move(island, ctx, moved.time, decided.length, decided.pace));
+        let weak = record.last().map_or(0, |s| s.note_move(island, ctx, moved.time, rule, decided.pace));
         record.weak += weak;
     });
     finish(island, ctx, &moved, time); //                                                   7. second kick           (2.23)

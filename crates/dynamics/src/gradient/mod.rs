@@ -3,6 +3,7 @@
 //! The forward step records what it decided; `differentiate` walks the same rooms and writes down each one's local Jacobian; the list
 //! run forwards is the tangent, run backwards the adjoint.
 
+mod arrival;
 mod contact_point;
 mod contact_rows;
 mod contact_site;

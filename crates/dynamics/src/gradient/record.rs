@@ -147,6 +147,19 @@ pub(crate) struct Strike<G: Geometry> {
     pub locked: Vec<bool>,
 }
 
+/// How bodies came to strike where no event ended the move before: the clock stopped at their touching.
+#[derive(Clone, Debug)]
+pub(crate) struct Arrival<G: Geometry> {
+    /// The contact that closes fastest.
+    pub key: Key<G>,
+    /// Its local bodies.
+    pub bodies: [usize; 2],
+    /// Velocities before the strike.
+    pub twists: Vec<Twist<G>>,
+    /// Accelerations before the strike.
+    pub accelerations: Vec<Twist<G>>,
+}
+
 /// One substep.
 #[derive(Clone, Debug)]
 pub(crate) struct Substep<G: Geometry> {
@@ -160,6 +173,8 @@ pub(crate) struct Substep<G: Geometry> {
     pub pace: Pace,
     /// Poses q.
     pub poses: Vec<Pose<G>>,
+    /// How the bodies came to strike, where no event foretold it.
+    pub arrival: Option<Arrival<G>>,
     /// Impacts at its start.
     pub strikes: Vec<Strike<G>>,
     /// Velocities after them.
@@ -228,6 +243,7 @@ impl<G: Geometry> IslandRecord<G> {
             rule: Length::Frozen,
             pace: Pace::Doubled,
             poses: island.poses.clone(),
+            arrival: None,
             strikes: Vec::new(),
             twists: Vec::new(),
             half: Vec::new(),
@@ -256,6 +272,7 @@ impl<G: Geometry> Substep<G> {
             + size_of_val(&self.half[..])
             + size_of_val(&self.end[..])
             + size_of_val(&self.mean[..])
+            + self.arrival.as_ref().map_or(0, |a| size_of_val(&a.twists[..]) + size_of_val(&a.accelerations[..]))
             + self.obeyed.as_ref().map_or(0, |(twists, reaction)| size_of_val(&twists[..]) + size_of_val(&reaction[..]));
         let solved = |s: &Solved<G>| size_of_val(&s.reaction[..]) + size_of_val(&s.pushed[..]) + size_of_val(&s.idle[..]);
         let strikes: usize = self

@@ -1,5 +1,6 @@
 //! The derivative of one substep: rooms 3 to 7 as local Jacobians around the solution they found, theory (17.11)-(17.20).
 
+use super::arrival;
 use super::contact_point::ContactPoint;
 use super::contact_rows;
 use super::finish::{self, Arrived};
@@ -39,6 +40,9 @@ pub(crate) fn linearise<G: Geometry>(
         stage.turn_to(&substep.poses);
     }
     stage.walk_all();
+    if let Some(arrival) = &substep.arrival {
+        arrival::linearise(program, stage, substep, arrival, running, switches);
+    }
     if let Some(obeyed) = &substep.obeyed {
         running.twists = mean_step::obey_joints(program, stage, substep, obeyed, running, switches);
     }

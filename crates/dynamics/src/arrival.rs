@@ -1,0 +1,111 @@
+//! A strike that no event foretold: the clock stopped where bodies touch within the touching tolerance, as at the end of a step that an impact
+//! happens to meet. Its derivative moves in time all the same, theory (17.59), for which a tape notes how the bodies arrived.
+
+use crate::assembly::Source;
+use crate::constraints::{MAX_ROWS, Row};
+use crate::contacts::NO_GROUP;
+use crate::gradient::record::{Arrival, Length};
+use crate::impact::rest_speed;
+use crate::island::{Context, Island};
+use crate::options::TimeOfImpact;
+use crate::solve::{self, Phase};
+use carom_geometry::Geometry;
+use carom_math::{Pose, Twist, Vector};
+
+/// Part of the step over which accelerations are taken: short enough that no contact changes what it does, long enough for rounding.
+const INSTANT: f64 = 1e-3;
+
+/// Takes down how bodies arrive that are about to strike, where the move before did not end for it.
+pub(crate) fn note_arrival<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>) {
+    let foretold = island.record.as_ref().is_none_or(|record| match &record.substeps[..] {
+        [.., before, _] => matches!(before.rule, Length::Event(..)),
+        _ => false,
+    });
+    if foretold || ctx.model.options.time_of_impact != TimeOfImpact::Event {
+        return;
+    }
+    let Some(first) = striking(island, ctx) else { return };
+    let near = &island.near[first];
+    let touch = ctx.model.tolerances.touch * island.pairs[near.pair].size;
+    if near.contact.gap < -touch {
+        // Bodies that overlap strike at once, wherever they are.
+        return;
+    }
+    let (key, bodies) = (near.key, near.bodies);
+    let accelerations = accelerations(island, ctx);
+    let arrival = Arrival { key, bodies, twists: island.twists.clone(), accelerations };
+    if let Some(substep) = island.record.as_mut().and_then(|record| record.last()) {
+        substep.arrival = Some(arrival);
+    }
+}
+
+/// The touching contact that closes fastest of those that strike.
+fn striking<G: Geometry>(island: &Island<G>, ctx: &Context<G>) -> Option<usize> {
+    let mut found: Option<(usize, f64)> = None;
+    for (index, near) in island.near.iter().enumerate().filter(|(_, near)| near.touching && near.group != NO_GROUP) {
+        let group = &island.assembly.groups[near.group];
+        let speed = island.assembly.lines[group.first].speed(&island.twists);
+        if !group.locked && speed < -rest_speed(island, ctx, near) && found.is_none_or(|(_, fastest)| speed < fastest) {
+            found = Some((index, speed));
+        }
+    }
+    found.map(|(index, _)| index)
+}
+
+/// Accelerations under loads, joints, motors and the contacts that touch without striking: what they make of the velocities over an instant with
+/// loads and turning rows, less what they make of them without, since slow landings of this instant are in both.
+fn accelerations<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>) -> Vec<Twist<G>> {
+    let t = INSTANT * ctx.model.step;
+    for index in 0..island.near.len() {
+        let near = &island.near[index];
+        let holds = near.touching && near.group != NO_GROUP && {
+            let line = &island.assembly.lines[island.assembly.groups[near.group].first];
+            line.speed(&island.twists) >= -rest_speed(island, ctx, near)
+        };
+        island.near[index].held = holds;
+    }
+    let report = island.report;
+    let [without, with] = [0.0, t].map(|span| {
+        solve::select(island, ctx, Phase::Finish, t, |near, _| near.held);
+        turn_rows(island, ctx, span);
+        let Island { assembly, solve, solver, twists, free, report, .. } = island;
+        let start: Vec<Twist<G>> = twists.iter().zip(free.iter()).map(|(twist, free)| twist.plus(span, *free)).collect();
+        let mut out = Vec::new();
+        let _ = solve::resolve(assembly, solve, solver, ctx.model.options.friction_cone, &start, &mut out, report);
+        out
+    });
+    island.report = report;
+    with.iter().zip(&without).map(|(with, without)| Twist::zero().plus(1.0 / t, with.plus(-1.0, *without))).collect()
+}
+
+/// Moves the targets of the rows by what their turning over a span asks for: J(q + t v) v' = 0 is J v' = -t dJ/dt v.
+fn turn_rows<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, span: f64) {
+    let model = ctx.model;
+    let Island { poses, twists, joints, near, assembly, solve, .. } = island;
+    let [before, after] = [-0.5, 0.5].map(|way| -> Vec<Pose<G>> {
+        let by = way * INSTANT * model.step;
+        poses.iter().zip(twists.iter()).map(|(pose, twist)| pose.advanced(*twist, by)).collect()
+    });
+    let weight = span / (INSTANT * model.step);
+    for (sign, poses) in [(weight, &before), (-weight, &after)] {
+        for joint in joints.iter().filter(|j| j.rows > 0) {
+            let [a, b] = joint.bodies;
+            let mut rows = [Row::zero(); MAX_ROWS];
+            model.joints[joint.index].rows(&poses[a], &poses[b], &mut rows);
+            for (k, row) in rows[..joint.rows].iter().enumerate() {
+                solve.joint_target[joint.first_row + k] += sign * row.speed(&twists[a], &twists[b]);
+            }
+        }
+        for (position, &group) in solve.groups.iter().enumerate() {
+            let Source::Contact(c) = assembly.groups[group].source else { continue };
+            let contact = near[c].at(model, poses);
+            let [a, b] = near[c].bodies;
+            let apart = twists[a].at(contact.point_a - poses[a].position) - twists[b].at(contact.point_b - poses[b].position);
+            let row = solve.first[position];
+            solve.target[row] += sign * contact.normal.dot(apart);
+            for (k, tangent) in G::tangents(contact.normal)[..G::TANGENTS].iter().enumerate() {
+                solve.target[row + 1 + k] += sign * tangent.dot(apart);
+            }
+        }
+    }
+}
