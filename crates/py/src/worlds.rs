@@ -150,6 +150,17 @@ impl Worlds {
     fn copy(&self, py: Python<'_>) -> Self {
         Worlds { worlds: Mutex::new(self.lock(py).iter().map(|world| world.copy()).collect()), crew: self.crew.clone() }
     }
+    /// Takes over copies of worlds of the same sizes, one for each.
+    fn put(&self, py: Python<'_>, others: Vec<PyRef<'_, Worlds>>) -> PyResult<()> {
+        let next: Vec<Box<dyn Engine>> = others.iter().map(|other| other.lock(py)[0].copy()).collect();
+        let mut worlds = self.lock(py);
+        let sizes = |world: &dyn Engine| (world.dimension(), world.sizes());
+        if next.len() != worlds.len() || next.iter().any(|world| sizes(world.as_ref()) != sizes(worlds[0].as_ref())) {
+            return Err(ModelError::new_err(format!("worlds: needs {} worlds of the same bodies and controls", worlds.len())));
+        }
+        *worlds = next;
+        Ok(())
+    }
     /// A copy of one world.
     fn pick(&self, py: Python<'_>, index: usize) -> PyResult<Self> {
         let worlds = self.lock(py);
