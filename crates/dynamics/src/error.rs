@@ -92,6 +92,13 @@ pub enum Cause {
         /// The length needed.
         wanted: usize,
     },
+    /// The states of a run do not fit the memory.
+    TooManySteps {
+        /// Steps asked for.
+        steps: usize,
+    },
+    /// The caller asked to stop.
+    Stopped,
 }
 
 /// A step that could not be completed; the state is left as it was before it.
@@ -109,6 +116,10 @@ impl StepError {
     pub(crate) fn wrong_length(what: &'static str, found: usize, wanted: usize, time: f64) -> Self {
         StepError { room: Room::Predict, time, cause: Cause::WrongLength { what, found, wanted } }
     }
+    /// A run that ends before its first or its next step.
+    pub(crate) fn unfinished(cause: Cause, time: f64) -> Self {
+        StepError { room: Room::Predict, time, cause }
+    }
 }
 
 impl fmt::Display for StepError {
@@ -120,6 +131,8 @@ impl fmt::Display for StepError {
                 write!(f, "no convergence after {iterations} iterations: residual {residual:.3e}, wanted {wanted:.1e}")
             }
             Cause::WrongLength { what, found, wanted } => write!(f, "{what} has length {found}, needed {wanted}"),
+            Cause::TooManySteps { steps } => write!(f, "the states of {steps} steps do not fit the memory"),
+            Cause::Stopped => f.write_str("stopped by the caller"),
         }
     }
 }
