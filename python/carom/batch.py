@@ -56,7 +56,7 @@ class Batch:
         return self.copy()
 
     def __reduce__(self) -> tuple:
-        return _joined, (list(self), self._threads)
+        return _joined, ([self[i] for i in range(self._count)], self._threads)
 
     def __getitem__(self, index: int) -> World:
         """A copy of one world."""

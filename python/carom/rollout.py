@@ -63,7 +63,7 @@ class Gradient(Mapping):
     """
 
     _native: Any
-    _gradients: Gradients | None
+    _gradients: Any
     _batch: int | None
     _found: dict[str, np.ndarray]
 

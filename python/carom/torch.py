@@ -41,10 +41,10 @@ def _functions() -> tuple[Any, Any]:
         """The batched axis first; a tensor without one is the same for all."""
         return x.expand(size, *x.shape) if axis is None else x.movedim(axis, 0)
 
-    def no_forward_mode(*_: Any) -> Any:
+    def no_forward_mode(ctx: Any, *grad_inputs: Any) -> Any:
         raise SolveError("carom.torch.rollout: has no forward mode (jvp, jacfwd, hessian); use backward, grad, vjp or jacrev")
 
-    def no_second(*_: Any) -> Any:
+    def no_second(ctx: Any, *grad_outputs: Any) -> Any:
         raise SolveError("carom.torch.rollout: has no second derivatives; take differences of first ones")
 
     class Once(torch.autograd.Function):
@@ -134,13 +134,13 @@ def _functions() -> tuple[Any, Any]:
 
 
 def _tensor(name: str, value: Any) -> Any:
-    """An argument in double precision; a tensor keeps its graph."""
+    """An argument in double precision and in the memory of the processor; a tensor keeps its graph, its gradient comes back to its device."""
     import torch
 
     if isinstance(value, torch.Tensor):
         if value.is_complex():
             raise ModelError(f"{name}: needs real numbers, found a tensor of {value.dtype}")
-        return value.to(torch.float64)
+        return value.to(device="cpu", dtype=torch.float64)
     return torch.from_numpy(np.array(numbers(name, value, None, error=ModelError, finite=False)))
 
 

@@ -12,6 +12,13 @@ use std::time::{Duration, Instant};
 /// Time between two looks for a signal [s]: nobody notices it, and a look costs a thousandth of it.
 pub const LISTEN: Duration = Duration::from_millis(50);
 
+/// Time between two readings of the clock up to which the next one may wait longer [ns]: steps that then become slow by a factor of a
+/// thousand still end within [`LISTEN`].
+const BRISK: u64 = 20_000;
+
+/// Steps that are taken without reading the clock, at most.
+const STRIDE: u64 = 31;
+
 /// How often this process is the child of a fork, counted from the one that loaded the library.
 static FORKS: AtomicUsize = AtomicUsize::new(0);
 
@@ -101,15 +108,44 @@ impl Crew {
     }
 }
 
+/// When to look at the clock and when for a signal; only one thread asks.
+#[derive(Default)]
+struct Clock {
+    skip: AtomicU64,
+    stride: AtomicU64,
+    seen: AtomicU64,
+    next: AtomicU64,
+}
+
+impl Clock {
+    /// Whether the clock need not be looked at: reading it costs a tenth of the shortest step.
+    fn skips(&self) -> bool {
+        let skip = self.skip.load(Ordering::Relaxed);
+        self.skip.store(skip.saturating_sub(1), Ordering::Relaxed);
+        skip > 0
+    }
+    /// Whether it is time to look for a signal. While steps are brisk the clock is read ever less often, else at every one of them.
+    fn due(&self, now: Duration) -> bool {
+        let now = now.as_nanos() as u64;
+        let brisk = now - self.seen.swap(now, Ordering::Relaxed) < BRISK;
+        let stride = if brisk { (2 * self.stride.load(Ordering::Relaxed) + 1).min(STRIDE) } else { 0 };
+        self.stride.store(stride, Ordering::Relaxed);
+        self.skip.store(stride, Ordering::Relaxed);
+        let due = now >= self.next.load(Ordering::Relaxed).max(LISTEN.as_nanos() as u64);
+        if due {
+            self.next.store(now + LISTEN.as_nanos() as u64, Ordering::Relaxed);
+        }
+        due
+    }
+}
+
 /// On the calling thread, which looks for signals between two steps.
 fn alone<T: Send>(py: Python<'_>, job: impl FnOnce(Stop<'_>) -> T + Send) -> PyResult<T> {
-    let (begun, next, heard) = (Instant::now(), AtomicU64::new(LISTEN.as_nanos() as u64), Mutex::new(None));
+    let (begun, heard, clock) = (Instant::now(), Mutex::new(None), Clock::default());
     let stop = || {
-        let now = begun.elapsed();
-        if (now.as_nanos() as u64) < next.load(Ordering::Relaxed) {
+        if clock.skips() || !clock.due(begun.elapsed()) {
             return false;
         }
-        next.store((now + LISTEN).as_nanos() as u64, Ordering::Relaxed);
         Python::attach(|py| py.check_signals()).map_err(|signal| *held(&heard) = Some(signal)).is_err()
     };
     let done = py.detach(|| job(&stop));
