@@ -3,6 +3,7 @@
 mod choices;
 mod closed_forms;
 mod energy_momentum;
+mod hubs;
 mod locked;
 mod names;
 mod rack;
