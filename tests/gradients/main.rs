@@ -4,6 +4,7 @@ mod boundary;
 mod choices;
 mod closed_forms;
 mod energy_momentum;
+mod hubs;
 mod locked;
 mod names;
 mod rack;

@@ -276,8 +276,8 @@ fn apply_transpose<G: Geometry>(matrix: &Unfolded, d: G::Ang) -> G::Ang {
 }
 
 impl<G: Geometry> ImplicitRate<G> {
-    /// (dF/dy)^-1, with dF/dy d = I d + s (d x I y + y x I d).
-    pub fn unfolded(&self, inertia: G::Inertia) -> Unfolded {
+    /// dF/dy by rows, with dF/dy d = I d + s (d x I y + y x I d).
+    pub fn folded(&self, inertia: G::Inertia) -> Unfolded {
         let n = G::ANG;
         let mut matrix = [[0.0; 3]; 3];
         let momentum = G::inertia_apply(inertia, self.after);
@@ -290,6 +290,13 @@ impl<G: Geometry> ImplicitRate<G> {
                 matrix[i][j] = column[i];
             }
         }
+        matrix
+    }
+
+    /// (dF/dy)^-1.
+    pub fn unfolded(&self, inertia: G::Inertia) -> Unfolded {
+        let n = G::ANG;
+        let matrix = self.folded(inertia);
         let mut out = [[0.0; 3]; 3];
         if n == 1 {
             out[0][0] = 1.0 / matrix[0][0];

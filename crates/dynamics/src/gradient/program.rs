@@ -11,7 +11,7 @@ use super::flight::FlightMap;
 use super::joint_rows::JointMap;
 use super::law::LawMap;
 use super::linkage::Linkage;
-use super::linkage_factor::Graphs;
+use super::linkage_graph::Graphs;
 use super::linkage_rows::JointSums;
 use super::motion::{AnswerMap, LoadMap, MoveMap, RateMap, ResponseMap};
 use super::patch::Patch;
@@ -397,10 +397,16 @@ impl<G: Geometry> Program<G> {
         &mut self.linkages[number as usize]
     }
 
-    /// How many linkages there are.
+    /// How many linkages were factored without a search for pivots.
     #[cfg(test)]
-    pub fn linkages(&self) -> usize {
-        self.linkages_used
+    pub fn plain_linkages(&self) -> usize {
+        self.linkages[..self.linkages_used].iter().filter(|linkage| linkage.is_plain()).count()
+    }
+
+    /// Multiply-adds of the factors of the linkages.
+    #[cfg(test)]
+    pub fn linkage_operations(&self) -> u64 {
+        self.linkages[..self.linkages_used].iter().map(Linkage::operations).sum()
     }
 
     /// Adds the finish of a linkage.
