@@ -1,4 +1,4 @@
-//! Blocks of bodies with many joints in the matrices of a linkage: nodes of their own, theory (17.59), or parts between welds, theory (17.60).
+//! Blocks of bodies with many joints in the matrices of a linkage: nodes of their own, theory (17.60), or parts between welds, theory (17.61).
 
 use super::linkage_graph::{LinkGraph, Pull};
 use super::linkage_rows::{LinkJoint, LinkRows};
@@ -21,7 +21,7 @@ pub(super) struct Crowd<'a, G: Geometry> {
 }
 
 impl<G: Geometry> Crowd<'_, G> {
-    /// The blocks of bodies that are nodes, theory (17.59), given the mass per axis and the inertia by rows of a body.
+    /// The blocks of bodies that are nodes, theory (17.60), given the mass per axis and the inertia by rows of a body.
     #[inline]
     pub fn fill_nodes(&self, graph: &LinkGraph, mass: impl Fn(usize) -> (G::Lin, Unfolded), lower: &mut [f64], upper: &mut [f64]) {
         for &(body, at) in &graph.nodes {
@@ -70,7 +70,7 @@ impl<G: Geometry> Crowd<'_, G> {
         }
     }
 
-    /// The blocks of welds, theory (17.60), given how a body answers.
+    /// The blocks of welds, theory (17.61), given how a body answers.
     pub fn fill_welds(
         &self,
         graph: &LinkGraph,

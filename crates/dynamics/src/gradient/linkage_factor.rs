@@ -1,4 +1,4 @@
-//! Both matrices of a linkage by blocks, theory (17.12), (17.20), (17.59)-(17.60) and (9.19).
+//! Both matrices of a linkage by blocks, theory (17.12), (17.20), (17.60)-(17.61) and (9.19).
 
 use super::linkage_body::{LinkBody, Turned};
 use super::linkage_crowd::Crowd;

@@ -1,5 +1,5 @@
 //! Who couples with whom in the matrices of a linkage, and where the blocks stand, theory (17.12), (17.20): one node a joint, and for bodies of many rows
-//! a node of their own, theory (17.59), or welds between parts, theory (17.60).
+//! a node of their own, theory (17.60), or welds between parts, theory (17.61).
 
 use super::linkage_rows::LinkJoint;
 use crate::impact::root;

@@ -1,4 +1,4 @@
-//! Bodies of many rows cut into welded parts, so that their rows make a chain of small cliques, theory (17.60) and (12.10).
+//! Bodies of many rows cut into welded parts, so that their rows make a chain of small cliques, theory (17.61) and (12.10).
 
 use super::sparse::{NONE, Node};
 use carom_geometry::Geometry;

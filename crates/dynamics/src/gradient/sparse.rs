@@ -1,7 +1,7 @@
 //! Factors of the systems of a step by blocks: a node for each pair of bodies that rows act between, coupled where they share a body.
 //!
 //! The analysis is kept from step to step; redundant rows are dropped where they are met, theory (17.4) and (9.14)-(9.18). Bodies of many rows are cut into
-//! welded parts, theory (17.60), whose rows stand behind all others.
+//! welded parts, theory (17.61), whose rows stand behind all others.
 
 use super::parts::{Parts, Respond};
 use super::redundant::Redundant;
