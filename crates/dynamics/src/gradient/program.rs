@@ -21,6 +21,7 @@ use super::linkage_rows::JointSums;
 use super::motion::{AnswerMap, LoadMap, MoveMap, RateMap, ResponseMap};
 use super::patch::Patch;
 use super::pivoted::Pivoted;
+use super::slots::{Stacked, put};
 use super::smoothed_rows::SmoothingRoom;
 use super::sparse::{Factored, Sparse};
 use super::stage::StageRoom;
@@ -28,6 +29,9 @@ use super::strike_patch::StrikePatch;
 use super::system::SystemRoom;
 use crate::island::LocalBody;
 use carom_geometry::Geometry;
+
+/// Most freedoms of a body.
+const MAX_FREEDOMS: usize = 6;
 
 /// What an element does.
 #[derive(Clone, Copy, Debug)]
@@ -310,6 +314,14 @@ impl<G: Geometry> Program<G> {
             self.values.extend_from_slice(values);
             self.elements.push(Element::Column { out, input: input.at, first });
         }
+    }
+
+    /// out += c in for a single input slot, with a twist or a wrench for c.
+    pub fn stacked(&mut self, out: Block, input: Block, value: &impl Stacked<G>) {
+        let mut values = [0.0; MAX_FREEDOMS];
+        let (lin, ang) = value.parts();
+        put::<G>(lin, ang, &mut values);
+        self.column(out, input, &values[..G::DOF]);
     }
 
     keep!(joint, joints, Joint, JointMap<G>, "Adds what a joint does.");
