@@ -160,6 +160,7 @@ impl std::error::Error for GradientError {}
 
 impl<G: Geometry> World<G> {
     /// Takes steps from the present state without moving this world; `controls` holds steps x controls numbers, or none.
+    #[inline(never)]
     pub fn rollout(&self, steps: usize, controls: &[f64], tape: Tape) -> Result<Rollout<G>, StepError> {
         let count = self.model().control_count();
         let idle = vec![0.0; if controls.is_empty() { steps * count } else { 0 }];
@@ -308,6 +309,7 @@ impl<G: Geometry> Rollout<G> {
     }
 
     /// The adjoint with respect to a choice, with another choice of what it is at rows that stand at a switch, theory (18.6)-(18.8).
+    #[inline(never)]
     pub fn backward_by(&self, cotangents: &Cotangents, wrt: Wrt, weak: Weak) -> Result<Gradient, GradientError> {
         if weak != Weak::Average {
             return self.backward_one(cotangents, wrt, weak);
@@ -384,6 +386,7 @@ impl<G: Geometry> Rollout<G> {
     }
 
     /// The tangent with a choice of what it is at rows that stand at a switch.
+    #[inline(never)]
     pub fn forward_by(&self, direction: &Direction, weak: Weak) -> Result<(Vec<f64>, Vec<f64>), GradientError> {
         if weak != Weak::Average {
             return self.forward_one(direction, weak);
