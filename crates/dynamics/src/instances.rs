@@ -13,7 +13,8 @@ use carom_geometry::Geometry;
 use carom_math::{Planar, Spatial};
 
 /// The doors of the engine in one space.
-#[allow(dead_code)]
+// Types are those of the functions; nothing reads them.
+#[allow(dead_code, clippy::type_complexity)]
 struct Doors<G: Geometry> {
     new: fn(Model<G>, State<G>) -> Result<World<G>, ModelError>,
     copy: fn(&World<G>) -> World<G>,
