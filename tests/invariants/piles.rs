@@ -1,8 +1,8 @@
 //! Crowds: many bodies fall into a box and come to rest without overlap, and fast bodies pass through nothing.
 
-use crate::in_both_spaces;
 use carom_math::{Planar, Pose, Spatial, Vector};
 use carom_tests::crowd::pour;
+use carom_tests::in_both_spaces;
 use carom_tests::scene::pose;
 use carom_tests::{Random, Scene, Stage, figure, full, holds};
 

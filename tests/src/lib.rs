@@ -10,6 +10,7 @@ pub mod random;
 pub mod random_scene;
 pub mod scene;
 pub mod stage;
+pub mod top;
 
 pub use figures::{figure, full, holds, order};
 pub use random::Random;
@@ -19,3 +20,20 @@ pub use stage::Stage;
 
 /// Standard gravity used in every scene [m/s^2].
 pub const GRAVITY: f64 = 9.81;
+
+/// Runs a generic test in the plane and in space.
+#[macro_export]
+macro_rules! in_both_spaces {
+    ($name:ident) => {
+        mod $name {
+            #[test]
+            fn planar() {
+                super::$name::<carom_math::Planar>();
+            }
+            #[test]
+            fn spatial() {
+                super::$name::<carom_math::Spatial>();
+            }
+        }
+    };
+}

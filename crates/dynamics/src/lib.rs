@@ -14,6 +14,7 @@ pub mod error;
 mod finish;
 pub mod gradient;
 mod impact;
+mod instances;
 mod integrate;
 mod island;
 mod islands;

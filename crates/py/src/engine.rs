@@ -1,6 +1,6 @@
 //! A world of the plane or of space behind one face: the fork between the two dimensions ends here.
 
-use crate::outline::{Outline, Outlined, outline};
+use crate::outline::Drawn;
 use carom_dynamics::error::{Cause, Room};
 use carom_dynamics::gradient::{
     Cotangents, Gradient, GradientError, NameError, Names, Parameters, Quantity, Rollout, Stop, Switches, Tape, Weak, Wrt,
@@ -9,7 +9,7 @@ use carom_dynamics::{BodyKind, Ledger, ModelError, Snapshot, SnapshotError, Stat
 use carom_geometry::Geometry;
 use carom_math::{Pose, Twist, Vector};
 use carom_scene::{Scene, SceneOf};
-use carom_web::{About, Drawn, Recorder};
+use carom_web::{About, Recorder};
 use rayon::prelude::*;
 use std::ops::Range;
 use std::sync::Arc;
@@ -96,7 +96,7 @@ pub trait Engine: Send + Sync {
     /// One-step Jacobians.
     fn jacobian(&self, wrt: &[String], weak: Weak, stop: Stop<'_>) -> Result<Jacobians, Fault>;
     /// Shapes of all bodies, in order.
-    fn shapes(&self) -> Vec<Outline>;
+    fn shapes(&self) -> Vec<Drawn>;
     /// Everything there is to it.
     fn pack(&self) -> Packed;
     /// Takes over the bytes of a snapshot.
@@ -175,7 +175,7 @@ fn write_twists<G: Geometry>(state: &State<G>, out: &mut Vec<f64>) {
     }
 }
 
-impl<G: Outlined + Drawn> Engine for Held<G> {
+impl<G: Geometry> Engine for Held<G> {
     fn dimension(&self) -> usize {
         G::DIM
     }
@@ -353,9 +353,9 @@ impl<G: Outlined + Drawn> Engine for Held<G> {
         Ok(Jacobians { found, switches: flags.total() })
     }
 
-    fn shapes(&self) -> Vec<Outline> {
+    fn shapes(&self) -> Vec<Drawn> {
         let bodies = self.world.model().bodies.iter().enumerate();
-        bodies.flat_map(|(i, body)| body.colliders.iter().map(move |c| outline::<G>(i, body.color, &c.shape, &c.local))).collect()
+        bodies.flat_map(|(i, body)| body.colliders.iter().map(move |c| Drawn::of::<G>(i, body.color, c))).collect()
     }
     fn pack(&self) -> Packed {
         Packed { text: self.text.to_string(), edits: self.edits.clone(), snapshot: self.world.snapshot().to_bytes() }
@@ -366,7 +366,7 @@ impl<G: Outlined + Drawn> Engine for Held<G> {
     }
 }
 
-impl<G: Drawn> Run for Ran<G> {
+impl<G: Geometry> Run for Ran<G> {
     fn write_q(&self, out: &mut Vec<f64>) {
         self.rollout.states.iter().for_each(|state| write_poses(state, out));
     }

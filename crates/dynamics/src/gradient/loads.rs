@@ -90,7 +90,7 @@ pub(crate) fn joint_and_force_loads<G: Geometry>(
             for (body, covector) in row {
                 values[body] = values[body].plus(torque, covector);
                 if let (Some(block), Some((slot, sign))) = (out[body], source) {
-                    column::<G>(program, block, slot, &Wrench::zero().plus(sign, covector));
+                    program.stacked(block, slot, &Wrench::zero().plus(sign, covector));
                 }
             }
         }
@@ -106,7 +106,7 @@ pub(crate) fn joint_and_force_loads<G: Geometry>(
         let wrench = Wrench { lin: force.force, ang: G::torque(arm, force.force) + force.torque };
         values[local] = values[local].plus(scale, wrench);
         if let Some(control) = control {
-            column::<G>(program, block, stage.control_block.part(control, 1), &wrench);
+            program.stacked(block, stage.control_block.part(control, 1), &wrench);
         }
         let slots = &stage.parameters.1.forces[index];
         let theta = stage.parameters.0;
@@ -127,13 +127,6 @@ pub(crate) fn joint_and_force_loads<G: Geometry>(
             });
         }
     }
-}
-
-/// out += slot times a wrench.
-pub(crate) fn column<G: Geometry>(program: &mut Program<G>, out: Block, slot: Block, wrench: &Wrench<G>) {
-    let mut values = [0.0; 6];
-    put::<G>(wrench.lin, wrench.ang, &mut values);
-    program.column(out, slot, &values[..G::DOF]);
 }
 
 /// An explicit spring: its force is a slot of its own.
@@ -169,7 +162,7 @@ fn spring<G: Geometry>(
     for (body, covector) in [(at.bodies[0], spring.row.a), (at.bodies[1], spring.row.b)] {
         values[body] = values[body].plus(force, covector);
         if let Some(block) = out[body] {
-            column::<G>(program, block, slot, &covector);
+            program.stacked(block, slot, &covector);
         }
     }
 }

@@ -2,7 +2,6 @@
 //! of the move, theory (19.10)-(19.11) and (19.13).
 
 use super::joint_rows::JointAt;
-use super::loads::column;
 use super::mean_balance::Square;
 use super::mean_loads::{push_forces, push_gravity};
 use super::mean_motion::MeanMove;
@@ -226,10 +225,10 @@ impl<'a, G: Geometry> JointPush<'a, G> {
             }
             program.matrix(out, self.at.parameters, &rows[..G::DOF * parameters]);
             for (slot, wrenches) in &self.scalars {
-                column::<G>(program, out, *slot, &wrenches[side]);
+                program.stacked(out, *slot, &wrenches[side]);
             }
             if let Some(time) = slots.time {
-                column::<G>(program, out, time, &self.by_length[side]);
+                program.stacked(out, time, &self.by_length[side]);
             }
         }
     }

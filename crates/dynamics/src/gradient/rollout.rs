@@ -169,6 +169,7 @@ impl std::error::Error for GradientError {}
 
 impl<G: Geometry> World<G> {
     /// Takes steps from the present state without moving this world; `controls` holds steps x controls numbers, or none.
+    #[inline(never)]
     pub fn rollout(&self, steps: usize, controls: &[f64], tape: Tape) -> Result<Rollout<G>, StepError> {
         self.rollout_unless(steps, controls, tape, &|| false)
     }
@@ -334,6 +335,7 @@ impl<G: Geometry> Rollout<G> {
     }
 
     /// The adjoint with respect to a choice, with another choice of what it is at rows that stand at a switch, theory (18.6)-(18.8).
+    #[inline(never)]
     pub fn backward_by(&self, cotangents: &Cotangents, wrt: Wrt, weak: Weak) -> Result<Gradient, GradientError> {
         self.backward_unless(cotangents, wrt, weak, &|| false)
     }
@@ -415,6 +417,7 @@ impl<G: Geometry> Rollout<G> {
     }
 
     /// The tangent with a choice of what it is at rows that stand at a switch.
+    #[inline(never)]
     pub fn forward_by(&self, direction: &Direction, weak: Weak) -> Result<(Vec<f64>, Vec<f64>), GradientError> {
         if weak != Weak::Average {
             return self.forward_one(direction, weak);
