@@ -173,6 +173,8 @@ class World:
         """Reads a scene from text."""
         if not isinstance(text, str):
             raise SceneError(f"text: needs a string, found {type(text).__name__}")
+        if text.endswith(".toml") and "\n" not in text:
+            raise SceneError(f"text: found what looks like a path, {text!r}; World.load reads files")
         return cls._of(Worlds.from_toml(text))
 
     @classmethod

@@ -91,9 +91,11 @@ def test_a_batch_of_rollouts_is_a_sequence_of_worlds(throw):
             sequence[0:2]
 
 
-def test_near_names(throw):
+def test_near_misses():
     with pytest.raises(carom.SceneError, match='did you mean "ball_drop"'):
         carom.World.scene("ball_dorp")
+    with pytest.raises(carom.SceneError, match="World.load"):
+        carom.World.from_toml("scenes/ball_drop.toml")
 
 
 @pytest.mark.parametrize("value", [10**400, "x", [1, [2]], object()])
