@@ -4,4 +4,5 @@ mod curved_contact_at_rest;
 mod graze;
 mod projection_with_joints;
 mod rope_at_an_event;
+mod stalled_rounds;
 mod unsolvable_contact;
