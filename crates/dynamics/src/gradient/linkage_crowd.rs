@@ -22,7 +22,7 @@ pub(super) struct Crowd<'a, G: Geometry> {
 
 impl<G: Geometry> Crowd<'_, G> {
     /// The blocks of bodies that are nodes, theory (17.60), given the mass per axis and the inertia by rows of a body.
-    #[inline]
+    #[inline(never)]
     pub fn fill_nodes(&self, graph: &LinkGraph, mass: impl Fn(usize) -> (G::Lin, Unfolded), lower: &mut [f64], upper: &mut [f64]) {
         for &(body, at) in &graph.nodes {
             let (mass, inertia) = mass(body as usize);
@@ -71,6 +71,7 @@ impl<G: Geometry> Crowd<'_, G> {
     }
 
     /// The blocks of welds, theory (17.61), given how a body answers.
+    #[inline(never)]
     pub fn fill_welds(
         &self,
         graph: &LinkGraph,
