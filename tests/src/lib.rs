@@ -5,12 +5,14 @@
 
 pub mod crowd;
 pub mod differences;
+pub mod energy;
 pub mod figures;
 pub mod random;
 pub mod random_scene;
 pub mod scene;
 pub mod stage;
 
+pub use energy::energy_rise;
 pub use figures::{figure, full, holds, order};
 pub use random::Random;
 pub use random_scene::{hostile_scene, random_scene};
