@@ -5,6 +5,7 @@
 
 pub mod crowd;
 pub mod differences;
+pub mod energy;
 pub mod figures;
 pub mod random;
 pub mod random_scene;
@@ -12,6 +13,7 @@ pub mod scene;
 pub mod stage;
 pub mod top;
 
+pub use energy::energy_rise;
 pub use figures::{figure, full, holds, order};
 pub use random::Random;
 pub use random_scene::{hostile_scene, random_scene};

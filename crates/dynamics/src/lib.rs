@@ -34,6 +34,7 @@ mod snapshot;
 mod solve;
 pub mod state;
 mod step;
+mod strain;
 pub mod tolerances;
 pub mod world;
 

@@ -139,7 +139,7 @@ fn spring<G: Geometry>(
     values: &mut [Wrench<G>],
 ) {
     let Some(spring) = at.joint.spring(at.poses[0], at.poses[1]) else { return };
-    if soft_spring(stage.model.step, spring.stiffness, effective_mass(&stage.bodies, at.bodies)).1 {
+    if soft_spring(stage.model.step, [spring.stiffness, spring.damping], effective_mass(&stage.bodies, at.bodies)) {
         return;
     }
     let rate = spring.row.speed(&twists.0[at.bodies[0]], &twists.0[at.bodies[1]]);

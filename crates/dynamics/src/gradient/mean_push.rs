@@ -298,7 +298,9 @@ fn push_joint<G: Geometry>(
         pushes.rows.extend(rows[..joint.rows].iter().map(|row| [(bodies[0], row.a), (bodies[1], row.b)]));
         any = true;
     }
-    if spec.kind == JointKind::Spring && !soft_spring(stage.model.step, spec.stiffness, effective_mass(&stage.bodies, bodies)).1 {
+    if spec.kind == JointKind::Spring
+        && !soft_spring(stage.model.step, [spec.stiffness, spec.damping], effective_mass(&stage.bodies, bodies))
+    {
         push.add_spring(&bodies.map(|body| substep.mean[body]), half);
         any = true;
     }
