@@ -257,8 +257,10 @@ fn count(few: u64, many: u64) -> u64 {
     if std::env::var_os("CAROM_FULL").is_some() { many } else { few }
 }
 
-/// One in so many solves of hard random problems may end above 1e-8.
+/// One in so many solves of hard random problems may end above [`MISSED`].
 const MISSES_IN: u64 = 10_000;
+/// Twice the root of rounding, to which contacts on the verge of slipping can be found.
+const MISSED: f64 = 3e-8;
 
 /// First random problem; another number gives problems nobody has seen.
 fn first_seed() -> u64 {
@@ -285,7 +287,7 @@ fn random_problems(tangents: usize, cone: Cone, number: u64) {
                 slowest = (seed, outcome.iterations);
             }
             assert_eq!(outcome.is_solved(), outcome.residual <= RESIDUAL_WANTED, "seed {seed}: the status must tell");
-            if outcome.residual > 1e-8 {
+            if outcome.residual > MISSED {
                 failures.push((seed, pass, sample.blocks.len(), outcome.residual));
             }
             warm = Some(impulses.clone());
@@ -297,7 +299,7 @@ fn random_problems(tangents: usize, cone: Cone, number: u64) {
     println!("tangents {tangents}, {cone:?}: residuals per decade {decades:?}, methods {methods:?}, most iterations {slowest:?}");
     // Bodies wedged among many rough contacts can defeat every method; then the status says so. None of the default problems may.
     let allowed = (2 * number / MISSES_IN) as usize;
-    assert!(failures.len() <= allowed, "{} of {} solves above 1e-8: {failures:?}", failures.len(), 2 * number);
+    assert!(failures.len() <= allowed, "{} of {} solves above {MISSED}: {failures:?}", failures.len(), 2 * number);
 }
 
 #[test]
