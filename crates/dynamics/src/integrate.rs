@@ -98,7 +98,7 @@ pub(crate) fn integrate<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, r
         // A problem that could not be solved is a shorter move's problem too, but an easier one.
         let solved = held.converged && held.outcome.status != Status::Failed;
         // Mean rows do no work.
-        let strained = solved && turns && strained(island, ctx);
+        let strained = solved && turns && strained(island, ctx, t);
         if (!solved || turned > tolerances.turn || strained) && t > shortest {
             t *= 0.5;
             event = false;
