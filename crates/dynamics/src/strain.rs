@@ -8,12 +8,13 @@ use carom_geometry::Geometry;
 /// balls gains a fifteenth of its energy in a second of whips, at twice that it flies apart.
 const STRAIN: f64 = 0.02;
 
-/// Whether the impulses of joints along the rows of the start pose do too much work on the way to q' in a move of length t.
+/// Whether the impulses of joints along the rows of the start pose do too much work on the way to q', in a move of length t.
 pub(crate) fn strained<G: Geometry>(island: &Island<G>, ctx: &Context<G>, t: f64) -> bool {
     let Island { bodies, half, solve, assembly, .. } = island;
-    // Rows meet their targets, and the velocities before met none: the mean speed of (10.3) is half the target. What closes a joint that was open at
-    // the start is no whip: the shorter the move, the faster it would be.
-    let bends = solve.joint_target.iter().zip(&assembly.equalities.now.errors).map(|(target, open)| target + open / t);
+    // Rows meet their targets, and the velocities before met none: the mean speed of (10.3) is half the target. What closes a joint that was open is no bend, and
+    // the shorter the move the faster it is.
+    let per_time = if t > 0.0 { 1.0 / t } else { 0.0 };
+    let bends = solve.joint_target.iter().zip(&assembly.equalities.now.errors).map(|(target, error)| target + error * per_time);
     let work: f64 = solve.reaction.iter().zip(bends).map(|(impulse, speed)| impulse * speed).sum();
     // What is slower than a rest speed holds still, and rounding of the targets is all that its joints work with.
     let rest = ctx.model.tolerances.rest_speed;
