@@ -9,7 +9,7 @@ use super::forward_rate::ForwardRate;
 use super::hold::{hold_joints, hold_rows, push, row_count};
 use super::impact;
 use super::linkage;
-use super::loads::{column, loads};
+use super::loads::{column, loads, undirected_springs};
 use super::mean_step;
 use super::motion::{ImplicitRate, Loaded, answered, displaced, kicked, moved, respond, response};
 use super::patch;
@@ -40,6 +40,7 @@ pub(crate) fn linearise<G: Geometry>(
         stage.turn_to(&substep.poses);
     }
     stage.walk_all();
+    switches.irregular += undirected_springs(stage, &substep.poses);
     if let Some(arrival) = &substep.arrival {
         arrival::linearise(program, stage, substep, arrival, running, switches);
     }
