@@ -148,6 +148,10 @@ pub(crate) struct Strike<G: Geometry> {
 }
 
 /// How bodies came to strike where no event ended the move before: the clock stopped at their touching.
+    /// How its bodies came to it, where others struck at the same instant and this one moves in time by itself, theory (17.62).
+    pub arrival: Option<Arrival<G>>,
+    /// Contacts that push each other closed at the same instant: had they closed one after another, the outcome might be another.
+    pub tied: bool,
 #[derive(Clone, Debug)]
 pub(crate) struct Arrival<G: Geometry> {
     /// The contact that closes fastest.
@@ -267,12 +271,19 @@ impl<G: Geometry> IslandRecord<G> {
 impl<G: Geometry> Substep<G> {
     /// Bytes held by the substep.
     pub fn bytes(&self) -> usize {
+impl<G: Geometry> Arrival<G> {
+    /// Bytes of its lists.
+    fn bytes(&self) -> usize {
+        size_of_val(&self.twists[..]) + size_of_val(&self.accelerations[..])
+    }
+}
+
         let poses = size_of_val(&self.poses[..]) + size_of_val(&self.next[..]);
         let twists = size_of_val(&self.twists[..])
             + size_of_val(&self.half[..])
             + size_of_val(&self.end[..])
             + size_of_val(&self.mean[..])
-            + self.arrival.as_ref().map_or(0, |a| size_of_val(&a.twists[..]) + size_of_val(&a.accelerations[..]))
+            + self.arrival.as_ref().map_or(0, Arrival::bytes)
             + self.obeyed.as_ref().map_or(0, |(twists, reaction)| size_of_val(&twists[..]) + size_of_val(&reaction[..]));
         let solved = |s: &Solved<G>| size_of_val(&s.reaction[..]) + size_of_val(&s.pushed[..]) + size_of_val(&s.idle[..]);
         let strikes: usize = self
@@ -281,7 +292,7 @@ impl<G: Geometry> Substep<G> {
             .map(|s| {
                 let numbers = s.gram.len() + s.approach.len() + s.friction.len() + s.restitution.len() + s.impulses.len();
                 let lists = size_of_val(&s.before[..]) + size_of_val(&s.contacts[..]) + size_of_val(&s.sequence[..]) + s.locked.len();
-                lists + numbers * size_of::<f64>() + s.active.bytes()
+                lists + numbers * size_of::<f64>() + s.active.bytes() + s.arrival.as_ref().map_or(0, Arrival::bytes)
             })
             .sum();
         size_of::<Self>() + poses + twists + solved(&self.hold) + solved(&self.finish) + strikes

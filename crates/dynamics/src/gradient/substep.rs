@@ -48,6 +48,11 @@ pub(crate) fn linearise<G: Geometry>(
         running.twists = mean_step::obey_joints(program, stage, substep, obeyed, running, switches);
     }
     for strike in &substep.strikes {
+        switches.impacts += usize::from(strike.tied);
+        if let Some(arrival) = &strike.arrival {
+            stage.walk_all();
+            arrival::linearise(program, stage, substep, arrival, running, switches);
+        }
         program.sites.begin_room();
         if !program.general && strike_patch::applies(stage, strike) {
             strike_patch::linearise(program, stage, substep, strike, running, switches);
