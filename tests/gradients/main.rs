@@ -8,6 +8,7 @@ mod locked;
 mod names;
 mod rack;
 mod random_scenes;
+mod round_numbers;
 mod situations;
 mod tapes;
 mod weak;
