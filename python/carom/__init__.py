@@ -9,10 +9,12 @@
 from __future__ import annotations
 
 import importlib
+import os
 from typing import TYPE_CHECKING, Any
 
 from . import kernels
 from ._carom import Error, ModelError, SceneError, SolveError, StepError, __version__
+from ._carom import forked as _forked
 from ._carom import scenes as _scenes
 from .batch import Batch
 from .replay import Replay
@@ -23,7 +25,11 @@ __all__ = ["Batch", "Contact", "Error", "Gradient", "Ledger", "ModelError", "Par
            "SolveError", "StepError", "Sweep", "World", "__version__", "gym", "jax", "kernels", "picture", "scenes", "sweep", "torch"]
 
 if TYPE_CHECKING:
+    from . import gym, jax, picture, torch
     from .sweeps import Sweep, sweep
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forked)  # threads do not follow into the child of a fork: it gets its own
 
 _MODULES = ("gym", "jax", "picture", "torch")
 _SWEEPS = ("Sweep", "sweep")

@@ -13,7 +13,7 @@ from .batch import Batch
 from .rollout import Gradient, Rollout, from_tangent
 from .world import World
 
-__all__ = ["Rolled", "check_params", "check_shapes", "check_world", "roll", "roll_one", "shapes"]
+__all__ = ["Rolled", "called", "check_params", "check_shapes", "check_world", "roll", "roll_one", "shapes"]
 
 STATE = ("q0", "v0", "controls")
 """Arguments that come before the parameters."""
@@ -115,7 +115,11 @@ def roll_one(
             held = world.copy() if held is world else held
             held.params[name.removeprefix("params.")] = value
     q0 = given.get("q0")
-    run = held._rollout(steps, given.get("controls"), tape, None, q0, given.get("v0"))
+    try:
+        run = held._rollout(steps, given.get("controls"), tape, None, q0, given.get("v0"))
+    except ModelError as error:
+        said = str(error)  # of the state, which is called q and v by the engine
+        raise ModelError(f"{said[0]}0{said[1:]}" if said[:2] in ("q,", "v,") else said) from None
     return Rolled(run, (), None if q0 is None else q0[np.newaxis], side)
 
 
@@ -134,9 +138,13 @@ def check_params(params: Any) -> dict[str, Any]:
     return dict(params)
 
 
+def called(name: str) -> str:
+    """An argument as the caller writes it."""
+    return f'params["{name.removeprefix("params.")}"]' if name.startswith("params.") else name
+
+
 def check_shapes(given: Mapping[str, Any], wanted: Mapping[str, tuple[int, ...]]) -> None:
     """Arrays or tensors of the shapes of one world."""
     for name, value in given.items():
         if tuple(value.shape) != wanted[name]:
-            said = f'params["{name.removeprefix("params.")}"]' if name.startswith("params.") else name
-            raise ModelError(f"{said}: found shape {describe(tuple(value.shape))}, needs {describe(wanted[name])}")
+            raise ModelError(f"{called(name)}: found shape {describe(tuple(value.shape))}, needs {describe(wanted[name])}")

@@ -18,18 +18,25 @@ def describe(shape: Sequence[Any]) -> str:
     return f"({inner},)" if len(shape) == 1 else f"({inner})"
 
 
-def numbers(name: str, value: Any, *shapes: Sequence[Any], error: Type[Error] = SolveError, finite: bool = True) -> np.ndarray:
-    """A C-ordered float64 array of one of the shapes; None in a shape is a free axis."""
+def fits(wanted: Sequence[Any], found: Sequence[int]) -> bool:
+    """Whether a shape is the one that is wanted, whose free axes are None."""
+    return len(wanted) == len(found) and all(w is None or w == s for w, s in zip(wanted, found))
+
+
+def numbers(name: str, value: Any, *shapes: Sequence[Any] | None, error: Type[Error] = SolveError, finite: bool = True) -> np.ndarray:
+    """A C-ordered float64 array of one of the shapes; None in a shape is a free axis, and instead of one any shape."""
     try:
         found = np.asarray(value)
         if found.dtype.kind == "O" and value is not None:
             found = found.astype(np.float64)
-    except (TypeError, ValueError) as cause:
-        raise error(f"{name}: needs numbers in an array of shape {' or '.join(map(describe, shapes))}") from cause
+    # A RuntimeError is that of a torch tensor that carries a gradient.
+    except (OverflowError, RuntimeError, TypeError, ValueError) as cause:
+        wanted = "" if None in shapes else f" of shape {' or '.join(describe(shape) for shape in shapes if shape is not None)}"
+        raise error(f"{name}: needs numbers in an array{wanted}: {cause}") from cause
     if found.dtype.kind not in NUMERIC_KINDS:
         raise error(f"{name}: needs real numbers, found {type(value).__name__} of dtype {found.dtype}")
-    if not any(len(shape) == found.ndim and all(w is None or w == s for w, s in zip(shape, found.shape)) for shape in shapes):
-        raise error(f"{name}: found shape {describe(found.shape)}, needs {' or '.join(map(describe, shapes))}")
+    if not any(shape is None or fits(shape, found.shape) for shape in shapes):
+        raise error(f"{name}: found shape {describe(found.shape)}, needs {' or '.join(describe(shape) for shape in shapes if shape is not None)}")
     found = np.ascontiguousarray(found, dtype=np.float64).reshape(found.shape)
     if finite and not np.isfinite(found).all():
         raise error(f"{name}: needs finite numbers")

@@ -8,6 +8,8 @@ import sys
 import time
 from typing import Any, Sequence
 
+import numpy as np
+
 from ._carom import ModelError
 from ._check import flag
 
@@ -17,6 +19,14 @@ SAVE_EVERY = 2.0
 """Time between two writes of the results file [s]."""
 FORMAT = 1
 """Version of the results file."""
+
+
+def checked(metrics: Any) -> dict[str, Any] | None:
+    """The metrics of a point as the file holds them: numbers by name, or None."""
+    if metrics is not None:
+        for value in dict(metrics).values():
+            np.asarray(value, dtype=np.float64)
+    return metrics
 
 
 class Book:
@@ -30,15 +40,19 @@ class Book:
             self.path = None if path is None else os.fspath(path)
         except TypeError as cause:
             raise ModelError(f"path: needs a path, found {path!r}") from cause
-        if self.path is not None and os.path.exists(self.path):
+        if self.path is None:
+            return
+        if os.path.exists(self.path):
             self.read()
+        elif not os.path.isdir(folder := os.path.dirname(os.path.abspath(self.path))):
+            raise ModelError(f"path: {self.path!r} cannot be written: there is no folder {folder!r}")
 
     def read(self) -> None:
         try:
             with open(self.path or "", encoding="utf-8") as file:
                 held = json.load(file)
             mark, rows = held["fingerprint"], held["results"]
-            found = {int(i): (row[0], row[1]) for i, row in rows.items()}
+            found = {int(i): (checked(row[0]), str(row[1])) for i, row in rows.items()}
         except (OSError, ValueError, KeyError, TypeError, AttributeError, IndexError) as cause:
             raise ModelError(f"path: {self.path!r} holds no results of a sweep: {cause}") from cause
         if held.get("format") != FORMAT or mark != self.fingerprint or not all(0 <= i < self.points for i in found):

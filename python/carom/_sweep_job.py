@@ -11,13 +11,14 @@ from typing import Any, Callable, Iterator, Mapping, Sequence
 import numpy as np
 
 from ._carom import Error, ModelError, SolveError, StepError
+from ._sweep_mark import said
 from .batch import Batch
 from .rollout import Rollout
 from .world import World
 
 __all__ = ["Job", "Metric", "Point"]
 
-PLACE = re.compile(r"(?P<name>\w+)(?:\[(?P<body>[^\],]+)(?:,\s*(?P<axis>\d+))?\])?")
+PLACE = re.compile(r"(?P<name>\w+)(?:\[(?P<body>.+?)(?:,\s*(?P<axis>\d+))?\])?")
 """``mass``, ``mass[ball]`` or ``v[ball, 0]``."""
 
 Point = Mapping[str, Any]
@@ -129,9 +130,11 @@ class Job:
         found = {}
         for name, value in named.items():
             try:
-                array = np.asarray(value, dtype=np.float64)
+                array = np.asarray(value, dtype=np.float64) if value is not None else None
             except (TypeError, ValueError) as cause:
                 raise SolveError(f"metric: needs to return numbers, found {value!r} for {name!r}") from cause
+            if array is None:
+                raise SolveError(f"metric: returns None for {name!r}, needs to return numbers")
             found[str(name)] = array.tolist()
         return found
 
@@ -143,16 +146,3 @@ class Job:
             digest.update(repr([(name, np.asarray(value).tolist()) for name, value in point.items()]).encode())
         digest.update(said(self.metric).encode())
         return digest.hexdigest()
-
-
-def said(metric: Any) -> str:
-    """What a function does, as far as its code tells; a callable object by its name."""
-    code = getattr(metric, "__code__", None)
-    if code is None:
-        return str(getattr(metric, "__qualname__", type(metric).__qualname__))
-
-    def told(code: Any) -> str:
-        constants = [told(c) if hasattr(c, "co_code") else repr(c) for c in code.co_consts]
-        return f"{code.co_name} {code.co_code.hex()} {code.co_names} {constants}"
-
-    return told(code)

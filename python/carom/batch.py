@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,7 @@ class Batch:
     ``q``, ``v`` and ``params`` have the axis of worlds first; what is assigned without it goes to all worlds.
     """
 
-    __slots__ = ("__weakref__", "_count", "_last", "_names", "_native", "_sizes")
+    __slots__ = ("__weakref__", "_count", "_last", "_names", "_native", "_sizes", "_threads")
 
     def __init__(self, world: World, count: int, *, threads: int | None = None) -> None:
         if not isinstance(world, World):
@@ -35,17 +36,32 @@ class Batch:
         self._count = whole("count", count, error=ModelError, least=1, most=MOST_WORLDS)
         if threads is not None:
             threads = whole("threads", threads, error=ModelError, least=1, most=MOST_THREADS)
-        self._native = world._native.copies(self._count, threads)
+        self._native, self._threads = world._native.copies(self._count, threads), threads
         self._sizes, self._names = world._sizes, world._names
         self._last: Rollout | None = None
 
     def __len__(self) -> int:
         return self._count
 
+    def copy(self) -> Batch:
+        """The same worlds once more; their last rollout, which never changes, is shared."""
+        other = object.__new__(Batch)
+        other._native, other._last, other._threads = self._native.copy(), self._last, self._threads
+        other._count, other._sizes, other._names = self._count, self._sizes, self._names
+        return other
+
+    __copy__ = copy
+
+    def __deepcopy__(self, memo: Any) -> Batch:
+        return self.copy()
+
+    def __reduce__(self) -> tuple:
+        return _joined, ([self[i] for i in range(self._count)], self._threads)
+
     def __getitem__(self, index: int) -> World:
         """A copy of one world."""
         try:
-            place = range(self._count)[index]
+            place = range(self._count)[operator.index(index)]
         except (IndexError, TypeError):
             raise IndexError(f"index: found {index!r}, needs a whole number below {self._count}") from None
         return World._of(self._native.pick(place))
@@ -144,3 +160,10 @@ class Batch:
 
     def _repr_html_(self) -> str:
         return table("Batch", {"worlds": self._count, "bodies": self._sizes[0], "joints": len(self._names[1]), "controls": self._sizes[1]})
+
+
+def _joined(worlds: list[World], threads: int | None) -> Batch:
+    """A batch of these worlds, which come from one."""
+    batch = Batch(worlds[0], len(worlds), threads=threads)
+    batch._native.put([world._native for world in worlds])
+    return batch

@@ -7,13 +7,24 @@ from typing import Any, Mapping
 
 import numpy as np
 
-from ._bridge import STATE, Rolled, check_params, check_shapes, check_world, roll, shapes
-from ._carom import StepError
-from ._check import count
+from ._bridge import STATE, Rolled, called, check_params, check_shapes, check_world, roll, shapes
+from ._carom import ModelError, StepError
+from ._check import count, numbers
 from .rollout import at_switches
 from .world import World
 
 __all__ = ["rollout"]
+
+
+def _array(name: str, value: Any) -> Any:
+    """An argument as an array of real numbers."""
+    import jax
+    import jax.numpy as jnp
+
+    found = jnp.asarray(value if isinstance(value, jax.Array) else numbers(name, value, None, error=ModelError, finite=False))
+    if jnp.iscomplexobj(found):
+        raise ModelError(f"{name}: needs real numbers, found an array of {found.dtype}")
+    return found
 
 
 def rollout(
@@ -24,7 +35,9 @@ def rollout(
 
     The world is not moved; None keeps its present state, no controls, its own parameters. Works under ``jit`` (by a callback); the
     backward pass takes the steps once more to record them. Under ``vmap`` the rollouts of all worlds run as one batch on all cores.
-    ``weak`` and ``kappa`` choose what gradients are at contacts that stand at a switch, as in :meth:`Rollout.backward`.
+    What ``jit`` compiles keeps the world as it was when it was traced: give what changes as an argument. ``weak`` and ``kappa`` choose what
+    gradients are at contacts that stand at a switch, as in :meth:`Rollout.backward`. There is no forward mode and there are no second
+    derivatives: JAX says so.
     """
     import jax
     import jax.numpy as jnp
@@ -36,8 +49,14 @@ def rollout(
     side = at_switches(weak, kappa)
     held = world.copy()  # what the trace sees does not change when the caller's world moves on
     values = {**dict(zip(STATE, (q0, v0, controls))), **{f"params.{name}": x for name, x in named.items()}}
-    given = {name: jnp.asarray(x) for name, x in values.items() if x is not None}
+    given = {name: _array(called(name), x) for name, x in values.items() if x is not None}
     check_shapes(given, wanted)
+    for name, x in given.items():
+        # What is known already is an error of this call; what is traced, one of the run (jax.errors.JaxRuntimeError with the same message).
+        if not isinstance(x, jax.core.Tracer):
+            numbers(called(name), x, wanted[name], error=ModelError, finite=name in STATE)
+            if name not in STATE:
+                held.params[name.removeprefix("params.")] = x
     names = tuple(given)
     kind = jnp.result_type(float)
     bodies, _, coords, dof = world._sizes

@@ -62,9 +62,23 @@ class Gradient(Mapping):
     switch, ``status`` step by step what it is worth: ``"exact"``, or the flags that were raised.
     """
 
+    _native: Any
+    _gradients: Any
+    _batch: int | None
+    _found: dict[str, np.ndarray]
+
     def __init__(self, native: Rollouts, found: Gradients, batch: int | None) -> None:
-        self._native, self._gradients, self._batch = native, found, batch
-        self._found: dict[str, np.ndarray] = {}
+        self.__dict__.update(_native=native, _gradients=found, _batch=batch, _found={})
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError(f"gradient: is a result, {name!r} cannot be set")
+
+    def __deepcopy__(self, memo: Any) -> Gradient:
+        return self
+
+    def __reduce__(self) -> tuple:
+        arrays = {name: getattr(self, name) for name in ("q0", "v0", "controls", "weak", "status")}
+        return _gradient, ({**arrays, "_found": dict(self), "_batch": self._batch},)
 
     def _one(self, value: Any) -> Any:
         return value if self._batch is not None else value[0]
@@ -98,7 +112,8 @@ class Gradient(Mapping):
         if not isinstance(name, str):
             raise ModelError(f"gradient: names are strings, found {name!r}")
         if name not in self._found:
-            self._found[name] = self._one(self._native.named(name, flat(self._gradients.parameters())))
+            parameters = None if self._gradients is None else flat(self._gradients.parameters())
+            self._found[name] = self._one(self._native.named(name, parameters))
         return self._found[name]
 
     def __contains__(self, name: object) -> bool:
@@ -127,6 +142,9 @@ class Jacobian(dict):
     def __init__(self, arrays: Mapping[str, np.ndarray], weak: str, flags: Mapping[str, int]) -> None:
         super().__init__(arrays)
         self.weak, self.flags = weak, dict(flags)
+
+    def _repr_html_(self) -> str:
+        return table("Jacobian", {"at switches": self.weak, **self})
 
     def __repr__(self) -> str:
         return f"Jacobian({self.weak}: {', '.join(f'{name}{value.shape}' for name, value in self.items())})"
@@ -179,8 +197,18 @@ class Rollout:
         return self._one(self._native.energy())
 
     def __len__(self) -> int:
-        """Number of steps T."""
-        return self._steps
+        """Number of steps T; of a batch's rollout the number of worlds, over which it is iterated."""
+        return self._steps if self._batch is None else self._batch
+
+    def __bool__(self) -> bool:
+        return True  # also without steps
+
+    def __deepcopy__(self, memo: Any) -> Rollout:
+        return self
+
+    def __reduce__(self) -> tuple:
+        kept = {name: getattr(self._native, name)() for name in _Kept.ARRAYS}
+        return _rollout, (kept, self._steps, self._sizes, self._batch, self._bodies)
 
     def __getitem__(self, index: int) -> Rollout:
         """The rollout of one world of a batch; nothing is copied."""
@@ -299,3 +327,46 @@ class Rollout:
         if self._batch is None:
             facts["energy"] = f"{self.energy[0]:.6g} to {self.energy[-1]:.6g} J"
         return table("Rollout", facts)
+
+
+class _Kept:
+    """What a pickle keeps of a rollout: its arrays. The tape stays where the run was made."""
+
+    ARRAYS = ("q", "v", "time", "energy", "contacts", "status")
+
+    def __init__(self, arrays: Mapping[str, Any]) -> None:
+        self._arrays = dict(arrays)
+        for value in self._arrays.values():
+            if isinstance(value, np.ndarray):
+                value.flags.writeable = False
+
+    def __getattr__(self, name: str) -> Any:
+        if name in _Kept.ARRAYS:
+            return lambda: self._arrays[name]
+        raise SolveError(f"{name}: a rollout that was pickled has its arrays alone, no tape; ask before it is pickled")
+
+    def take(self, which: list[int]) -> _Kept:
+        return _Kept({name: [x[i] for i in which] if isinstance(x, list) else x[which] for name, x in self._arrays.items()})
+
+
+def _rollout(arrays: Mapping[str, Any], steps: int, sizes: tuple, batch: int | None, bodies: tuple[str, ...]) -> Rollout:
+    return Rollout(_Kept(arrays), steps, sizes, batch, bodies)  # type: ignore[arg-type]
+
+
+class _Keys:
+    """Names of the parameters of a gradient that was pickled."""
+
+    def __init__(self, names: Iterator[str]) -> None:
+        self._names = list(names)
+
+    def keys(self) -> list[str]:
+        return self._names
+
+    def named(self, name: str, _: Any) -> np.ndarray:
+        raise ModelError(f'no parameter "{name}" in this gradient; it has {", ".join(self._names)}')
+
+
+def _gradient(held: dict[str, Any]) -> Gradient:
+    gradient = object.__new__(Gradient)
+    gradient.__dict__.update(held, _native=_Keys(iter(held["_found"])), _gradients=None)
+    return gradient

@@ -8,9 +8,9 @@ from typing import Any, Mapping
 
 import numpy as np
 
-from ._bridge import STATE, Rolled, check_params, check_shapes, check_world, roll, roll_one, shapes
-from ._carom import StepError
-from ._check import count
+from ._bridge import STATE, Rolled, called, check_params, check_shapes, check_world, roll, roll_one, shapes
+from ._carom import ModelError, SolveError, StepError
+from ._check import count, numbers
 from .rollout import at_switches
 from .world import World
 
@@ -41,12 +41,29 @@ def _functions() -> tuple[Any, Any]:
         """The batched axis first; a tensor without one is the same for all."""
         return x.expand(size, *x.shape) if axis is None else x.movedim(axis, 0)
 
+    def no_forward_mode(ctx: Any, *grad_inputs: Any) -> Any:
+        raise SolveError("carom.torch.rollout: has no forward mode (jvp, jacfwd, hessian); use backward, grad, vjp or jacrev")
+
+    def no_second(ctx: Any, *grad_outputs: Any) -> Any:
+        raise SolveError("carom.torch.rollout: has no second derivatives; take differences of first ones")
+
+    class Once(torch.autograd.Function):
+        """The first of some tensors, unchanged; who differentiates them by any of the others is told that it is not possible."""
+
+        @staticmethod
+        def forward(ctx: Any, count: int, *tensors: Any) -> Any:
+            return tuple(x.view_as(x) for x in tensors[:count])
+
+        backward = staticmethod(no_second)
+        jvp = staticmethod(no_forward_mode)
+
     class Plain(torch.autograd.Function):
         """Poses and velocities of one world."""
 
         @staticmethod
         def forward(ctx: Any, world: World, steps: int, names: tuple, side: tuple, *tensors: Any) -> Any:
-            ctx.names = names
+            # Their values are not used again, so that they may be changed in place after the call.
+            ctx.names, ctx.tensors = names, tensors
             ctx.set_materialize_grads(False)
             ctx.rolled = roll_one(world, steps, plain(names, tensors), any(ctx.needs_input_grad), side)
             return tuple(own(x) for x in ctx.rolled.states())
@@ -54,14 +71,20 @@ def _functions() -> tuple[Any, Any]:
         @staticmethod
         def backward(ctx: Any, dq: Any, dv: Any) -> Any:
             names = tuple(name for name, want in zip(ctx.names, ctx.needs_input_grad[4:]) if want)
-            found = ctx.rolled.pull_one(*(None if x is None else x.numpy() for x in (dq, dv)), names)
-            return None, None, None, None, *(own(found[name]) if name in found else None for name in ctx.names)
+            found = ctx.rolled.pull_one(*(None if x is None else x.numpy(force=True) for x in (dq, dv)), names)
+            slopes = [own(found[name]) for name in names]
+            if torch.is_grad_enabled():  # with create_graph: a constant would be a wrong second derivative
+                slopes = Once.apply(len(slopes), *slopes, *(x for x in (dq, dv, *ctx.tensors) if x is not None))
+            by_name = dict(zip(names, slopes))
+            return None, None, None, None, *(by_name.get(name) for name in ctx.names)
+
+        jvp = staticmethod(no_forward_mode)
 
     class Pull(torch.autograd.Function):
         """Cotangents of the arguments. ``index`` says which world a cotangent belongs to; its axes come first everywhere."""
 
         @staticmethod
-        def forward(held: _Held, names: tuple, index: Any, dq: Any, dv: Any) -> Any:
+        def forward(held: _Held, names: tuple, index: Any, dq: Any, dv: Any, *_: Any) -> Any:
             found = held.rolled.pull(index.numpy(), dq.numpy(), dv.numpy(), names)
             return tuple(own(found[name]) for name in names)
 
@@ -73,6 +96,9 @@ def _functions() -> tuple[Any, Any]:
         def vmap(info: Any, in_dims: Any, held: _Held, names: tuple, *tensors: Any) -> Any:
             moved = [front(x, axis, info.batch_size) for x, axis in zip(tensors, in_dims[2:])]
             return Pull.apply(held, names, *moved), (0,) * len(names)
+
+        backward = staticmethod(no_second)
+        jvp = staticmethod(no_forward_mode)
 
     class Roll(torch.autograd.Function):
         """Poses and velocities, and the number of the world each belongs to; ``lead`` are the leading axes of all tensors."""
@@ -87,12 +113,13 @@ def _functions() -> tuple[Any, Any]:
         def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
             ctx.names, ctx.held = inputs[2], inputs[3]
             ctx.mark_non_differentiable(output[2])
-            ctx.save_for_backward(output[2])
+            ctx.save_for_backward(output[2], *inputs[5:])
 
         @staticmethod
         def backward(ctx: Any, dq: Any, dv: Any, _: Any) -> Any:
             names = tuple(name for name, want in zip(ctx.names, ctx.needs_input_grad[5:]) if want)
-            found = dict(zip(names, Pull.apply(ctx.held, names, *ctx.saved_tensors, dq, dv)))
+            index, *tensors = ctx.saved_tensors
+            found = dict(zip(names, Pull.apply(ctx.held, names, index, dq, dv, *tensors)))
             return (None,) * 5 + tuple(found.get(name) for name in ctx.names)
 
         @staticmethod
@@ -101,7 +128,20 @@ def _functions() -> tuple[Any, Any]:
             moved = [front(x, axis, info.batch_size) for x, axis in zip(tensors, in_dims[5:])]
             return Roll.apply(world, steps, names, held, (info.batch_size, *lead), *moved), (0, 0, 0)
 
+        jvp = staticmethod(no_forward_mode)
+
     return Plain, Roll
+
+
+def _tensor(name: str, value: Any) -> Any:
+    """An argument in double precision and in the memory of the processor; a tensor keeps its graph, its gradient comes back to its device."""
+    import torch
+
+    if isinstance(value, torch.Tensor):
+        if value.is_complex():
+            raise ModelError(f"{name}: needs real numbers, found a tensor of {value.dtype}")
+        return value.to(device="cpu", dtype=torch.float64)
+    return torch.from_numpy(np.array(numbers(name, value, None, error=ModelError, finite=False)))
 
 
 def rollout(
@@ -112,7 +152,7 @@ def rollout(
 
     The world is not moved; None keeps its present state, no controls, its own parameters. Under ``torch.func.vmap`` the rollouts of all
     worlds run as one batch on all cores. ``weak`` and ``kappa`` choose what gradients are at contacts that stand at a switch, as in
-    :meth:`Rollout.backward`.
+    :meth:`Rollout.backward`. There are no second derivatives and there is no forward mode: asking for them is an error.
     """
     import torch
 
@@ -122,7 +162,7 @@ def rollout(
     wanted = shapes(world, steps, tuple(named))
     side = at_switches(weak, kappa)
     values = {**dict(zip(STATE, (q0, v0, controls))), **{f"params.{name}": x for name, x in named.items()}}
-    given = {name: torch.as_tensor(x, dtype=torch.float64) for name, x in values.items() if x is not None}
+    given = {name: _tensor(called(name), x) for name, x in values.items() if x is not None}
     check_shapes(given, wanted)
     direct, transformed = _functions()
     if not torch._C._are_functorch_transforms_active():

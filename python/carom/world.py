@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import os
 import warnings
 from collections.abc import Iterator, MutableMapping
@@ -10,7 +11,7 @@ from typing import Any, Iterable
 
 import numpy as np
 
-from ._carom import ModelError, SceneError, StepError, Worlds
+from ._carom import ModelError, SceneError, StepError, Worlds, scenes
 from ._check import Result, count, flag, flat, number, numbers, table
 from .replay import Replay
 from .rollout import Jacobian, Rollout, at_switches
@@ -172,6 +173,8 @@ class World:
         """Reads a scene from text."""
         if not isinstance(text, str):
             raise SceneError(f"text: needs a string, found {type(text).__name__}")
+        if text.endswith(".toml") and "\n" not in text:
+            raise SceneError(f"text: found what looks like a path, {text!r}; World.load reads files")
         return cls._of(Worlds.from_toml(text))
 
     @classmethod
@@ -179,6 +182,8 @@ class World:
         """Builds an embedded classic; :func:`carom.scenes` names them."""
         if not isinstance(name, str):
             raise SceneError(f"name: needs a string, found {type(name).__name__}")
+        if name not in scenes() and (near := difflib.get_close_matches(name, scenes(), 1)):
+            raise SceneError(f'name: no scene "{name}"; did you mean "{near[0]}"? carom.scenes() names those there are')
         return cls._of(Worlds.scene(name))
 
     @classmethod
@@ -315,7 +320,8 @@ class World:
     def copy(self) -> World:
         """The same world once more: model, state, memory of contacts and books."""
         other = object.__new__(World)
-        other._native, other._dimension, other._sizes, other._names = self._native.copy(), self._dimension, self._sizes, self._names
+        other._native, other._notes = self._native.copy(), self._notes
+        other._dimension, other._sizes, other._names = self._dimension, self._sizes, self._names
         return other
 
     __copy__ = copy
@@ -324,7 +330,7 @@ class World:
         return self.copy()
 
     def __reduce__(self) -> tuple:
-        return _unpacked, self._native.pack()
+        return _unpacked, (*self._native.pack(), self._notes)
 
     def hash(self) -> str:
         """16 hex digits of the state's bits."""
@@ -416,5 +422,7 @@ class World:
                 f"time={self.time:.6g})")
 
 
-def _unpacked(text: str, edits: list, snapshot: bytes) -> World:
-    return World._of(Worlds.unpack(text, edits, snapshot))
+def _unpacked(text: str, edits: list, snapshot: bytes, notes: tuple[str, ...] = ()) -> World:
+    world = World._of(Worlds.unpack(text, edits, snapshot))
+    world._notes = notes
+    return world

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import warnings
 
 import numpy as np
@@ -168,3 +169,25 @@ def test_wrong_arguments():
             call()
     with pytest.raises(gymnasium.error.NameNotFound):
         gym.make("carom/Trow-v0")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_specification_is_text(name):
+    spec = carom.gym.make(name).spec
+    made = gymnasium.make(gymnasium.envs.registration.EnvSpec.from_json(spec.to_json()))
+    assert type(made.unwrapped.task) is carom.gym.TASKS[name]
+    with pytest.raises(carom.ModelError, match="task"):
+        carom.gym.Environment("carom/Hoper-v0")
+
+
+def test_many_worlds_need_a_reset_and_whole_seeds():
+    envs = carom.gym.make_vec("carom/CartPole-v0", num_envs=2)
+    with pytest.raises(gymnasium.error.ResetNeeded):
+        envs.step(envs.action_space.sample())
+    for seed in (1.5, "a", -1, [1, 2.5]):
+        with pytest.raises(carom.ModelError, match="seed"):
+            envs.reset(seed=seed)
+    seen, _ = envs.reset(seed=2**63 + 1)
+    other = copy.deepcopy(envs.unwrapped)
+    actions = envs.action_space.sample()
+    np.testing.assert_array_equal(envs.step(actions)[0], other.step(actions)[0])

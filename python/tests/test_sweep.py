@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import pickle
 
@@ -62,21 +63,22 @@ def test_sampler_list_controls_and_gradients(throw):
 def test_resume(throw, tmp_path):
     file = tmp_path / "results.json"
     whole = carom.sweep(throw, GRID, far, steps=40)
-    seen = []
+
+    class Told:  # what a class holds does not count as part of the metric
+        limit, seen = 7, 0
 
     def stops(run):
-        seen.append(1)
-        if len(seen) > limit:
+        Told.seen += 1
+        if Told.seen > Told.limit:
             raise KeyboardInterrupt
         return far(run)
 
-    limit = 7
     with pytest.raises(KeyboardInterrupt):
         carom.sweep(throw, GRID, stops, steps=40, path=file, chunk=3)
     assert len(json.loads(file.read_text())["results"]) == 6, "two batches of three are kept"
-    limit, seen = 100, []
+    Told.limit, Told.seen = 100, 0
     found = carom.sweep(throw, GRID, stops, steps=40, path=file, chunk=3)
-    assert len(seen) == 6, "what was there is not run again"
+    assert Told.seen == 6, "what was there is not run again"
     for name in whole.values:
         np.testing.assert_array_equal(found.values[name], whole.values[name])
     assert [x.name for x in tmp_path.iterdir()] == ["results.json"]
@@ -85,6 +87,72 @@ def test_resume(throw, tmp_path):
     file.write_text("[")
     with pytest.raises(carom.ModelError, match="no results"):
         carom.sweep(throw, GRID, stops, steps=40, path=file)
+
+
+def scaled(run, by):
+    return by * run.q[-1, 1, 0]
+
+
+FACTOR = 2.0
+
+
+def by_global(run):
+    return FACTOR * run.q[-1, 1, 0]
+
+
+class Scale:
+    def __init__(self, by):
+        self.by = by
+
+    def __call__(self, run):
+        return scaled(run, self.by)
+
+
+def inside(by):
+    return lambda run: [scaled(run, by) for _ in range(1)][0]
+
+
+def by_default(by):
+    return eval("lambda run, by=by: scaled(run, by)", {"by": by, "scaled": scaled})
+
+
+@pytest.mark.parametrize("make", [inside, by_default, Scale, lambda by: functools.partial(scaled, by=by), lambda by: inside(np.array([by]))],
+                         ids=["closure", "default", "object", "partial", "array"])
+def test_a_metric_with_other_numbers_is_another(throw, tmp_path, make):
+    file = tmp_path / "results.json"
+    once = carom.sweep(throw, GRID, make(2.0), steps=10, path=file)
+    np.testing.assert_array_equal(once.values["metric"], carom.sweep(throw, GRID, make(2.0), steps=10, path=file).values["metric"])
+    with pytest.raises(carom.ModelError, match="another sweep"):
+        carom.sweep(throw, GRID, make(3.0), steps=10, path=file)
+
+
+def test_a_metric_with_another_global_is_another(throw, tmp_path, monkeypatch):
+    file = tmp_path / "results.json"
+    carom.sweep(throw, GRID, by_global, steps=10, path=file)
+    carom.sweep(throw, GRID, by_global, steps=10, path=file)
+    monkeypatch.setitem(globals(), "FACTOR", 3.0)
+    with pytest.raises(carom.ModelError, match="another sweep"):
+        carom.sweep(throw, GRID, by_global, steps=10, path=file)
+
+
+@pytest.mark.parametrize("row", [[5, ""], [{"metric": "far"}, ""], [{"metric": 1.0}], "?"])
+def test_a_spoilt_file_is_refused(throw, tmp_path, row):
+    file = tmp_path / "results.json"
+    carom.sweep(throw, GRID, by_global, steps=10, path=file)
+    held = json.loads(file.read_text())
+    held["results"]["3"] = row
+    file.write_text(json.dumps(held))
+    with pytest.raises(carom.ModelError, match="no results"):
+        carom.sweep(throw, GRID, by_global, steps=10, path=file)
+
+
+def test_what_cannot_be_kept_is_an_error_at_once(throw, tmp_path):
+    calls = []
+    with pytest.raises(carom.ModelError, match="path.*no folder"):
+        carom.sweep(throw, GRID, calls.append, steps=10, path=tmp_path / "nowhere" / "results.json")
+    assert calls == []
+    with pytest.raises(carom.SolveError, match="metric: returns None"):
+        carom.sweep(throw, GRID, calls.append, steps=10)
 
 
 def test_a_failing_rollout_is_told(throw):

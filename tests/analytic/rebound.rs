@@ -1,8 +1,8 @@
 //! A body dropped from a height rebounds to e^2 of it.
 
-use crate::in_both_spaces;
 use carom_dynamics::World;
 use carom_dynamics::options::{ImpactLaw, Integrator};
+use carom_tests::in_both_spaces;
 use carom_tests::scene::pose;
 use carom_tests::{GRAVITY, Scene, Stage, figure, holds, order};
 

@@ -1,9 +1,9 @@
 //! Dry friction against its closed forms: the slip angle, the slide, the stop.
 
-use crate::in_both_spaces;
 use carom_dynamics::World;
 use carom_dynamics::options::FrictionCone;
 use carom_math::{Planar, Space, Spatial, Vector};
+use carom_tests::in_both_spaces;
 use carom_tests::scene::{pose, run};
 use carom_tests::{GRAVITY, Scene, Stage, figure, holds, order};
 

@@ -1,10 +1,10 @@
 //! Where the laws must agree, where restitution acts and where it does not, and which law acts when pairs name their own.
 
-use crate::in_both_spaces;
 use crate::laws::{ALL, ORDERS, STEPS, ball, during, kinetic, scene, until_impact, velocities, wall};
 use carom_dynamics::options::{ImpactLaw, Integrator, TimeOfImpact};
 use carom_dynamics::{BodyKind, PairRule, World};
 use carom_math::{Planar, Pose, Spatial, Vector};
+use carom_tests::in_both_spaces;
 use carom_tests::scene::pose;
 use carom_tests::{Random, Stage, holds};
 

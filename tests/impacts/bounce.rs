@@ -1,11 +1,11 @@
 //! One oblique frictional bounce of a sphere and of a rod: 63 cases per shape and pair of coefficients, against the exact walk of
 //! `reference.rs`.
 
-use crate::in_both_spaces;
 use crate::laws::{STEPS, kinetic, scene, until_impact, wall};
 use crate::reference::Approach;
 use carom_dynamics::World;
 use carom_dynamics::options::ImpactLaw;
+use carom_tests::in_both_spaces;
 use carom_tests::scene::pose;
 use carom_tests::{Stage, figure, holds};
 

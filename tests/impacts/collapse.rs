@@ -1,8 +1,8 @@
 //! Restitution below 1: the blend of an inelastic and an elastic answer ends where restitution inside each reflection would go on for ever.
 
-use crate::in_both_spaces;
 use crate::laws::{ALL, ORDERS, STEPS, ball, kinetic, scene, velocities, wall};
 use carom_dynamics::options::ImpactLaw;
+use carom_tests::in_both_spaces;
 use carom_tests::{Stage, figure};
 
 /// Five touching balls, the first at speed 1: e = 0 gives .2 each at once, in any order.

@@ -1,9 +1,9 @@
 //! Bodies with no room along some direction: what can only be an equality is found and taken out, so the rest ends.
 
-use crate::in_both_spaces;
 use crate::laws::{ORDERS, STEPS, ball, fastest, kinetic, scene, until_impact, velocities, wall};
 use carom_dynamics::options::ImpactLaw;
 use carom_math::Vector;
+use carom_tests::in_both_spaces;
 use carom_tests::{Scene, Stage, figure, holds};
 
 const RADIUS: f64 = 0.5;

@@ -1,9 +1,9 @@
 //! Newton's cradle: equal balls in a row that touch, struck at one end.
 
-use crate::in_both_spaces;
 use crate::laws::{ALL, ORDERS, STEPS, ball, during, kinetic, scene, velocities};
 use carom_dynamics::options::ImpactLaw;
 use carom_dynamics::{StepReport, World};
+use carom_tests::in_both_spaces;
 use carom_tests::{Random, Stage, figure, full, holds};
 
 /// Distance of neighbouring centres [m].

@@ -1,9 +1,9 @@
 //! Struck mechanisms: joints answer together with the contact, so nothing tears and nothing is gained.
 
-use crate::in_both_spaces;
 use crate::laws::{ALL, STEPS, ball, kinetic, scene, until_impact};
 use carom_dynamics::options::ImpactLaw;
 use carom_math::Vector;
+use carom_tests::in_both_spaces;
 use carom_tests::scene::pose;
 use carom_tests::{Scene, Stage, figure, holds};
 

@@ -1,9 +1,9 @@
 //! A ball in a wedge. Unfolding makes a straight line of its path, so the count of reflections and the way out are known.
 
-use crate::in_both_spaces;
 use crate::laws::{ORDERS, STEPS, ball, during, fastest, kinetic, scene, velocities, wall};
 use carom_dynamics::World;
 use carom_dynamics::options::ImpactLaw;
+use carom_tests::in_both_spaces;
 use carom_tests::{Stage, figure, full, holds};
 use std::f64::consts::{FRAC_PI_2, FRAC_PI_3, FRAC_PI_4, PI};
 

@@ -4,11 +4,10 @@ use carom_dynamics::options::{Gyroscopic, Integrator};
 use carom_dynamics::{Force, World};
 use carom_math::{Pose, Spatial};
 use carom_tests::scene::run;
+use carom_tests::top::{MOMENTS, START, reference};
 use carom_tests::{Scene, figure, holds, order};
-use nalgebra::{Matrix3, Quaternion, UnitQuaternion, Vector3};
+use nalgebra::{Matrix3, Vector3};
 
-const MOMENTS: [f64; 3] = [1.0, 2.0, 3.5];
-const START: [f64; 3] = [0.3, 2.0, 0.4];
 const TORQUE: [f64; 3] = [0.5, 0.2, -0.1];
 
 fn top(step: f64, torque: Vector3<f64>, integrator: Integrator, gyroscopic: Gyroscopic) -> World<Spatial> {
@@ -22,31 +21,9 @@ fn top(step: f64, torque: Vector3<f64>, integrator: Integrator, gyroscopic: Gyro
     scene.world()
 }
 
-/// Orientation after 2 s by the classical fourth-order rule at a step so small that its error is rounding; torque in world axes.
-fn reference(torque: Vector3<f64>) -> UnitQuaternion<f64> {
-    const STEPS: usize = 20_000;
-    let inertia = Matrix3::from_diagonal(&Vector3::from(MOMENTS));
-    let inverse = inertia.try_inverse().expect("positive moments");
-    let rate = |q: Quaternion<f64>, w: Vector3<f64>| {
-        let body_torque = UnitQuaternion::new_normalize(q).inverse_transform_vector(&torque);
-        (q * Quaternion::from_imag(w) * 0.5, inverse * (body_torque - w.cross(&(inertia * w))))
-    };
-    let (mut q, mut w) = (Quaternion::identity(), Vector3::from(START));
-    let h = 2.0 / STEPS as f64;
-    for _ in 0..STEPS {
-        let a = rate(q, w);
-        let b = rate(q + a.0 * (0.5 * h), w + a.1 * (0.5 * h));
-        let c = rate(q + b.0 * (0.5 * h), w + b.1 * (0.5 * h));
-        let d = rate(q + c.0 * h, w + c.1 * h);
-        q += (a.0 + (b.0 + c.0) * 2.0 + d.0) * (h / 6.0);
-        w += (a.1 + (b.1 + c.1) * 2.0 + d.1) * (h / 6.0);
-    }
-    UnitQuaternion::new_normalize(q)
-}
-
 /// Largest entry of the error of the rotation matrix after 2 s, at 1/25, 1/50 and 1/100 s.
 fn errors(torque: Vector3<f64>, integrator: Integrator, gyroscopic: Gyroscopic) -> [f64; 3] {
-    let exact = reference(torque).to_rotation_matrix();
+    let exact = reference(torque, 2.0).to_rotation_matrix();
     let name = format!("{integrator:?} {gyroscopic:?}, torque {}", torque.norm() > 0.0);
     let found = [25.0, 50.0, 100.0].map(|per_second: f64| {
         let mut world = top(1.0 / per_second, torque, integrator, gyroscopic);

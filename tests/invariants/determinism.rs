@@ -1,6 +1,6 @@
 //! The same scene gives the same bits, on any number of threads.
 
-use crate::in_both_spaces;
+use carom_tests::in_both_spaces;
 use carom_tests::scene::pose;
 use carom_tests::{Random, Scene, Stage};
 

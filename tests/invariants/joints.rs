@@ -1,8 +1,8 @@
 //! Joints that stay closed.
 
-use crate::in_both_spaces;
 use carom_dynamics::JointKind;
 use carom_math::{Pose, Spatial, Vector};
+use carom_tests::in_both_spaces;
 use carom_tests::scene::pose;
 use carom_tests::{Scene, Stage, full, holds};
 

@@ -1,8 +1,8 @@
 //! The balance of energy: what went in equals what is there plus what was lost.
 
-use crate::in_both_spaces;
 use carom_dynamics::{BodyKind, Force, JointKind, Motor, World};
 use carom_math::{Planar, Spatial, Vector};
+use carom_tests::in_both_spaces;
 use carom_tests::scene::{pose, run};
 use carom_tests::{GRAVITY, Scene, Stage, figure, full, holds, random_scene};
 

@@ -1,7 +1,7 @@
 //! Piles that stand still.
 
-use crate::in_both_spaces;
 use carom_math::Planar;
+use carom_tests::in_both_spaces;
 use carom_tests::scene::{pose, stirred};
 use carom_tests::{Scene, Stage, full, holds};
 

@@ -4,6 +4,7 @@ use crate::{apart, travelled};
 use carom_dynamics::options::SolverChoice;
 use carom_dynamics::{JointKind, Motor};
 use carom_math::Spatial;
+use carom_tests::in_both_spaces;
 use carom_tests::scene::pose;
 use carom_tests::{Scene, Stage, holds};
 

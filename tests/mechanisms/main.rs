@@ -1,21 +1,6 @@
 //! Mechanisms: every embedded one at large steps, closed loops, a walk, how large a step may be; two roads to one motion (bodies split or
 //! whole, rows inserted or reduced), redundant joints, time that grows with the parts.
 
-macro_rules! in_both_spaces {
-    ($name:ident) => {
-        mod $name {
-            #[test]
-            fn planar() {
-                super::$name::<carom_math::Planar>();
-            }
-            #[test]
-            fn spatial() {
-                super::$name::<carom_math::Spatial>();
-            }
-        }
-    };
-}
-
 mod big_steps;
 mod clock;
 mod closed;

@@ -2,6 +2,7 @@
 
 use carom_dynamics::{JointKind, World};
 use carom_math::{Space, Spatial};
+use carom_tests::in_both_spaces;
 use carom_tests::scene::pose;
 use carom_tests::{Scene, Stage};
 

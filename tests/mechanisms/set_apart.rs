@@ -1,11 +1,13 @@
 //! Mechanisms whose parts were put where the joints do not let them be: they are put together before they move.
 
 use crate::lab::{FRAME, read, world};
+use carom_dynamics::error::Cause;
 use carom_dynamics::gradient::{Cotangents, Tape};
 use carom_dynamics::options::Integrator;
+use carom_dynamics::{BodyKind, StepError, StepReport, World};
 use carom_geometry::Geometry;
-use carom_math::Vector;
-use carom_scene::{Scene, SceneOf};
+use carom_math::{Spatial, Twist, Vector};
+use carom_scene::{Scene, SceneOf, from_toml};
 use carom_tests::{Random, holds};
 
 /// How far parts are misplaced along every axis at most [m].
@@ -20,7 +22,7 @@ fn comes_together<G: Geometry>(name: &str, scene: SceneOf<G>) {
     let mut random = Random::new(5);
     let mut state = world.state().clone();
     for (pose, body) in state.poses.iter_mut().zip(&world.model().bodies) {
-        if body.kind == carom_dynamics::BodyKind::Dynamic {
+        if body.kind == BodyKind::Dynamic {
             (0..G::DIM).for_each(|axis| pose.position[axis] += random.range(-APART, APART));
         }
     }
@@ -47,5 +49,118 @@ fn misplaced_parts_are_put_together() {
             Scene::Planar(scene) => comes_together(name, scene),
             Scene::Spatial(scene) => comes_together(name, scene),
         }
+    }
+}
+
+/// Rounds of correction of a step, whatever was asked of it: a round is some microseconds for each body.
+const ROUNDS: usize = 100_000;
+
+/// An arm on a motor.
+const ARM: &str = r#"
+dimension = 3
+step = 0.01
+[[body]]
+name = "arm"
+shape = { box = [0.5, 0.05, 0.08] }
+position = [0.5, 0, 0]
+[[joint]]
+name = "hip"
+kind = "hinge"
+between = ["world", "arm"]
+anchor = [0, 0, 0]
+axis = [0, 1, 0]
+motor = { control = true }
+"#;
+
+fn arm() -> SceneOf<Spatial> {
+    match from_toml(ARM, "arm") {
+        Ok(Scene::Spatial(scene)) => scene,
+        _ => panic!("an arm in space"),
+    }
+}
+
+/// Either the joints close and the step takes few rounds, or its error says which joint is open and how far.
+fn judged<G: Geometry>(name: &str, world: &World<G>, step: Result<StepReport, StepError>) -> bool {
+    match step {
+        Ok(report) => {
+            assert!(report.corrections < ROUNDS, "{name}: {report:?}");
+            assert!(report.unconverged || world.joint_error() < GAP, "{name}: closed to {}", world.joint_error());
+            true
+        }
+        Err(error) => {
+            let Cause::JointOpen { joint, gap } = &error.cause else { panic!("{name}: {error}") };
+            assert!(world.model().joints.iter().any(|j| j.name == *joint) && *gap > 0.0, "{name}: {error}");
+            assert!(error.to_string().contains(joint), "{name}: {error}");
+            false
+        }
+    }
+}
+
+/// Parts thrown about by metres and turned by radians, as a caller of `set_state` may.
+fn thrown<G: Geometry>(name: &str, scene: &SceneOf<G>, metres: f64, trials: u64) -> usize {
+    let mut closed = 0;
+    for number in 0..trials {
+        let mut random = Random::new(number);
+        let mut world = world(scene.clone(), FRAME, Integrator::Verlet);
+        let mut state = world.state().clone();
+        for (pose, _) in state.poses.iter_mut().zip(&world.model().bodies).filter(|(_, body)| body.kind == BodyKind::Dynamic) {
+            let mut by = Twist::<G>::zero();
+            (0..G::DIM).for_each(|axis| by.lin[axis] = random.range(-metres, metres));
+            (0..G::ANG).for_each(|axis| by.ang[axis] = random.range(-1.0, 1.0));
+            *pose = pose.advanced(by, 1.0);
+        }
+        world.set_state(state).unwrap();
+        for _ in 0..3 {
+            let step = world.step();
+            if !judged(name, &world, step) {
+                break;
+            }
+            closed += 1;
+        }
+    }
+    closed
+}
+
+#[test]
+fn hopeless_poses_end_at_once() {
+    for (name, trials) in [("four_bar", 20), ("jansen_leg", 10), ("chain_10", 10), ("ragdoll", 5), ("strandbeest", 3), ("clock", 5)] {
+        for metres in [0.3, 3.0, 1e6] {
+            let closed = match read(name) {
+                Scene::Planar(scene) => thrown(name, &scene, metres, trials),
+                Scene::Spatial(scene) => thrown(name, &scene, metres, trials),
+            };
+            println!("{name}, thrown by {metres} m: {closed} steps of {}", 3 * trials);
+        }
+    }
+}
+
+#[test]
+fn a_hinge_thrown_by_a_metre_closes() {
+    let closed = thrown("arm", &arm(), 1.0, 30);
+    assert!(closed >= 80, "{closed} of 90 steps");
+}
+
+#[test]
+fn absurd_torques_end_at_once() {
+    for (control, fails) in [(1e2, false), (1e4, false), (1e6, false), (1e8, true), (1e12, true), (1e100, true), (1e300, true)] {
+        let mut world = world(arm(), FRAME, Integrator::Verlet);
+        let mut failed = false;
+        for _ in 0..3 {
+            match world.step_with(&[control]) {
+                Ok(report) => assert!(report.corrections < ROUNDS, "{control:e} N m: {report:?}"),
+                Err(error) => {
+                    failed = true;
+                    let named = match &error.cause {
+                        Cause::TooFast { body, .. } => body == "arm",
+                        Cause::JointOpen { joint, .. } => joint == "hip",
+                        Cause::NotFinite { body } => body == "arm",
+                        _ => false,
+                    };
+                    assert!(named, "{control:e} N m: {error}");
+                    break;
+                }
+            }
+        }
+        assert_eq!(failed, fails, "{control:e} N m");
     }
 }

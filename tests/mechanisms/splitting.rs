@@ -3,6 +3,7 @@
 
 use crate::{apart, travelled};
 use carom_math::Vector;
+use carom_tests::in_both_spaces;
 use carom_tests::scene::pose;
 use carom_tests::{Scene, Stage, holds};
 use std::f64::consts::TAU;

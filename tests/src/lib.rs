@@ -5,12 +5,15 @@
 
 pub mod crowd;
 pub mod differences;
+pub mod energy;
 pub mod figures;
 pub mod random;
 pub mod random_scene;
 pub mod scene;
 pub mod stage;
+pub mod top;
 
+pub use energy::energy_rise;
 pub use figures::{figure, full, holds, order};
 pub use random::Random;
 pub use random_scene::{hostile_scene, random_scene};
@@ -19,3 +22,20 @@ pub use stage::Stage;
 
 /// Standard gravity used in every scene [m/s^2].
 pub const GRAVITY: f64 = 9.81;
+
+/// Runs a generic test in the plane and in space.
+#[macro_export]
+macro_rules! in_both_spaces {
+    ($name:ident) => {
+        mod $name {
+            #[test]
+            fn planar() {
+                super::$name::<carom_math::Planar>();
+            }
+            #[test]
+            fn spatial() {
+                super::$name::<carom_math::Spatial>();
+            }
+        }
+    };
+}

@@ -5,7 +5,7 @@
 use carom_dynamics::World;
 use carom_dynamics::gradient::{Cotangents, Tape};
 use carom_geometry::Geometry;
-use carom_scene::{Scene, SceneOf};
+use carom_scene::{Scene, SceneOf, scene};
 use std::time::Instant;
 
 /// Rounds of which the fastest counts.
@@ -70,6 +70,21 @@ fn chain(dimension: usize, count: usize) -> String {
     text
 }
 
+/// A hub on an axle with bars hinged to its rim.
+fn hub(dimension: usize, count: usize) -> String {
+    let (rest, axis, inertia) =
+        if dimension == 2 { ("", "", ["5", "1e-4"]) } else { (", 0", "axis = [0, 0, 1]\n", ["[3, 3, 5]", "[1e-5, 1e-4, 1e-4]"]) };
+    let mut text = format!("dimension = {dimension}\n[[body]]\nname = \"hub\"\nmass = 10\ninertia = {}\n", inertia[0]);
+    text += &format!("[[joint]]\nkind = \"hinge\"\n{axis}between = [\"hub\", \"world\"]\nanchor = [0, 0{rest}]\n");
+    for i in 0..count {
+        let (sin, cos) = (std::f64::consts::TAU * i as f64 / count as f64).sin_cos();
+        let (x, y) = (1.05 * cos, 1.05 * sin);
+        text += &format!("[[body]]\nname = \"b{i}\"\nmass = 0.1\ninertia = {}\nposition = [{x}, {y}{rest}]\n", inertia[1]);
+        text += &format!("[[joint]]\nkind = \"hinge\"\n{axis}between = [\"b{i}\", \"hub\"]\nanchor = [{cos}, {sin}{rest}]\n");
+    }
+    text
+}
+
 /// A resting stack of boxes.
 fn stack(dimension: usize, count: usize) -> String {
     let (side, zeros) = if dimension == 2 { ("0.4, 0.4", "0") } else { ("0.4, 0.4, 0.4", "0, 0") };
@@ -89,6 +104,10 @@ fn main() {
         ("chain3 10", chain(3, 10), 20, 100),
         ("stack 5", stack(2, 5), 20, 100),
         ("stack3 5", stack(3, 5), 20, 50),
+        ("hub_200", scene("hub_200").expect("a classic").text.to_string(), 5, 20),
+        ("hub 200", hub(2, 200), 5, 20),
+        ("hub 400", hub(2, 400), 5, 20),
+        ("hub3 200", hub(3, 200), 5, 10),
     ];
     let only = std::env::args().nth(1);
     for (name, text, warm, steps) in scenes {

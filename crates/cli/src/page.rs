@@ -3,9 +3,10 @@
 use crate::failure::{Failure, Fault};
 use carom::Scene;
 use carom::dynamics::World;
+use carom::geometry::Geometry;
 use carom::record::{AtomicFile, Log};
 use carom::scene::{SceneOf, from_toml_all};
-use carom_web::{About, Drawn, Recorder};
+use carom_web::{About, Recorder};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -23,7 +24,7 @@ pub fn write(mut file: AtomicFile, page: &str) -> Result<PathBuf, Failure> {
 }
 
 /// A recorder that has seen the first `past` of so many steps of a scene: they are taken again, to the same bits.
-pub fn recorder<G: Drawn>(world: &World<G>, about: &About<'_>, past: u64, steps: u64) -> Result<Recorder, Failure> {
+pub fn recorder<G: Geometry>(world: &World<G>, about: &About<'_>, past: u64, steps: u64) -> Result<Recorder, Failure> {
     let mut recorder = Recorder::new(world, about, steps);
     let mut again = world.copy();
     for _ in 0..past {
@@ -50,7 +51,7 @@ pub fn of_log(log: &Log, output: &Path) -> Result<PathBuf, Failure> {
     write(file, &page)
 }
 
-fn replayed<G: Drawn>(scene: SceneOf<G>, name: &str, steps: u64) -> Result<String, Failure> {
+fn replayed<G: Geometry>(scene: SceneOf<G>, name: &str, steps: u64) -> Result<String, Failure> {
     let about = About { name, description: &scene.description, duration: scene.duration };
     let world = World::new(scene.model, scene.state).map_err(|error| Failure::model(name, &error))?;
     Ok(recorder(&world, &about, steps, steps)?.html())

@@ -16,7 +16,7 @@ use carom::geometry::Geometry;
 use carom::record::{Ending, Header, Log, LogWriter, RecordError};
 use carom::scene::{SceneOf, from_toml_all, to_toml};
 use carom_render::Draw;
-use carom_web::{About, Drawn};
+use carom_web::About;
 use std::path::PathBuf;
 use std::time::Instant;
 
@@ -128,7 +128,7 @@ impl Job<'_> {
     }
 }
 
-fn go<G: Drawn + Draw>(job: &Job<'_>, scene: SceneOf<G>) -> Result<(), Failure> {
+fn go<G: Draw>(job: &Job<'_>, scene: SceneOf<G>) -> Result<(), Failure> {
     let (duration, description) = (scene.duration, scene.description);
     let mut world = World::new(scene.model, scene.state).map_err(|error| Failure::model(&job.name, &error))?;
     let start = (job.args.out.iter().any(|path| page::is_page(path)) && job.resumed.is_some()).then(|| world.copy());

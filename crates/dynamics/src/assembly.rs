@@ -241,7 +241,7 @@ pub(crate) fn assemble<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>) {
             }
         }
         if let Some(spring) = spec.spring(&poses[a], &poses[b]) {
-            let (_, soft) = soft_spring(model.step, spring.stiffness, effective_mass(bodies, joint.bodies));
+            let soft = soft_spring(model.step, [spring.stiffness, spring.damping], effective_mass(bodies, joint.bodies));
             if soft {
                 report.soft_spring = true;
                 let source = Source::Spring { joint: index, length: spring.length };

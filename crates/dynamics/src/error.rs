@@ -83,6 +83,29 @@ pub enum Cause {
         /// Residual wanted [m/s].
         wanted: f64,
     },
+    /// A joint is open and no displacement closes it: its parts were put where they cannot meet, or were torn apart.
+    JointOpen {
+        /// Name of the joint.
+        joint: String,
+        /// How far it is open [m or rad].
+        gap: f64,
+    },
+    /// A body turns so fast that the step cannot be followed.
+    TooFast {
+        /// Name of the body.
+        body: String,
+        /// How far it, or a rod that it holds, would turn in what is left of the step [rad].
+        turn: f64,
+        /// How far at most [rad].
+        most: f64,
+    },
+    /// The step was cut into too many substeps.
+    TooManySubsteps {
+        /// Substeps taken.
+        substeps: usize,
+        /// What is left of the step [s].
+        left: f64,
+    },
     /// An array handed in has the wrong length.
     WrongLength {
         /// What it is.
@@ -92,6 +115,13 @@ pub enum Cause {
         /// The length needed.
         wanted: usize,
     },
+    /// The states of a run do not fit the memory.
+    TooManySteps {
+        /// Steps asked for.
+        steps: usize,
+    },
+    /// The caller asked to stop.
+    Stopped,
 }
 
 /// A step that could not be completed; the state is left as it was before it.
@@ -109,6 +139,10 @@ impl StepError {
     pub(crate) fn wrong_length(what: &'static str, found: usize, wanted: usize, time: f64) -> Self {
         StepError { room: Room::Predict, time, cause: Cause::WrongLength { what, found, wanted } }
     }
+    /// A run that ends before its first or its next step.
+    pub(crate) fn unfinished(cause: Cause, time: f64) -> Self {
+        StepError { room: Room::Predict, time, cause }
+    }
 }
 
 impl fmt::Display for StepError {
@@ -119,7 +153,14 @@ impl fmt::Display for StepError {
             Cause::NoConvergence { iterations, residual, wanted } => {
                 write!(f, "no convergence after {iterations} iterations: residual {residual:.3e}, wanted {wanted:.1e}")
             }
+            Cause::JointOpen { joint, gap } => write!(f, "joint \"{joint}\" is open by {gap:.3e} and cannot be closed"),
+            Cause::TooFast { body, turn, most } => {
+                write!(f, "body \"{body}\" would turn {turn:.3e} rad in the rest of the step, at most {most:.3e} can be followed")
+            }
+            Cause::TooManySubsteps { substeps, left } => write!(f, "{left:.3e} s of the step are left after {substeps} substeps"),
             Cause::WrongLength { what, found, wanted } => write!(f, "{what} has length {found}, needed {wanted}"),
+            Cause::TooManySteps { steps } => write!(f, "the states of {steps} steps do not fit the memory"),
+            Cause::Stopped => f.write_str("stopped by the caller"),
         }
     }
 }

@@ -1,13 +1,15 @@
 //! Room 6: the move, and the first moment of it at which a pair without a row would overlap, theory (2.19)-(2.22).
 
 use crate::contacts::{Key, NO_GROUP, Near, placed};
-use crate::error::StepError;
+use crate::error::{Cause, Room, StepError};
 use crate::gradient::record::{Length, Pace};
 use crate::impact::rest_speed_at;
 use crate::island::{Context, Island};
 use crate::options::{Integrator, TimeOfImpact};
 use crate::predict::{kick, largest_turn};
 use crate::solve::{self, Held};
+use crate::step::SUBSTEP_CAP;
+use crate::strain::strained;
 use crate::{assembly, contacts};
 use carom_geometry::time_of_impact::{Motion, Touch, time_of_impact};
 use carom_geometry::{Contact, Geometry};
@@ -67,7 +69,9 @@ struct Crossing<G: Geometry> {
 /// Rooms 3 to 6: finds the longest move of at most `remaining` that no fast crossing interrupts.
 pub(crate) fn integrate<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, remaining: f64) -> Result<(Moved, Decided<G>), StepError> {
     let tolerances = &ctx.model.tolerances;
-    let shortest = ctx.model.step * 0.5f64.powi(tolerances.max_halvings as i32 * 3);
+    let least = ctx.model.step * 0.5f64.powi(tolerances.max_halvings as i32);
+    // Where the shortest move did not converge once in this step, no other is sought as far down.
+    let shortest = if island.report.unconverged { least } else { ctx.model.step * 0.5f64.powi(tolerances.max_halvings as i32 * 3) };
     // A substep that had to be shortened sets the pace of those that follow it; each may be twice as long.
     let mut t = remaining.min(island.pace);
     let (paced, base) = (island.pace < remaining, t);
@@ -76,7 +80,12 @@ pub(crate) fn integrate<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, r
     let mut decided = Decided { length: part(t), pace: Pace::Doubled };
     // Mean rows are exact however far a body turns; there only the mean turn counts, below.
     let turns = ctx.model.options.integrator != Integrator::EnergyMomentum;
-    while turns && largest_turn(island, ctx, &island.twists, t) > tolerances.turn && t > shortest {
+    let most = tolerances.turn * SUBSTEP_CAP as f64;
+    let rate = largest_turn(island, ctx, &island.twists, 1.0);
+    if rate * remaining > most {
+        return Err(too_fast(island, ctx, rate * remaining, most));
+    }
+    while turns && rate * t > tolerances.turn && t > shortest {
         t *= 0.5;
         decided.length = part(t);
     }
@@ -88,7 +97,9 @@ pub(crate) fn integrate<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, r
         let turned = largest_turn(island, ctx, &island.half, t);
         // A problem that could not be solved is a shorter move's problem too, but an easier one.
         let solved = held.converged && held.outcome.status != Status::Failed;
-        if (!solved || turned > tolerances.turn) && t > shortest {
+        // Mean rows do no work.
+        let strained = solved && turns && strained(island, ctx, t);
+        if (!solved || turned > tolerances.turn || strained) && t > shortest {
             t *= 0.5;
             event = false;
             island.pace = t;
@@ -101,7 +112,7 @@ pub(crate) fn integrate<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, r
         if !held.converged {
             // Even the shortest move does not converge: take the rows as they stand and leave the rest to the projection.
             island.report.unconverged = true;
-            t = remaining.min(ctx.model.step * 0.5f64.powi(tolerances.max_halvings as i32));
+            t = remaining.min(least);
             island.pace = t;
             decided.length = Length::Frozen;
             held = solve::hold_rows(island, ctx, t, true);
@@ -110,7 +121,6 @@ pub(crate) fn integrate<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, r
         match ctx.model.options.time_of_impact {
             TimeOfImpact::Off => break,
             TimeOfImpact::Halving => {
-                let least = ctx.model.step * 0.5f64.powi(tolerances.max_halvings as i32);
                 if t * 0.5 < least || !overlaps_after(island, ctx) {
                     break;
                 }
@@ -173,6 +183,15 @@ pub(crate) fn integrate<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, r
         decided.length = Length::Event(key, bodies);
     }
     Ok((Moved { time: t, event, held }, decided))
+}
+
+/// Says which body turns the rest of the step too far, or has the fastest spin where it is the line of a distance joint that does.
+fn too_fast<G: Geometry>(island: &Island<G>, ctx: &Context<G>, turn: f64, most: f64) -> StepError {
+    let counted = island.bodies.iter().zip(&island.twists).filter(|(local, _)| local.jointed || !island.loose);
+    let spin = |twist: &Twist<G>| twist.ang.dot(twist.ang);
+    let body = counted.max_by(|a, b| spin(a.1).total_cmp(&spin(b.1))).and_then(|(local, _)| ctx.model.bodies.get(local.index));
+    let body = body.map_or_else(|| "world".to_string(), |body| body.name.clone());
+    StepError { room: Room::Integrate, time: ctx.time, cause: Cause::TooFast { body, turn, most } }
 }
 
 /// The features that meet at the end of a move cut at a crossing, and their local bodies.
@@ -551,5 +570,9 @@ pub(crate) fn first_not_finite<G: Geometry>(island: &Island<G>, twists: &[Twist<
     if sum == 0.0 {
         return None;
     }
-    (0..island.bodies.len()).find(|&b| !twists[b].is_finite() || !island.poses[b].is_finite()).map(|b| island.bodies[b].index)
+    // What cannot move is no longer finite only where what it holds is not.
+    let lost = |b: &usize| !twists[*b].is_finite() || !island.poses[*b].is_finite();
+    let all = 0..island.bodies.len();
+    let moving = all.clone().filter(|&b| island.bodies[b].dynamic).find(lost);
+    moving.or_else(|| all.clone().find(lost)).map(|b| island.bodies[b].index)
 }

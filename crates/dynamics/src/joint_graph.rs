@@ -76,16 +76,16 @@ pub(crate) struct JointGraph {
 
 /// The blocks of a matrix over the joint graph.
 #[derive(Debug)]
-struct Blocks {
+pub(crate) struct Blocks {
     /// Nodes: joints with rows, in order, then welds or bodies.
-    pattern: Arc<Pattern>,
+    pub pattern: Arc<Pattern>,
     /// What couples two nodes, the first of which has the rows.
-    couplings: Vec<((usize, usize), Coupling)>,
+    pub couplings: Vec<((usize, usize), Coupling)>,
 }
 
 /// What becomes of a body with many rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Crowded {
+pub(crate) enum Crowded {
     /// All its joints couple with each other.
     Whole,
     /// It is cut into welded parts.
@@ -176,12 +176,12 @@ impl JointGraph {
         }
         let closing = closing(joints, bodies, &node_of);
         let crowded = if split { Crowded::Parted } else { Crowded::Whole };
-        let (parted, _) = Blocks::new::<G>(&at_body, &sizes, crowded)?;
+        let (parted, _) = Blocks::new::<G>(&at_body, &sizes, |_| crowded)?;
         // Rows of a tree are independent even where its crowded bodies are held, as long as every other body answers.
         let mut rooted = None;
         if split && closing.is_empty() && parted.pattern.nodes() > sizes.len() && bodies.iter().all(|body| !body.dynamic || body.answers())
         {
-            let (blocks, node_at) = Blocks::new::<G>(&at_body, &sizes, Crowded::Node)?;
+            let (blocks, node_at) = Blocks::new::<G>(&at_body, &sizes, |_| Crowded::Node)?;
             let far = |end: &End| joints[joint_of[end.node]].bodies[1 - end.side];
             rooted = Some((blocks, leaves_first(&at_body, &node_at, far)));
         }
@@ -213,14 +213,20 @@ impl JointGraph {
 }
 
 impl Blocks {
-    /// The blocks of joints with these ends at each body and these rows, and the node of each body that has one.
-    fn new<G: Geometry>(at_body: &[Vec<End>], rows: &[usize], crowded: Crowded) -> Option<(Self, Vec<Option<usize>>)> {
+    /// The blocks of joints with these ends at each body and these rows, and the node of each body that has one; `crowded` says what is to become of a
+    /// body with many.
+    pub fn new<G: Geometry>(
+        at_body: &[Vec<End>],
+        rows: &[usize],
+        crowded: impl Fn(usize) -> Crowded,
+    ) -> Option<(Self, Vec<Option<usize>>)> {
         let mut sizes = rows.to_vec();
         let mut own = vec![[0.0; 2]; rows.len()];
         let mut found: Vec<((usize, usize), Coupling)> = Vec::new();
         let mut node_at = vec![None; at_body.len()];
         for (body, ends) in at_body.iter().enumerate().filter(|(_, ends)| !ends.is_empty()) {
             let counts: Vec<usize> = ends.iter().map(|end| rows[end.node]).collect();
+            let crowded = crowded(body);
             let starts = if crowded == Crowded::Whole { vec![0, ends.len()] } else { assign(&counts, G::DOF).starts };
             let (count, parts) = (starts.len() - 1, (starts.len() - 1) as f64);
             let first_weld = sizes.len();
@@ -265,7 +271,7 @@ impl Blocks {
 
 /// The nodes of a tree of bodies from its leaves to what carries it, each branch in one piece: the joints beyond a body, the body where it is a node, the
 /// joint that carries it. Nothing fills, and a node is reached when all that makes its pivot definite has been.
-fn leaves_first(at_body: &[Vec<End>], node_at: &[Option<usize>], far: impl Fn(&End) -> usize) -> Vec<usize> {
+pub(crate) fn leaves_first(at_body: &[Vec<End>], node_at: &[Option<usize>], far: impl Fn(&End) -> usize) -> Vec<usize> {
     let mut order = Vec::new();
     let mut seen = vec![false; at_body.len()];
     // Bodies that hang on what does not move, then those that carry themselves.

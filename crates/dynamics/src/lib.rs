@@ -14,6 +14,7 @@ pub mod error;
 mod finish;
 pub mod gradient;
 mod impact;
+mod instances;
 mod integrate;
 mod island;
 mod islands;
@@ -34,6 +35,7 @@ mod snapshot;
 mod solve;
 pub mod state;
 mod step;
+mod strain;
 pub mod tolerances;
 pub mod world;
 

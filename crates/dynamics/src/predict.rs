@@ -45,8 +45,7 @@ pub(crate) fn loads<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, at: I
         let spec = &model.joints[joint.index];
         let [a, b] = joint.bodies;
         if let Some(spring) = spec.spring(&poses[a], &poses[b]) {
-            let (_, soft) = soft_spring(model.step, spring.stiffness, effective_mass(bodies, joint.bodies));
-            if !soft {
+            if !soft_spring(model.step, [spring.stiffness, spring.damping], effective_mass(bodies, joint.bodies)) {
                 let pull = -spring.stiffness * (spring.length - spring.rest);
                 let drag = -spring.damping * spring.row.speed(&twists[a], &twists[b]);
                 for (body, block) in [(a, spring.row.a), (b, spring.row.b)] {
@@ -87,10 +86,9 @@ pub(crate) enum Instant {
     End,
 }
 
-/// Whether a spring is too stiff to be an explicit force at this step: h^2 k/m > 1; returns the ratio too.
-pub(crate) fn soft_spring(step: f64, stiffness: f64, mass: f64) -> (f64, bool) {
-    let ratio = if mass > 0.0 { step * step * stiffness / mass } else { 0.0 };
-    (ratio, ratio > 1.0)
+/// Whether a spring is too stiff or too strongly damped to be an explicit force at this step, theory (2.8).
+pub(crate) fn soft_spring(step: f64, [stiffness, damping]: [f64; 2], mass: f64) -> bool {
+    mass > 0.0 && step * (step * stiffness + damping) > mass
 }
 
 /// The smaller mass of two joined bodies [kg], infinite for immovable ones.

@@ -2,6 +2,7 @@
 
 use crate::assembly::{self, Source};
 use crate::contacts;
+use crate::error::{Cause, Room, StepError};
 use crate::integrate::grow_travelled;
 use crate::island::{Context, Island};
 use crate::step::note;
@@ -11,6 +12,9 @@ use carom_solve::problem::{Block, Cone, Problem};
 
 /// Newton rounds; each squares the error where the rows keep their features, and more are needed where a body is squeezed.
 const PROJECTION_CAP: usize = 30;
+
+/// The same for joints alone, which may have far to go: half a turn takes sixteen rounds, and a long chain finds its place link by link.
+const CLOSING_CAP: usize = 200;
 
 /// Joint errors beyond this fraction of the size are projected; the correction over the move normally leaves a thousandth of it.
 const JOINT_SLOP: f64 = 1e-9;
@@ -24,6 +28,9 @@ const JOINT_WEIGHT: f64 = 1e3;
 /// Halvings of a displacement that makes things worse.
 const BACKTRACK_CAP: usize = 12;
 
+/// Kinetic energy that comes and goes with this part of it, because inertias turn with their bodies, is that of turns within the slop, of either sign.
+const TURNING_NOISE: f64 = 1e-5;
+
 /// Largest turn of a body in one round [rad], so that the rows stay meaningful.
 const TURN_CLAMP: f64 = 0.2;
 
@@ -36,16 +43,34 @@ fn needed<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>) -> bool {
 
 /// The largest joint error over its size.
 fn worst_joint<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>) -> f64 {
-    let mut worst: f64 = 0.0;
+    open_joint(island, ctx).0
+}
+
+/// The same, with the joint and its error [m or rad].
+fn open_joint<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>) -> (f64, usize, f64) {
+    let mut worst = (0.0, 0, 0.0);
     for joint in island.joints.iter().filter(|j| j.rows > 0) {
         let [a, b] = joint.bodies;
         let error = &mut island.solve.error;
         error.clear();
         error.resize(joint.rows, 0.0);
         ctx.model.joints[joint.index].error(&island.poses[a], &island.poses[b], error);
-        worst = error.iter().fold(worst, |m, e| m.max(e.abs() / joint.size));
+        let gap = error.iter().fold(0.0f64, |m, e| m.max(e.abs()));
+        if gap / joint.size > worst.0 {
+            worst = (gap / joint.size, joint.index, gap);
+        }
     }
     worst
+}
+
+/// Says which joint is still as far open as if it had been set apart: whatever moved on with it would be no mechanism.
+fn refuse_open<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>) -> Result<(), StepError> {
+    let (worst, joint, gap) = open_joint(island, ctx);
+    if worst <= SET_APART {
+        return Ok(());
+    }
+    let cause = Cause::JointOpen { joint: ctx.model.joints[joint].name.clone(), gap };
+    Err(StepError { room: Room::Finish, time: ctx.time, cause })
 }
 
 /// What the projection brings down: the largest overlap beyond the slop and, weighing far more, the largest joint error, each over its size.
@@ -66,10 +91,11 @@ fn potential<G: Geometry>(island: &Island<G>, ctx: &Context<G>) -> f64 {
     lifted + springs.map(|spring| spring.energy()).sum::<f64>()
 }
 
-/// Projects positions where it is needed. What that gains in potential energy is taken from the kinetic energy where there is any.
-pub(crate) fn project<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>) {
+/// Projects positions where it is needed, and velocities onto what the joints allow there. What that gains in energy is taken from the kinetic energy
+/// where there is any.
+pub(crate) fn project<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>) -> Result<(), StepError> {
     if !needed(island, ctx) {
-        return;
+        return Ok(());
     }
     island.report.projected = true;
     island.solve.closed = false;
@@ -79,9 +105,16 @@ pub(crate) fn project<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>) {
         // Overlap that cannot be removed must not keep a joint open.
         rounds(island, ctx, false);
     }
+    refuse_open(island, ctx)?;
     grow_travelled(island, ctx);
-    let gained = potential(island, ctx) - potential_before;
-    let kinetic = island.kinetic(&island.twists);
+    let Island { assembly, solve, twists, .. } = island;
+    solve.joint_target.clear();
+    solve.joint_target.resize(assembly.equalities.len(), 0.0);
+    assembly.hold_joints(&solve.joint_target, &mut solve.reaction, twists);
+    let (lifted, kinetic) = (potential(island, ctx) - potential_before, island.kinetic(&island.twists));
+    // Bodies that were turned have other inertias: their kinetic energy counts as well.
+    let turned = kinetic - kinetic_before;
+    let gained = if turned.abs() > TURNING_NOISE * kinetic_before { lifted + turned } else { lifted };
     if gained > 0.0 && kinetic > 0.0 {
         let kept = ((kinetic - gained) / kinetic).max(0.0).sqrt();
         for (body, twist) in island.bodies.iter().zip(island.twists.iter_mut()) {
@@ -90,25 +123,27 @@ pub(crate) fn project<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>) {
             }
         }
     }
-    island.flow.projection += gained + island.kinetic(&island.twists) - kinetic_before;
+    island.flow.projection += lifted + island.kinetic(&island.twists) - kinetic_before;
+    Ok(())
 }
 
 /// Closes joints that were set far apart before anything moves, so that no impulse has to, theory (2.29). A move ends with its joints
 /// closed, and nothing is done where the last one did.
-pub(crate) fn place<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>) {
+pub(crate) fn place<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>) -> Result<(), StepError> {
     if (island.current && island.solve.closed) || island.joints.is_empty() || worst_joint(island, ctx) <= SET_APART {
-        return;
+        return Ok(());
     }
     island.solve.closed = false;
-    project(island, ctx);
+    project(island, ctx)?;
     note(island, |record, _| record.placed = true);
+    Ok(())
 }
 
 /// Newton rounds, each shortened until it helps, with or without the contacts.
 fn rounds<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, with_contacts: bool) {
     let measure = |island: &mut Island<G>| if with_contacts { worst_miss(island, ctx) } else { worst_joint(island, ctx) };
     let mut miss = measure(island);
-    for _ in 0..PROJECTION_CAP {
+    for _ in 0..if with_contacts { PROJECTION_CAP } else { CLOSING_CAP } {
         displacement(island, ctx, with_contacts);
         contacts::remember(&island.near, &mut island.memory);
         let from = island.poses.clone();
@@ -116,7 +151,9 @@ fn rounds<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, with_contacts: 
         let mut better = false;
         for _ in 0..BACKTRACK_CAP {
             displace(island, &from, share);
-            contacts::detect(island, ctx.model);
+            if with_contacts {
+                contacts::detect(island, ctx.model);
+            }
             let now = measure(island);
             if now < miss {
                 (miss, better) = (now, true);
@@ -127,6 +164,8 @@ fn rounds<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, with_contacts: 
         if !better {
             // Nothing helps further (a body deep inside another, a joint that cannot close): stay where it was least bad.
             island.poses.copy_from_slice(&from);
+        }
+        if !(with_contacts && better) {
             contacts::detect(island, ctx.model);
         }
         island.refresh_inertia();

@@ -534,8 +534,10 @@ pub(crate) fn correct_targets<G: Geometry>(island: &mut Island<G>, ctx: &Context
     // A row without an impulse needs correction only where the curvature of the move drives its contact into overlap. But its target follows the
     // move as well: where rows outnumber freedoms, targets of different rounds would contradict each other.
     for open in &solve.open {
-        if open.miss < -open.tolerance {
-            worst = worst.max(-open.miss / open.tolerance);
+        // What the slack would leave to it does not count either: else the rounds would ask for what they never give.
+        let allowed = OPEN_SLACK * open.tolerance;
+        if open.miss < -allowed {
+            worst = worst.max(-open.miss / allowed);
         }
         let slack = OPEN_SLACK * to_go.max(open.tolerance);
         let slack = if open.miss < -slack { 0.0 } else { slack };

@@ -16,8 +16,9 @@ use carom_solve::status::{RESIDUAL_WANTED, Status};
 /// What is left of a step below this fraction of it is rounding.
 const NOTHING_LEFT: f64 = 1e-12;
 
-/// Substeps allowed per step beyond the events: turns and halvings.
-const SUBSTEP_CAP: usize = 100_000;
+/// Substeps of a step, turns and halvings together: a part that turns more than 3000 rad in a step is no mechanism, and no island of a few bodies may
+/// take seconds to say so.
+pub(crate) const SUBSTEP_CAP: usize = 16_384;
 
 /// Advances an island by a whole step.
 pub(crate) fn advance<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>) -> Result<(), StepError> {
@@ -31,13 +32,17 @@ pub(crate) fn advance<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>) -> 
         contacts::detect(island, ctx.model); //                                            1. gaps, normals, arms   (2.1)
         assembly::assemble(island, ctx);
     }
-    place(island, ctx); //                                                                 joints set apart         (2.29)
+    place(island, ctx)?; //                                                                joints set apart         (2.29)
     for _ in 0..SUBSTEP_CAP {
         if remaining <= NOTHING_LEFT * step {
             break;
         }
         remaining -= substep(island, ctx, step - remaining, remaining)?;
         island.report.substeps += 1;
+    }
+    if remaining > NOTHING_LEFT * step {
+        let cause = Cause::TooManySubsteps { substeps: island.report.substeps, left: remaining };
+        return Err(StepError { room: Room::Integrate, time: ctx.time, cause });
     }
     contacts::remember(&island.near, &mut island.memory);
     island.report.contacts = island.near.iter().filter(|n| n.active || n.touching).count();
@@ -94,7 +99,7 @@ fn substep<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, elapsed: f64, 
     });
     let projected = island.report.projected;
     island.report.projected = false;
-    project(island, ctx); //                                                                   positions             (2.27)
+    project(island, ctx)?; //                                                                  positions             (2.27)
     let now = island.report.projected;
     note(island, |record, _| {
         if let Some(substep) = record.last() {

@@ -120,6 +120,7 @@ impl<G: Geometry> Remembered<G> {
 
 impl<G: Geometry> World<G> {
     /// A world at its start; the model and the state are checked.
+    #[inline(never)]
     pub fn new(model: Model<G>, state: State<G>) -> Result<Self, ModelError> {
         model.check(&state)?;
         let mut world = World {
@@ -232,6 +233,7 @@ impl<G: Geometry> World<G> {
         self.model.tolerances.margin * pair_size(&self.extents, bodies[0], bodies[1])
     }
     /// Back to the start, with empty books.
+    #[inline(never)]
     pub fn reset(&mut self) {
         self.state = self.start.clone();
         self.current = false;
@@ -248,6 +250,7 @@ impl<G: Geometry> World<G> {
     }
 
     /// The same world once more: model, state, memory of contacts and books.
+    #[inline(never)]
     pub fn copy(&self) -> Self {
         World {
             table: PairTable::new(&self.model),
@@ -283,6 +286,7 @@ impl<G: Geometry> World<G> {
     }
 
     /// This world with another model and state, its memory of contacts and its books kept; the bodies must be the same ones.
+    #[inline(never)]
     pub fn altered(&self, model: Model<G>, state: State<G>) -> Result<Self, ModelError> {
         let mut world = World::new(model, state)?;
         world.resume(self.memory.clone(), self.books());
@@ -301,6 +305,7 @@ impl<G: Geometry> World<G> {
     }
 
     /// One step under controls, theory chapter 2. After an error the state is the one before the step.
+    #[inline(never)]
     pub fn step_with(&mut self, controls: &[f64]) -> Result<StepReport, StepError> {
         let wanted = self.census.controls;
         if controls.len() != wanted {
@@ -314,6 +319,7 @@ impl<G: Geometry> World<G> {
     }
 
     /// One step that also records what its derivative needs.
+    #[inline(never)]
     pub fn step_recorded(&mut self, controls: &[f64]) -> Result<(StepReport, StepRecord<G>), StepError> {
         let (poses, twists) = (self.state.poses.clone(), self.state.twists.clone());
         self.islands.iter_mut().for_each(|island| island.record = None);

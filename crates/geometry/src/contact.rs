@@ -3,6 +3,7 @@
 use crate::bounds::Aabb;
 use crate::contact_tangent::{ContactAdjoint, ContactJacobian, ContactMotion, ContactTangent};
 use crate::mass::MassProperties;
+use crate::outline::Outline;
 use crate::shape_error::ShapeError;
 use carom_math::{Pose, Space};
 use std::fmt::Debug;
@@ -65,6 +66,10 @@ pub trait Geometry: Space {
     /// As many numbers as [`Geometry::shape_parameters`] gives are needed; sizes that make no shape, and vertices that no longer bound a
     /// convex solid with these faces, are refused.
     fn with_shape_parameters(shape: &Self::Shape, parameters: &[f64]) -> Result<Self::Shape, ShapeError>;
+    /// The shape as points, a radius and faces, for drawing.
+    fn outline(shape: &Self::Shape) -> Outline<Self>
+    where
+        Self: Sized;
     /// The derivative of [`Geometry::evaluate`] along a motion of poses and sizes, theory (14.1); finite whatever the input.
     fn evaluate_tangent(
         feature: Self::Feature,

@@ -9,6 +9,7 @@ pub mod contact_tangent;
 #[cfg(test)]
 mod derivative_tests;
 pub mod mass;
+pub mod outline;
 pub mod planar;
 mod raw;
 mod scalar;
@@ -20,3 +21,4 @@ pub use bounds::Aabb;
 pub use contact::{Contact, Geometry};
 pub use contact_tangent::{ContactAdjoint, ContactJacobian, ContactMotion, ContactTangent};
 pub use mass::MassProperties;
+pub use outline::{Faces, Outline};

@@ -16,8 +16,10 @@ pub struct BlockLu {
     lower: Vec<f64>,
     /// In the same layout the panel A_ki', as it was when its column came; nothing in place of the pivots.
     upper: Vec<f64>,
-    /// The diagonal before elimination, by scalar row.
-    diagonal: Vec<f64>,
+    /// The least pivot that is sound, by scalar row.
+    least: Vec<f64>,
+    /// The same as a part of the diagonal before elimination.
+    part: f64,
     linked: Vec<bool>,
     /// Branches of the elimination tree that hang on nothing, two and two of one size, and all other columns in order.
     pairs: Vec<[Run; 2]>,
@@ -35,12 +37,17 @@ impl BlockLu {
         Some(BlockLu {
             lower: vec![0.0; symbolic.values],
             upper: vec![0.0; symbolic.values],
-            diagonal: vec![0.0; symbolic.pattern.rows()],
+            least: vec![0.0; symbolic.pattern.rows()],
+            part: PLAIN,
             linked,
             pairs,
             others,
             symbolic,
         })
+    }
+    /// Takes pivots down to this part of their diagonal entries for sound, in place of [`PLAIN`]: for rows whose diagonal is known to be too large.
+    pub fn with_least_pivot(self, part: f64) -> Self {
+        BlockLu { part, ..self }
     }
     /// The analysis behind it.
     pub fn symbolic(&self) -> &Arc<Symbolic> {
@@ -48,8 +55,8 @@ impl BlockLu {
     }
 
     /// Factors a matrix that `write` puts, block by block, where [`Symbolic::place`] says, into numbers that are zero before: diagonal blocks and those of
-    /// rows eliminated later into the first list, the transposes of the blocks opposite to these into the second. `false` where a pivot is not sound
-    /// ([`PLAIN`]); then every solution is zero.
+    /// rows eliminated later into the first list, the transposes of the blocks opposite to these into the second. `false` where a pivot is not sound:
+    /// below [`PLAIN`] of its diagonal entry, or another part; then every solution is zero.
     pub fn factor_with(&mut self, write: impl FnOnce(&mut [f64], &mut [f64])) -> bool {
         self.lower.fill(0.0);
         self.upper.fill(0.0);
@@ -57,7 +64,7 @@ impl BlockLu {
         let symbolic = Arc::clone(&self.symbolic);
         for column in &symbolic.columns {
             for r in 0..column.size {
-                self.diagonal[column.start + r] = self.lower[column.pivot_at + r * (column.size + 1)];
+                self.least[column.start + r] = self.part * self.lower[column.pivot_at + r * (column.size + 1)];
             }
         }
         let (pairs, others) = (std::mem::take(&mut self.pairs), std::mem::take(&mut self.others));
@@ -85,7 +92,7 @@ impl BlockLu {
         let (head, later_upper) = self.upper.split_at_mut(column.panel_end);
         let (beside, _) = head[column.panel_at..].as_chunks::<N>();
         let Some(own) = own.as_chunks_mut::<N>().0.first_chunk_mut::<N>() else { return true };
-        let Some((inverse, sound)) = self.diagonal[column.start..].first_chunk::<N>().map(|scale| inverted(own, scale)) else {
+        let Some((inverse, sound)) = self.least[column.start..].first_chunk::<N>().map(|least| inverted(own, least)) else {
             return false;
         };
         if !sound {
@@ -223,22 +230,22 @@ impl<const TRANSPOSED: bool> Half<'_, TRANSPOSED> {
 
 /// The inverse of a square by Gauss and Jordan without exchanges, theory (9.19), and whether every pivot was sound.
 #[inline(always)]
-fn inverted<const N: usize>(square: &[[f64; N]; N], scale: &[f64; N]) -> ([[f64; N]; N], bool) {
+fn inverted<const N: usize>(square: &[[f64; N]; N], least: &[f64; N]) -> ([[f64; N]; N], bool) {
     const { assert!(N <= WIDEST && WIDEST == 6) };
     let mut m = *square;
     // One by one, so that the square stays in registers.
-    let mut sound = reduce::<N, 0>(&mut m, scale);
-    sound &= reduce::<N, 1>(&mut m, scale);
-    sound &= reduce::<N, 2>(&mut m, scale);
-    sound &= reduce::<N, 3>(&mut m, scale);
-    sound &= reduce::<N, 4>(&mut m, scale);
-    sound &= reduce::<N, 5>(&mut m, scale);
+    let mut sound = reduce::<N, 0>(&mut m, least);
+    sound &= reduce::<N, 1>(&mut m, least);
+    sound &= reduce::<N, 2>(&mut m, least);
+    sound &= reduce::<N, 3>(&mut m, least);
+    sound &= reduce::<N, 4>(&mut m, least);
+    sound &= reduce::<N, 5>(&mut m, least);
     (m, sound)
 }
 
 /// Exchanges unknown K for right-hand side K in place; returns whether its pivot was sound.
 #[inline(always)]
-fn reduce<const N: usize, const K: usize>(m: &mut [[f64; N]; N], scale: &[f64; N]) -> bool {
+fn reduce<const N: usize, const K: usize>(m: &mut [[f64; N]; N], least: &[f64; N]) -> bool {
     if K >= N {
         return true;
     }
@@ -258,7 +265,7 @@ fn reduce<const N: usize, const K: usize>(m: &mut [[f64; N]; N], scale: &[f64; N
             }
         }
     }
-    value > 0.0 && value >= PLAIN * scale[K] && value < f64::INFINITY
+    value > 0.0 && value >= least[K] && value < f64::INFINITY
 }
 
 #[inline(always)]
@@ -275,9 +282,26 @@ fn transposed<const N: usize>(square: &[[f64; N]; N]) -> [[f64; N]; N] {
 /// target -= rows columns', by rows.
 #[inline(always)]
 fn take<const N: usize>(target: &mut [f64], rows: &[[f64; N]], columns: &[[f64; N]]) {
+    // Nodes of bodies, which meet many columns.
+    match columns.len() {
+        3 => return take_wide::<N, 3>(target, rows, columns),
+        6 => return take_wide::<N, 6>(target, rows, columns),
+        _ => {}
+    }
     for (out, row) in target.chunks_exact_mut(columns.len().max(1)).zip(rows) {
         for (value, column) in out.iter_mut().zip(columns) {
             *value -= dot(row, column);
+        }
+    }
+}
+
+/// The same for a number of columns known beforehand.
+#[inline]
+fn take_wide<const N: usize, const W: usize>(target: &mut [f64], rows: &[[f64; N]], columns: &[[f64; N]]) {
+    let Some(columns) = columns.first_chunk::<W>() else { return };
+    for (out, row) in target.as_chunks_mut::<W>().0.iter_mut().zip(rows) {
+        for c in 0..W {
+            out[c] -= dot(row, &columns[c]);
         }
     }
 }
@@ -385,5 +409,24 @@ mod tests {
         let mut x = [1.0; 4];
         factor.solve(&mut x);
         assert_eq!(x, [0.0; 4]);
+    }
+
+    #[test]
+    fn small_pivots_are_sound_where_their_diagonal_is_known_to_be_too_large() {
+        let pattern = Arc::new(Pattern::new(&[1, 1], &[(0, 1)]).expect("a graph"));
+        let symbolic = Arc::new(Symbolic::analyse(&pattern, Order::Natural).expect("an order"));
+        // The second pivot is 1e-5 of its diagonal entry.
+        let write = |lower: &mut [f64], upper: &mut [f64]| {
+            let at = |row: usize, column: usize| symbolic.place(row, column).expect("coupled").at;
+            (lower[at(0, 0)], lower[at(1, 1)]) = (1.0, 1.0 + 1e-5);
+            (lower[at(1, 0)], upper[at(1, 0)]) = (1.0, 1.0);
+        };
+        let room = || BlockLu::new(Arc::clone(&symbolic)).expect("narrow nodes");
+        assert!(!room().factor_with(write));
+        let mut factor = room().with_least_pivot(0.05 * PLAIN);
+        assert!(factor.factor_with(write));
+        let mut x = [2.0, 2.0 + 1e-5];
+        factor.solve(&mut x);
+        assert!(x.iter().all(|x| (x - 1.0).abs() < 1e-10), "{x:?}");
     }
 }

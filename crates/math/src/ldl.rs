@@ -4,6 +4,8 @@
 //! sparse right-hand sides need no permutation by the caller. Nothing here allocates after construction.
 
 use crate::block_sparse::BlockSparse;
+use crate::refinement::refine;
+pub use crate::refinement::{RefineWork, Refined};
 use crate::small::{backward_block, by_size, dot, factor_block, forward_block, invert_block, scale_panel, subtract_product, unscale_panel};
 pub use crate::symbolic::{Order, Place, Reach, Symbolic};
 use std::fmt;
@@ -19,9 +21,6 @@ pub const DROP_REDUNDANT: f64 = 1.0;
 
 /// Most rows of a node for which pivots are inverted as blocks: those of any joint. Wider ones are solved row by row.
 const WIDEST: usize = 6;
-
-/// Rounds of iterative refinement after which rounding of the residual, not the factor, bounds the answer.
-pub(crate) const REFINEMENT_CAP: usize = 5;
 
 /// What to do with a pivot that vanishes, theory (9.10).
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -137,23 +136,6 @@ pub(crate) fn load(symbolic: &Symbolic, matrix: &[f64], values: &mut [f64]) {
             to.copy_from_slice(from);
         }
     }
-}
-
-/// How refinement ended.
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[must_use]
-pub struct Refined {
-    /// Corrections applied.
-    pub rounds: usize,
-    /// Largest |b - A x| of the answer kept.
-    pub residual: f64,
-}
-
-/// Scratch of [`Factor::refine`] and of its like in [`crate::lu`].
-#[derive(Clone, Debug, Default)]
-pub struct RefineWork {
-    pub(crate) residual: Vec<f64>,
-    pub(crate) best: Vec<f64>,
 }
 
 impl Factor {
@@ -301,30 +283,7 @@ impl Factor {
     /// Improves x towards A x = b with residuals of the matrix itself, until they stop falling by half; keeps the best x seen.
     pub fn refine(&self, matrix: &BlockSparse, b: &[f64], x: &mut [f64], work: &mut RefineWork) -> Refined {
         self.check_length(x);
-        work.residual.resize(x.len(), 0.0);
-        work.best.resize(x.len(), 0.0);
-        let mut residual = matrix.residual(b, x, &mut work.residual);
-        for round in 0..REFINEMENT_CAP {
-            if residual == 0.0 {
-                return Refined { rounds: round, residual };
-            }
-            work.best.copy_from_slice(x);
-            self.solve(&mut work.residual);
-            for (value, change) in x.iter_mut().zip(&work.residual) {
-                *value += change;
-            }
-            let next = matrix.residual(b, x, &mut work.residual);
-            if next >= residual {
-                x.copy_from_slice(&work.best);
-                return Refined { rounds: round, residual };
-            }
-            let stalled = next > 0.5 * residual;
-            residual = next;
-            if stalled {
-                return Refined { rounds: round + 1, residual };
-            }
-        }
-        Refined { rounds: REFINEMENT_CAP, residual }
+        refine(x, work, |x, out| matrix.residual(b, x, out), |x| self.solve(x))
     }
 
     fn try_factor(&mut self, pivots: Pivots) -> Result<(), LdlError> {

@@ -11,6 +11,7 @@ pub mod lu;
 mod ordering;
 mod pivot_block;
 pub mod pose;
+mod refinement;
 pub mod rotation;
 mod small;
 pub mod space;

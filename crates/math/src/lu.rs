@@ -3,9 +3,14 @@
 //! Columns of L and rows of U (kept transposed) have one layout, so A and A' are solved by the same text with the halves exchanged.
 //! Vectors keep the numbering of the matrix throughout. Nothing here allocates after construction.
 
+mod plain;
+
+pub use plain::PLAIN;
+
 use crate::block_matrix::BlockMatrix;
-use crate::ldl::{LdlError, Pivots, RANK_TOLERANCE, REFINEMENT_CAP, RefineWork, Refined};
+use crate::ldl::{LdlError, Pivots, RANK_TOLERANCE};
 use crate::pivot_block::{PivotBlock, add_sizes, divide_upper, exchange, exchange_back, solve_upper};
+use crate::refinement::{RefineWork, Refined, refine};
 use crate::small::{backward_block, by_size, dot, forward_block, subtract_product};
 use crate::symbolic::Symbolic;
 use std::sync::Arc;
@@ -83,37 +88,6 @@ impl LuFactor {
         outcome
     }
 
-    /// Factors without exchanges, in half the time or less: meant for matrices near a symmetric positive one, whose pivots need no search. An
-    /// equation that depends on those before it in its node is dropped. `false` where a pivot is neither sound ([`PLAIN`]) nor nothing, or
-    /// where what is dropped reaches other nodes; then the factor stands for the identity.
-    pub fn factor_plain(&mut self, matrix: &BlockMatrix) -> bool {
-        let symbolic = Arc::clone(&self.symbolic);
-        if !Arc::ptr_eq(matrix.pattern(), &symbolic.pattern) && matrix.pattern() != &symbolic.pattern {
-            return false;
-        }
-        self.dropped.clear();
-        self.entangled = false;
-        self.load(&symbolic, matrix);
-        for column in &symbolic.columns {
-            for r in 0..column.size {
-                // The diagonal before elimination waits where its inverse will stand.
-                self.inverse[column.start + r] = self.lower[column.pivot_at + r * (column.size + 1)];
-                self.row_swaps[column.start + r] = r;
-                self.column_swaps[column.start + r] = r;
-            }
-        }
-        let floor = matrix.max_abs();
-        for place in 0..symbolic.columns.len() {
-            let mut sound = true;
-            by_size!(symbolic.columns[place].size, size => sound = self.eliminate_plain(&symbolic, place, size, floor));
-            if !sound {
-                self.reset();
-                return false;
-            }
-        }
-        true
-    }
-
     /// x := A^-1 x.
     pub fn solve(&self, x: &mut [f64]) {
         self.check_length(x);
@@ -136,43 +110,13 @@ impl LuFactor {
     }
     /// Improves x towards A x = b with residuals of the matrix itself, until they stop falling by half; keeps the best x seen.
     pub fn refine(&self, matrix: &BlockMatrix, b: &[f64], x: &mut [f64], work: &mut RefineWork) -> Refined {
-        self.refine_either(false, matrix, b, x, work)
+        self.check_length(x);
+        refine(x, work, |x, out| matrix.residual_of(false, b, x, out), |x| self.solve(x))
     }
     /// Improves x towards A' x = b in the same way.
     pub fn refine_transpose(&self, matrix: &BlockMatrix, b: &[f64], x: &mut [f64], work: &mut RefineWork) -> Refined {
-        self.refine_either(true, matrix, b, x, work)
-    }
-
-    fn refine_either(&self, transposed: bool, matrix: &BlockMatrix, b: &[f64], x: &mut [f64], work: &mut RefineWork) -> Refined {
         self.check_length(x);
-        work.residual.resize(x.len(), 0.0);
-        work.best.resize(x.len(), 0.0);
-        let mut residual = matrix.residual_of(transposed, b, x, &mut work.residual);
-        for round in 0..REFINEMENT_CAP {
-            if residual == 0.0 {
-                return Refined { rounds: round, residual };
-            }
-            work.best.copy_from_slice(x);
-            if transposed {
-                self.solve_transpose(&mut work.residual);
-            } else {
-                self.solve(&mut work.residual);
-            }
-            for (value, change) in x.iter_mut().zip(&work.residual) {
-                *value += change;
-            }
-            let next = matrix.residual_of(transposed, b, x, &mut work.residual);
-            if next >= residual {
-                x.copy_from_slice(&work.best);
-                return Refined { rounds: round, residual };
-            }
-            let stalled = next > 0.5 * residual;
-            residual = next;
-            if stalled {
-                return Refined { rounds: round + 1, residual };
-            }
-        }
-        Refined { rounds: REFINEMENT_CAP, residual }
+        refine(x, work, |x, out| matrix.residual_of(true, b, x, out), |x| self.solve_transpose(x))
     }
 
     /// The identity: no exchange, no panel.
@@ -317,86 +261,6 @@ impl LuFactor {
         Ok(())
     }
 
-    /// The same without exchanges; `false` where that does not do.
-    #[inline(always)]
-    fn eliminate_plain(&mut self, symbolic: &Symbolic, place: usize, size: usize, floor: f64) -> bool {
-        let column = &symbolic.columns[place];
-        let (head, later_lower) = self.lower.split_at_mut(column.panel_end);
-        let (pivot, panel_lower) = head[column.pivot_at..].split_at_mut(size * size);
-        let (head, later_upper) = self.upper.split_at_mut(column.panel_end);
-        let panel_upper = &mut head[column.pivot_at + size * size..];
-        let inverse = &mut self.inverse[column.start..][..size];
-        let dropped = self.dropped.len();
-        for step in 0..size {
-            let (value, scale) = (pivot[step * (size + 1)], inverse[step]);
-            if value > 0.0 && value >= PLAIN * scale && value.is_finite() {
-                inverse[step] = 1.0 / value;
-            } else if nothing_left(size, step, pivot, inverse) {
-                // A pivot without inverse: its unknown is zero and its equation counts for nothing.
-                self.dropped.push(Dropped { node: symbolic.order[place], row: step, column: step });
-                inverse[step] = 0.0;
-                (step + 1..size).for_each(|r| pivot[r * size + step] = 0.0);
-                continue;
-            } else {
-                return false;
-            }
-            for r in step + 1..size {
-                let (above, row) = pivot.split_at_mut(r * size);
-                let (above, row) = (&above[step * size..][..size], &mut row[..size]);
-                let l = row[step] * inverse[step];
-                row[step] = l;
-                for c in step + 1..size {
-                    row[c] -= l * above[c];
-                }
-            }
-        }
-        // Places that were kept, in order, where some were not.
-        let PivotBlock { kept, lines, .. } = &mut self.scratch;
-        kept.clear();
-        if self.dropped.len() == dropped {
-            for row in panel_lower.chunks_exact_mut(size) {
-                divide_upper(size, pivot, inverse, row);
-            }
-            for row in panel_upper.chunks_exact_mut(size) {
-                forward_block(size, pivot, row);
-            }
-        } else {
-            kept.extend((0..size).filter(|&k| inverse[k] != 0.0));
-            // Kept columns of L as lines: what follows runs along them.
-            lines.clear();
-            kept.iter().for_each(|&c| lines.extend((0..size).map(|r| pivot[r * size + c])));
-            let mut reaches = false;
-            for row in panel_lower.chunks_exact_mut(size) {
-                reaches |= divide_left(size, kept, pivot, inverse, row, floor);
-            }
-            for row in panel_upper.chunks_exact_mut(size) {
-                reaches |= forward_left(size, kept, lines, inverse, row, floor);
-            }
-            if reaches {
-                return false;
-            }
-        }
-        let below = symbolic.below(column);
-        for (k, block) in below.iter().enumerate() {
-            let target = &symbolic.columns[block.position];
-            let width = block.size;
-            let rows = block.panel_row * size..(block.panel_row + width) * size;
-            let (l, u) = (&panel_lower[rows.clone()], &panel_upper[rows]);
-            let at = target.pivot_at - column.panel_end;
-            take_kept(size, (kept, lines), width, &mut later_lower[at..][..width * width], l, u);
-            let mut candidates = symbolic.below(target).iter();
-            for row in &below[k + 1..] {
-                let Some(found) = candidates.find(|candidate| candidate.position == row.position) else { break };
-                let to = target.panel_at + found.panel_row * width - column.panel_end;
-                let to = to..to + row.size * width;
-                let rows = row.panel_row * size..(row.panel_row + row.size) * size;
-                take_kept(size, (kept, lines), width, &mut later_lower[to.clone()], &panel_lower[rows.clone()], u);
-                take_kept(size, (kept, lines), width, &mut later_upper[to], &panel_upper[rows], l);
-            }
-        }
-        true
-    }
-
     /// x_k := L_kk^-1 P_k x_k, and its product from the nodes below.
     #[inline]
     fn forward(&self, place: usize, x: &mut [f64]) {
@@ -476,10 +340,6 @@ impl LuFactor {
     }
 }
 
-/// Least part of its diagonal entry that a pivot may come to where none is exchanged: what is lost to cancellation stays below four digits, and
-/// rows that repeat others (rounding, 1e-16) are far below it.
-pub const PLAIN: f64 = 1e-4;
-
 /// A dropped row whose coupling to another node is above this part of what it was before elimination is no combination of those kept.
 const ENTANGLED: f64 = 1e-8;
 
@@ -518,78 +378,6 @@ fn forward_kept(size: usize, rank: usize, block: &[f64], x: &mut [f64], floor: f
         x[r] -= sum;
     }
     clear_dropped(rank, x, largest, floor)
-}
-
-/// Whether the pivot at a step and what stands beside and below it is rounding beside the diagonal `before` of these rows.
-#[inline]
-fn nothing_left(size: usize, step: usize, block: &[f64], before: &[f64]) -> bool {
-    let own = before[step];
-    if block[step * (size + 1)].abs() > RANK_TOLERANCE * own {
-        return false;
-    }
-    (step + 1..size).all(|other| {
-        let largest = block[step * size + other].abs().max(block[other * size + step].abs());
-        largest * largest <= ENTANGLED * ENTANGLED * own * before[other]
-    })
-}
-
-/// Largest size that the kernels are unrolled for.
-const UNROLLED: usize = 6;
-
-/// x' := x' U^-1 over the kept places; `true` if the row reaches one of the others, which are cleared.
-#[inline(always)]
-fn divide_left(size: usize, kept: &[usize], block: &[f64], inverse: &[f64], x: &mut [f64], floor: f64) -> bool {
-    let enough = ENTANGLED * x.iter().fold(NOISE * floor, |m, value| m.max(value.abs()));
-    let x = &mut x[..size];
-    for &r in kept {
-        let value = x[r] * inverse[r];
-        x[r] = value;
-        x[r + 1..].iter_mut().zip(&block[r * size + r + 1..]).for_each(|(x, u)| *x -= u * value);
-    }
-    clear_left(inverse, x, enough)
-}
-
-/// x := L^-1 x likewise.
-#[inline(always)]
-fn forward_left(size: usize, kept: &[usize], lines: &[f64], inverse: &[f64], x: &mut [f64], floor: f64) -> bool {
-    let enough = ENTANGLED * x.iter().fold(NOISE * floor, |m, value| m.max(value.abs()));
-    let x = &mut x[..size];
-    for (&c, line) in kept.iter().zip(lines.chunks_exact(size)) {
-        let value = x[c];
-        x[c + 1..].iter_mut().zip(&line[c + 1..]).for_each(|(x, l)| *x -= l * value);
-    }
-    clear_left(inverse, x, enough)
-}
-
-/// Clears places without inverse; `true` if more than rounding stood there.
-#[inline]
-fn clear_left(inverse: &[f64], x: &mut [f64], enough: f64) -> bool {
-    let mut reaches = false;
-    for (value, inverse) in x.iter_mut().zip(inverse) {
-        if *inverse == 0.0 {
-            // A NaN reaches too.
-            reaches |= value.abs() > enough || value.is_nan();
-            *value = 0.0;
-        }
-    }
-    reaches
-}
-
-/// target -= L U' over the kept places, or all where none are named; `lines` is room for the kept columns of U.
-#[inline(always)]
-fn take_kept(size: usize, (kept, lines): (&[usize], &mut Vec<f64>), width: usize, target: &mut [f64], l: &[f64], u: &[f64]) {
-    // What was dropped is zero: in small blocks it costs less to take it along.
-    if kept.is_empty() || size <= UNROLLED {
-        return subtract_product(size, width, target, l, u);
-    }
-    lines.clear();
-    kept.iter().for_each(|&k| lines.extend(u.chunks_exact(size).map(|row| row[k])));
-    for (out, l) in target.chunks_exact_mut(width.max(1)).zip(l.chunks_exact(size)) {
-        for (&k, line) in kept.iter().zip(lines.chunks_exact(width.max(1))) {
-            let factor = l[k];
-            out.iter_mut().zip(line).for_each(|(value, u)| *value -= factor * u);
-        }
-    }
 }
 
 /// target -= L U' over the kept places.

@@ -1,16 +1,19 @@
 //! A world of the plane or of space behind one face: the fork between the two dimensions ends here.
 
-use crate::outline::{Outline, Outlined, outline};
+use crate::outline::Drawn;
+use carom_dynamics::error::{Cause, Room};
 use carom_dynamics::gradient::{
-    Cotangents, Gradient, GradientError, NameError, Names, Parameters, Quantity, Rollout, Switches, Tape, Weak, Wrt,
+    Cotangents, Gradient, GradientError, NameError, Names, Parameters, Quantity, Rollout, Stop, Switches, Tape, Weak, Wrt,
 };
 use carom_dynamics::{BodyKind, Ledger, ModelError, Snapshot, SnapshotError, State, StepError, StepReport, World};
 use carom_geometry::Geometry;
 use carom_math::{Pose, Twist, Vector};
 use carom_scene::{Scene, SceneOf};
-use carom_web::{About, Drawn, Recorder};
+use carom_web::{About, Recorder};
 use rayon::prelude::*;
+use std::ops::Range;
 use std::sync::Arc;
+use std::time::Instant;
 
 /// What a rollout or a Jacobian can fail at.
 #[derive(Debug)]
@@ -67,8 +70,9 @@ pub trait Engine: Send + Sync {
     fn write_v(&self, out: &mut Vec<f64>);
     /// Sets poses, velocities or both; nothing is changed on an error.
     fn set_state(&mut self, q: Option<&[f64]>, v: Option<&[f64]>) -> Result<(), ModelError>;
-    /// Takes steps; `rows` of `controls`: 0 for idle, 1 for the same at every step, else one per step.
-    fn step(&mut self, steps: usize, rows: usize, controls: &[f64]) -> Result<(), StepError>;
+    /// Takes these steps, or as many as there is time for, and says which is next; `rows` of `controls`: 0 for idle, 1 for the same at every
+    /// step, else one per step.
+    fn step(&mut self, steps: Range<usize>, rows: usize, controls: &[f64], until: Option<Instant>) -> Result<usize, StepError>;
     /// Back to the start.
     fn reset(&mut self);
     /// The same once more.
@@ -86,13 +90,13 @@ pub trait Engine: Send + Sync {
     /// The balance.
     fn ledger(&self) -> Ledger;
     /// Steps from here without moving.
-    fn rollout(&self, steps: usize, controls: &[f64], tape: Tape) -> Result<Box<dyn Run>, StepError>;
+    fn rollout(&self, steps: usize, controls: &[f64], tape: Tape, stop: Stop<'_>) -> Result<Box<dyn Run>, StepError>;
     /// So many steps from here without moving, as a page that replays them.
-    fn replay(&self, steps: usize) -> Result<String, StepError>;
+    fn replay(&self, steps: usize, stop: Stop<'_>) -> Result<String, StepError>;
     /// One-step Jacobians.
-    fn jacobian(&self, wrt: &[String], weak: Weak) -> Result<Jacobians, Fault>;
+    fn jacobian(&self, wrt: &[String], weak: Weak, stop: Stop<'_>) -> Result<Jacobians, Fault>;
     /// Shapes of all bodies, in order.
-    fn shapes(&self) -> Vec<Outline>;
+    fn shapes(&self) -> Vec<Drawn>;
     /// Everything there is to it.
     fn pack(&self) -> Packed;
     /// Takes over the bytes of a snapshot.
@@ -114,7 +118,7 @@ pub trait Run: Send + Sync {
     /// A page that replays it.
     fn replay(&self) -> String;
     /// The adjoint, by all or by states and controls.
-    fn backward(&self, cotangents: &Cotangents, wrt: Wrt, weak: Weak) -> Result<Gradient, GradientError>;
+    fn backward(&self, cotangents: &Cotangents, wrt: Wrt, weak: Weak, stop: Stop<'_>) -> Result<Gradient, GradientError>;
     /// Names of the parameters.
     fn keys(&self) -> Vec<String>;
     /// The gradient by a named parameter, from that by the flat ones.
@@ -171,7 +175,7 @@ fn write_twists<G: Geometry>(state: &State<G>, out: &mut Vec<f64>) {
     }
 }
 
-impl<G: Outlined + Drawn> Engine for Held<G> {
+impl<G: Geometry> Engine for Held<G> {
     fn dimension(&self) -> usize {
         G::DIM
     }
@@ -230,16 +234,19 @@ impl<G: Outlined + Drawn> Engine for Held<G> {
         if state == *self.world.state() { Ok(()) } else { self.world.set_state(state) }
     }
 
-    fn step(&mut self, steps: usize, rows: usize, controls: &[f64]) -> Result<(), StepError> {
+    fn step(&mut self, steps: Range<usize>, rows: usize, controls: &[f64], until: Option<Instant>) -> Result<usize, StepError> {
         let width = controls.len().checked_div(rows).unwrap_or(0);
-        for step in 0..steps {
+        for step in steps.clone() {
+            if until.is_some_and(|until| Instant::now() >= until) {
+                return Ok(step);
+            }
             match rows {
                 0 => self.world.step()?,
                 1 => self.world.step_with(controls)?,
                 _ => self.world.step_with(&controls[step * width..(step + 1) * width])?,
             };
         }
-        Ok(())
+        Ok(steps.end)
     }
     fn reset(&mut self) {
         self.world.reset();
@@ -283,21 +290,25 @@ impl<G: Outlined + Drawn> Engine for Held<G> {
     fn ledger(&self) -> Ledger {
         self.world.ledger()
     }
-    fn rollout(&self, steps: usize, controls: &[f64], tape: Tape) -> Result<Box<dyn Run>, StepError> {
-        Ok(Box::new(Ran { rollout: self.world.rollout(steps, controls, tape)?, names: self.names.clone(), name: self.name.clone() }))
+    fn rollout(&self, steps: usize, controls: &[f64], tape: Tape, stop: Stop<'_>) -> Result<Box<dyn Run>, StepError> {
+        let rollout = self.world.rollout_unless(steps, controls, tape, stop)?;
+        Ok(Box::new(Ran { rollout, names: self.names.clone(), name: self.name.clone() }))
     }
-    fn replay(&self, steps: usize) -> Result<String, StepError> {
+    fn replay(&self, steps: usize, stop: Stop<'_>) -> Result<String, StepError> {
         let mut world = self.world.copy();
         let about = About { name: &self.name, description: "", duration: self.duration };
         let mut recorder = Recorder::new(&world, &about, steps as u64);
         for _ in 0..steps {
+            if stop() {
+                return Err(StepError { room: Room::Predict, time: world.state().time, cause: Cause::Stopped });
+            }
             world.step()?;
             recorder.record(&world);
         }
         Ok(recorder.html())
     }
 
-    fn jacobian(&self, wrt: &[String], weak: Weak) -> Result<Jacobians, Fault> {
+    fn jacobian(&self, wrt: &[String], weak: Weak, stop: Stop<'_>) -> Result<Jacobians, Fault> {
         let model = self.world.model();
         let layout = Parameters::of(model);
         let states = ["q", "v", "controls"];
@@ -318,7 +329,7 @@ impl<G: Outlined + Drawn> Engine for Held<G> {
                 let moves = model.bodies[row % size / G::DOF].kind != BodyKind::Static;
                 unit[row % size] = if moves { 1.0 } else { 0.0 };
                 let (poses, twists) = if row < size { (unit, Vec::new()) } else { (Vec::new(), unit) };
-                let gradient = rollout.backward_by(&Cotangents { poses, twists }, chosen, weak).map_err(Fault::Gradient)?;
+                let gradient = rollout.backward_unless(&Cotangents { poses, twists }, chosen, weak, stop).map_err(Fault::Gradient)?;
                 Ok(wrt
                     .iter()
                     .zip(&quantities)
@@ -342,9 +353,9 @@ impl<G: Outlined + Drawn> Engine for Held<G> {
         Ok(Jacobians { found, switches: flags.total() })
     }
 
-    fn shapes(&self) -> Vec<Outline> {
+    fn shapes(&self) -> Vec<Drawn> {
         let bodies = self.world.model().bodies.iter().enumerate();
-        bodies.flat_map(|(i, body)| body.colliders.iter().map(move |c| outline::<G>(i, body.color, &c.shape, &c.local))).collect()
+        bodies.flat_map(|(i, body)| body.colliders.iter().map(move |c| Drawn::of::<G>(i, body.color, c))).collect()
     }
     fn pack(&self) -> Packed {
         Packed { text: self.text.to_string(), edits: self.edits.clone(), snapshot: self.world.snapshot().to_bytes() }
@@ -355,7 +366,7 @@ impl<G: Outlined + Drawn> Engine for Held<G> {
     }
 }
 
-impl<G: Drawn> Run for Ran<G> {
+impl<G: Geometry> Run for Ran<G> {
     fn write_q(&self, out: &mut Vec<f64>) {
         self.rollout.states.iter().for_each(|state| write_poses(state, out));
     }
@@ -375,8 +386,8 @@ impl<G: Drawn> Run for Ran<G> {
         let about = About { name: &self.name, ..About::default() };
         Recorder::of_states(self.rollout.end(), &about, &self.rollout.states, &self.rollout.energy).html()
     }
-    fn backward(&self, cotangents: &Cotangents, wrt: Wrt, weak: Weak) -> Result<Gradient, GradientError> {
-        self.rollout.backward_by(cotangents, wrt, weak)
+    fn backward(&self, cotangents: &Cotangents, wrt: Wrt, weak: Weak, stop: Stop<'_>) -> Result<Gradient, GradientError> {
+        self.rollout.backward_unless(cotangents, wrt, weak, stop)
     }
     fn keys(&self) -> Vec<String> {
         self.names.keys(self.rollout.end().model())

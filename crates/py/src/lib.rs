@@ -2,6 +2,7 @@
 //! results leave as arrays that own their memory. The interpreter is released while the engine works.
 
 mod arrays;
+mod crew;
 mod engine;
 mod error;
 mod kernels;
@@ -14,6 +15,8 @@ use pyo3::prelude::*;
 /// The native part of `carom`.
 #[pymodule]
 mod _carom {
+    #[pymodule_export]
+    use crate::crew::forked;
     #[pymodule_export]
     use crate::error::{Error, ModelError, SceneError, SolveError, StepError};
     #[pymodule_export]

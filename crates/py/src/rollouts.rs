@@ -1,13 +1,14 @@
 //! Rollouts in a row, with the axis of worlds first, and their gradients.
 
 use crate::arrays::{Flat, array, fixed, flat};
+use crate::crew::Crew;
 use crate::engine::Run;
 use crate::error::{Raise, SolveError};
-use crate::worlds::{Pool, first, on};
+use crate::worlds::first;
 use carom_dynamics::StepReport;
 use carom_dynamics::gradient::{Cotangents, Gradient, Switches, Weak, Wrt};
 use numpy::ndarray::Array2;
-use numpy::{IntoPyArray, PyArray2};
+use numpy::{IntoPyArray, PyArray2, PyArrayMethods};
 use pyo3::prelude::*;
 use rayon::prelude::*;
 use std::sync::Arc;
@@ -21,7 +22,7 @@ pub struct Rollouts {
     coords: usize,
     dof: usize,
     controls: usize,
-    pool: Pool,
+    crew: Arc<Crew>,
 }
 
 /// What was out of the ordinary in a step, in words; `ok` if nothing.
@@ -73,8 +74,8 @@ fn worth(switches: &Switches) -> String {
 
 impl Rollouts {
     /// From runs of the same numbers of steps, bodies, coordinates, freedoms and controls.
-    pub fn new(runs: Vec<Box<dyn Run>>, [steps, bodies, coords, dof, controls]: [usize; 5], pool: Pool) -> Self {
-        Rollouts { runs: runs.into_iter().map(Arc::from).collect(), steps, bodies, coords, dof, controls, pool }
+    pub fn new(runs: Vec<Box<dyn Run>>, [steps, bodies, coords, dof, controls]: [usize; 5], crew: Arc<Crew>) -> Self {
+        Rollouts { runs: runs.into_iter().map(Arc::from).collect(), steps, bodies, coords, dof, controls, crew }
     }
     fn join(&self, width: usize, write: impl Fn(&dyn Run, &mut Vec<f64>)) -> Vec<f64> {
         let mut out = Vec::with_capacity(self.runs.len() * width);
@@ -121,7 +122,10 @@ impl Rollouts {
     }
     /// Contacts at the end of each step.
     fn contacts<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray2<i64>> {
-        Array2::from_shape_fn((self.runs.len(), self.steps), |(i, step)| self.runs[i].reports()[step].contacts as i64).into_pyarray(py)
+        let shape = (self.runs.len(), self.steps);
+        let counts = Array2::from_shape_fn(shape, |(i, step)| self.runs[i].reports()[step].contacts as i64).into_pyarray(py);
+        drop(counts.readwrite().make_nonwriteable());
+        counts
     }
     /// How each step went.
     fn status(&self) -> Vec<Vec<String>> {
@@ -146,14 +150,14 @@ impl Rollouts {
         let part = |x: &Option<Vec<f64>>, i: usize| {
             x.as_ref().map_or_else(Vec::new, |x| x[i * (x.len() / count)..(i + 1) * (x.len() / count)].to_vec())
         };
-        let results = py.detach(|| {
-            let run = |i: usize, run: &dyn Run| run.backward(&Cotangents { poses: part(&dq, i), twists: part(&dv, i) }, wrt, weak);
+        let results = self.crew.work(py, count > 1, |stop| {
+            let run = |i: usize, run: &dyn Run| run.backward(&Cotangents { poses: part(&dq, i), twists: part(&dv, i) }, wrt, weak, stop);
             if count == 1 {
                 vec![run(0, self.runs[0].as_ref())]
             } else {
-                on(&self.pool, || self.runs.par_iter().enumerate().map(|(i, one)| run(i, one.as_ref())).collect::<Vec<_>>())
+                self.runs.par_iter().enumerate().map(|(i, one)| run(i, one.as_ref())).collect::<Vec<_>>()
             }
-        });
+        })?;
         let found = first(py, results, Raise::raise)?;
         Ok(Gradients { found, steps: self.steps, bodies: self.bodies, dof: self.dof, controls: self.controls, weak })
     }
@@ -164,7 +168,7 @@ impl Rollouts {
         let runs = runs.filter(|runs| !runs.is_empty());
         let runs = runs.ok_or_else(|| SolveError::new_err(format!("index: needs whole numbers below {}", self.runs.len())))?;
         let Rollouts { steps, bodies, coords, dof, controls, .. } = *self;
-        Ok(Rollouts { runs, steps, bodies, coords, dof, controls, pool: self.pool.clone() })
+        Ok(Rollouts { runs, steps, bodies, coords, dof, controls, crew: self.crew.clone() })
     }
     /// Names of the parameters.
     fn keys(&self) -> Vec<String> {

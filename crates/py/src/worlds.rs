@@ -2,6 +2,7 @@
 //! do not depend on how many threads share the work.
 
 use crate::arrays::{Flat, array, fixed, flat, optional};
+use crate::crew::{Crew, LISTEN};
 use crate::engine::{Engine, Fault, Jacobians, open};
 use crate::error::{ModelError, Raise, SceneError, SolveError, StepError};
 use crate::rollouts::{Rollouts, at_switches, flags};
@@ -13,17 +14,7 @@ use pyo3::types::{PyBytes, PyDict, PyList};
 use rayon::prelude::*;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-
-/// Threads of its own, or those shared by the process.
-pub type Pool = Option<Arc<rayon::ThreadPool>>;
-
-/// Runs a job on the pool; a single world is not worth waking anyone.
-pub fn on<T: Send>(pool: &Pool, job: impl FnOnce() -> T + Send) -> T {
-    match pool {
-        Some(pool) => pool.install(job),
-        None => job(),
-    }
-}
+use std::time::Instant;
 
 /// Arrays by name, what they are at switches in words, and the flags of the step.
 type Labelled<'py> = (Bound<'py, PyDict>, String, Vec<(&'static str, usize)>);
@@ -32,7 +23,13 @@ type Labelled<'py> = (Bound<'py, PyDict>, String, Vec<(&'static str, usize)>);
 #[pyclass(frozen, module = "carom._carom")]
 pub struct Worlds {
     worlds: Mutex<Vec<Box<dyn Engine>>>,
-    pool: Pool,
+    crew: Arc<Crew>,
+}
+
+/// How far a world has come in a call: the step that is next, and why it ended early.
+struct Course {
+    next: usize,
+    end: Result<(), carom_dynamics::StepError>,
 }
 
 /// Names of the embedded scenes.
@@ -64,7 +61,7 @@ pub fn first<T, E>(py: Python<'_>, results: Vec<Result<T, E>>, raise: impl Fn(E)
 
 impl Worlds {
     fn one(world: Box<dyn Engine>) -> Self {
-        Worlds { worlds: Mutex::new(vec![world]), pool: None }
+        Worlds { worlds: Mutex::new(vec![world]), crew: Arc::default() }
     }
     /// The worlds, waiting for a step that another thread takes.
     fn lock(&self, py: Python<'_>) -> MutexGuard<'_, Vec<Box<dyn Engine>>> {
@@ -145,17 +142,24 @@ impl Worlds {
 
     /// So many copies of the first world, with threads of their own if asked for.
     fn copies(&self, py: Python<'_>, count: usize, threads: Option<usize>) -> PyResult<Self> {
-        let build = |threads| {
-            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
-            pool.map(Arc::new).map_err(|error| ModelError::new_err(format!("threads: {error}")))
-        };
-        let pool = threads.map(build).transpose()?;
+        let crew = Arc::new(Crew::new(threads)?);
         let worlds = self.lock(py);
-        Ok(Worlds { worlds: Mutex::new((0..count).map(|_| worlds[0].copy()).collect()), pool })
+        Ok(Worlds { worlds: Mutex::new((0..count).map(|_| worlds[0].copy()).collect()), crew })
     }
     /// Copies of all worlds.
     fn copy(&self, py: Python<'_>) -> Self {
-        Worlds { worlds: Mutex::new(self.lock(py).iter().map(|world| world.copy()).collect()), pool: self.pool.clone() }
+        Worlds { worlds: Mutex::new(self.lock(py).iter().map(|world| world.copy()).collect()), crew: self.crew.clone() }
+    }
+    /// Takes over copies of worlds of the same sizes, one for each.
+    fn put(&self, py: Python<'_>, others: Vec<PyRef<'_, Worlds>>) -> PyResult<()> {
+        let next: Vec<Box<dyn Engine>> = others.iter().map(|other| other.lock(py)[0].copy()).collect();
+        let mut worlds = self.lock(py);
+        let sizes = |world: &dyn Engine| (world.dimension(), world.sizes());
+        if next.len() != worlds.len() || next.iter().any(|world| sizes(world.as_ref()) != sizes(worlds[0].as_ref())) {
+            return Err(ModelError::new_err(format!("worlds: needs {} worlds of the same bodies and controls", worlds.len())));
+        }
+        *worlds = next;
+        Ok(())
     }
     /// A copy of one world.
     fn pick(&self, py: Python<'_>, index: usize) -> PyResult<Self> {
@@ -209,18 +213,34 @@ impl Worlds {
     /// Takes steps. `rows` of controls per world: 0 for idle, 1 for the same at every step, else one per step; `shared` by all worlds.
     fn step(&self, py: Python<'_>, steps: usize, rows: usize, controls: Option<Flat<'_>>, shared: bool) -> PyResult<()> {
         let controls = optional(controls.as_ref())?;
-        let results = py.detach(|| {
-            let mut worlds = self.locked();
-            let count = worlds.len();
-            let run = |(i, world): (usize, &mut Box<dyn Engine>)| world.step(steps, rows, Worlds::share(&controls, i, count, shared));
-            if count == 1 {
-                vec![run((0, &mut worlds[0]))]
-            } else {
-                let worlds = &mut *worlds;
-                on(&self.pool, || worlds.par_iter_mut().enumerate().map(run).collect::<Vec<_>>())
+        let count = self.lock(py).len();
+        let mut courses: Vec<Course> = (0..count).map(|_| Course { next: 0, end: Ok(()) }).collect();
+        // In slices, so that signals are heard in between; nobody holds the worlds then, and the handler of a signal may look at them.
+        loop {
+            self.crew.run(py, || {
+                let mut worlds = self.locked();
+                let until = (steps > 1).then(|| Instant::now() + LISTEN);
+                let run = |i: usize, world: &mut dyn Engine, course: &mut Course| match world.step(
+                    course.next..steps,
+                    rows,
+                    Worlds::share(&controls, i, count, shared),
+                    until,
+                ) {
+                    Ok(next) => course.next = next,
+                    Err(error) => *course = Course { next: steps, end: Err(error) },
+                };
+                if count == 1 {
+                    run(0, worlds[0].as_mut(), &mut courses[0]);
+                } else {
+                    let pairs = worlds.par_iter_mut().zip(&mut courses).enumerate();
+                    pairs.for_each(|(i, (world, course))| run(i, world.as_mut(), course));
+                }
+            })?;
+            if courses.iter().all(|course| course.next >= steps) {
+                return first(py, courses.into_iter().map(|course| course.end).collect(), Raise::raise).map(|_| ());
             }
-        });
-        first(py, results, Raise::raise).map(|_| ())
+            py.check_signals()?;
+        }
     }
     /// Back to the start.
     fn reset(&self, py: Python<'_>) {
@@ -371,7 +391,8 @@ impl Worlds {
             (true, None) => Tape::Full,
             (true, Some(interval)) => Tape::Every(interval),
         };
-        let run = py.detach(|| {
+        let many = self.lock(py).len() > 1;
+        let run = self.crew.work(py, many, |stop| {
             let mut worlds: Vec<Box<dyn Engine>> = self.locked().iter().map(|world| world.copy()).collect();
             let all = worlds.len();
             for (i, world) in worlds.iter_mut().enumerate().filter(|_| q.is_some() || v.is_some()) {
@@ -379,22 +400,22 @@ impl Worlds {
                 world.set_state(part(&q).as_deref(), part(&v).as_deref())?;
             }
             let (count, [bodies, nu], [coords, dof]) = (worlds.len(), worlds[0].sizes(), worlds[0].widths());
-            let run = |i: usize, world: &dyn Engine| world.rollout(steps, Worlds::share(&controls, i, count, shared), kept);
+            let run = |i: usize, world: &dyn Engine| world.rollout(steps, Worlds::share(&controls, i, count, shared), kept, stop);
             let results = if count == 1 {
                 vec![run(0, worlds[0].as_ref())]
             } else {
-                on(&self.pool, || worlds.par_iter().enumerate().map(|(i, world)| run(i, world.as_ref())).collect::<Vec<_>>())
+                worlds.par_iter().enumerate().map(|(i, world)| run(i, world.as_ref())).collect::<Vec<_>>()
             };
             Ok((results, [steps, bodies, coords, dof, nu]))
-        });
+        })?;
         let (results, sizes) = run.map_err(|error: carom_dynamics::ModelError| error.raise())?;
-        Ok(Rollouts::new(first(py, results, Raise::raise)?, sizes, self.pool.clone()))
+        Ok(Rollouts::new(first(py, results, Raise::raise)?, sizes, self.crew.clone()))
     }
 
     /// So many steps of the first world, which does not move, as a page that replays them.
     fn replay(&self, py: Python<'_>, steps: usize) -> PyResult<String> {
         let world = self.lock(py)[0].copy();
-        py.detach(|| world.replay(steps)).map_err(Raise::raise)
+        self.crew.work(py, false, |stop| world.replay(steps, stop))?.map_err(Raise::raise)
     }
 
     /// One-step Jacobians of the first world: (rows, columns) each; what they are at switches, in words, and the flags of the step.
@@ -407,7 +428,7 @@ impl Worlds {
             Fault::Gradient(error) => error.raise(),
             Fault::Name(error) => error.raise(),
         };
-        let Jacobians { found, switches } = py.detach(|| world.jacobian(&wrt, weak)).map_err(raise)?;
+        let Jacobians { found, switches } = self.crew.work(py, true, |stop| world.jacobian(&wrt, weak, stop))?.map_err(raise)?;
         let rows = 2 * world.sizes()[0] * world.widths()[1];
         let dict = PyDict::new(py);
         for (key, (columns, values)) in wrt.iter().zip(found) {

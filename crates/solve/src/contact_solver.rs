@@ -20,8 +20,9 @@ const STILL: f64 = 1e-13;
 const ROUNDINGS: f64 = 8.0;
 /// Rows up to which a second small factorisation costs less than rounding that gathers in redundant impulses.
 const SMALL: usize = 150;
-/// Relative residual at which the long methods stop trying; above [`RESIDUAL_WANTED`] the status still says so.
-const ENOUGH: f64 = 5e-9;
+/// Relative residual at which the long methods stop trying, twice the root of rounding: a contact on the verge of slipping answers to the square of its
+/// distance from it, so that no method finds it more exactly. Above [`RESIDUAL_WANTED`] the status still says so.
+const ENOUGH: f64 = 3e-8;
 /// Rounds of mode correction from a warm start: more are rarely better than a fresh guess.
 const WARM_ROUNDS: usize = 12;
 /// Rounds of mode correction from a guess made by sweeps.

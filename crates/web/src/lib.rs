@@ -34,6 +34,6 @@ pub mod server;
 mod shot;
 
 pub use bundle::{live_page, replay_page};
-pub use picture::{About, Drawn, Picture};
+pub use picture::{About, Picture};
 pub use recorder::Recorder;
 pub use shot::{Shot, Touch, books};

@@ -1,48 +1,9 @@
 //! What never changes in what is drawn: bodies with their shapes, joints, and what the run is called.
 
 use carom_dynamics::{BodyKind, Model};
-use carom_geometry::{planar, spatial};
-use carom_math::{Planar, Pose, Space, Spatial, Vector};
-use carom_scene::SceneSpace;
+use carom_geometry::Geometry;
+use carom_math::{Pose, Vector};
 use serde_json::{Value, json};
-
-/// Points of a surface and the corners of its triangles.
-pub type Surface = (Vec<f64>, Vec<u32>);
-
-/// A space whose shapes can be drawn.
-pub trait Drawn: SceneSpace {
-    /// Points and triangles of a shape that its key and sizes do not tell: a polyhedron, a mesh, a heightfield. In the plane a heightfield
-    /// gives its points alone.
-    fn surface(shape: &Self::Shape) -> Option<Surface>;
-}
-
-impl Drawn for Planar {
-    fn surface(shape: &planar::Shape) -> Option<Surface> {
-        let planar::Shape::Heightfield(field) = shape else { return None };
-        let heights = field.heights();
-        // Centred on the origin, as the shape is.
-        let first = -0.5 * (heights.len() as f64 - 1.0) * field.spacing();
-        let points = heights.iter().enumerate().flat_map(|(i, y)| [first + i as f64 * field.spacing(), *y]);
-        Some((points.collect(), Vec::new()))
-    }
-}
-
-impl Drawn for Spatial {
-    fn surface(shape: &spatial::Shape) -> Option<Surface> {
-        let flat = |points: &[_]| points.iter().flat_map(|p: &<Spatial as Space>::Lin| [p.x, p.y, p.z]).collect::<Vec<f64>>();
-        if let spatial::Shape::Convex(hull) = shape {
-            let mut triangles = Vec::new();
-            for face in 0..hull.normals().len() {
-                // A face is convex: a fan from its first corner.
-                if let [first, rest @ ..] = hull.face(face) {
-                    triangles.extend(rest.windows(2).flat_map(|pair| [*first, pair[0], pair[1]]));
-                }
-            }
-            return Some((flat(hull.vertices()), triangles));
-        }
-        shape.surface().map(|mesh| (flat(mesh.vertices()), mesh.triangles().iter().flatten().copied().collect()))
-    }
-}
 
 /// What a scene calls itself.
 #[derive(Clone, Copy, Debug, Default)]
@@ -61,7 +22,7 @@ pub struct Picture(pub(crate) Value);
 
 impl Picture {
     /// The picture of a model.
-    pub fn of<G: Drawn>(model: &Model<G>, about: &About<'_>) -> Self {
+    pub fn of<G: Geometry>(model: &Model<G>, about: &About<'_>) -> Self {
         let bodies: Vec<Value> = model
             .bodies
             .iter()
@@ -98,14 +59,18 @@ impl Picture {
     }
 }
 
-fn shape<G: Drawn>(shape: &G::Shape, local: &Pose<G>) -> Value {
+fn shape<G: Geometry>(shape: &G::Shape, local: &Pose<G>) -> Value {
     let mut pose = [0.0; 7];
     pose[..G::DIM].copy_from_slice(local.position.as_slice());
     G::write_rotation(local.rotation, &mut pose[G::DIM..]);
-    let mut out = json!({ "kind": G::shape_key(shape), "size": G::shape_parameters(shape), "pose": pose[..G::COORDS] });
-    if let Some((points, triangles)) = G::surface(shape) {
-        out["points"] = json!(points);
-        out["triangles"] = json!(triangles);
+    let (kind, size) = (G::shape_key(shape), G::shape_parameters(shape));
+    // What key and sizes do not tell: the faces of a polyhedron, and all of a mesh or heightfield.
+    let told = if kind == "convex" { G::DIM == 2 } else { !size.is_empty() };
+    let mut out = json!({ "kind": kind, "size": size, "pose": pose[..G::COORDS] });
+    if !told {
+        let outline = G::outline(shape);
+        out["points"] = json!(outline.points.iter().flat_map(|p| p.as_slice()).collect::<Vec<_>>());
+        out["triangles"] = json!(outline.faces.triangles().concat());
     }
     out
 }
@@ -113,6 +78,8 @@ fn shape<G: Drawn>(shape: &G::Shape, local: &Pose<G>) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use carom_geometry::spatial::Shape;
+    use carom_math::{Space, Spatial};
     use carom_scene::{Scene, from_toml, scenes};
 
     #[test]
@@ -133,10 +100,11 @@ mod tests {
     }
 
     #[test]
-    fn a_cube_is_twelve_triangles() {
+    fn a_cube_of_points_is_twelve_triangles() {
         let corners: Vec<_> = (0..8).map(|i| [i & 1, i >> 1 & 1, i >> 2].map(f64::from)).collect();
         let corners: Vec<_> = corners.iter().map(|c| <Spatial as Space>::Lin::from_slice(c)).collect();
-        let (points, triangles) = Spatial::surface(&spatial::Shape::convex(&corners).unwrap()).unwrap();
-        assert_eq!((points.len(), triangles.len()), (24, 36));
+        let drawn = shape::<Spatial>(&Shape::convex(&corners).unwrap(), &Pose::identity());
+        let count = |key: &str| drawn[key].as_array().unwrap().len();
+        assert_eq!((count("points"), count("triangles")), (24, 36));
     }
 }

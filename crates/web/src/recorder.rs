@@ -6,9 +6,10 @@
 
 use crate::bundle::replay_page;
 use crate::pack::{Pack, quantised, quantum};
-use crate::picture::{About, Drawn, Picture};
+use crate::picture::{About, Picture};
 use crate::shot::{Shot, Touch, books};
 use carom_dynamics::{State, World};
+use carom_geometry::Geometry;
 use serde_json::{Value, json};
 
 /// Numbers of poses and velocities that are kept without a second thought: about 2 MB deflated. Above it shots are left out.
@@ -49,13 +50,13 @@ pub struct Recorder {
 
 impl Recorder {
     /// A recorder for so many steps of a world, whose present state is the first shot.
-    pub fn new<G: Drawn>(world: &World<G>, about: &About<'_>, steps: u64) -> Self {
+    pub fn new<G: Geometry>(world: &World<G>, about: &About<'_>, steps: u64) -> Self {
         let mut recorder = Recorder::empty::<G>(world, about, steps, books::<G>());
         recorder.shoot(Shot::of(world));
         recorder
     }
     /// The recorder of a finished run of which only states and energies [J] are known.
-    pub fn of_states<G: Drawn>(world: &World<G>, about: &About<'_>, states: &[State<G>], energy: &[f64]) -> Self {
+    pub fn of_states<G: Geometry>(world: &World<G>, about: &About<'_>, states: &[State<G>], energy: &[f64]) -> Self {
         let steps = states.len().saturating_sub(1) as u64;
         let mut recorder = Recorder::empty::<G>(world, about, steps, vec!["energy"]);
         for (step, (state, energy)) in states.iter().zip(energy).enumerate() {
@@ -69,7 +70,7 @@ impl Recorder {
         }
         recorder
     }
-    fn empty<G: Drawn>(world: &World<G>, about: &About<'_>, steps: u64, books: Vec<&'static str>) -> Self {
+    fn empty<G: Geometry>(world: &World<G>, about: &About<'_>, steps: u64, books: Vec<&'static str>) -> Self {
         let model = world.model();
         let mut head = Picture::of(model, about).0;
         head["start"] = json!(world.state().time);
@@ -97,7 +98,7 @@ impl Recorder {
         self.shots.push(shot);
     }
     /// Takes note of the world after a step.
-    pub fn record<G: Drawn>(&mut self, world: &World<G>) {
+    pub fn record<G: Geometry>(&mut self, world: &World<G>) {
         self.taken += 1;
         let mut shot = std::mem::take(&mut self.scratch);
         shot.take(world);

@@ -38,7 +38,7 @@ for _name, _task in TASKS.items():
         entry_point="carom.gym.environment:Environment",
         vector_entry_point="carom.gym.environment:VectorEnvironment",
         max_episode_steps=_task.horizon,
-        kwargs={"task": _task},
+        kwargs={"task": _name},  # by name, so that the specification can be written as JSON
     )
 
 

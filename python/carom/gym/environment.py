@@ -21,6 +21,9 @@ __all__ = ["Environment", "VectorEnvironment"]
 
 RENDER = ("rgb_array",)
 
+MOST_SEED = 2**128 - 1
+"""Seeds of a Generator: numpy mixes numbers of up to 128 bits without loss."""
+
 
 def check_render(mode: Any) -> str | None:
     """One of the render modes, or None."""
@@ -30,7 +33,13 @@ def check_render(mode: Any) -> str | None:
 
 
 def check_task(task: Any) -> Task:
-    """A task, or a subclass of it to make one of."""
+    """A task, a subclass of it to make one of, or the name under which one is registered."""
+    if isinstance(task, str):
+        from . import TASKS
+
+        if task not in TASKS:
+            raise ModelError(f"task: found {task!r}, needs one of {', '.join(map(repr, TASKS))}")
+        task = TASKS[task]
     made = task() if isinstance(task, type) and issubclass(task, Task) else task
     if not isinstance(made, Task):
         raise ModelError(f"task: needs a carom.gym.Task, found {type(task).__name__}")
@@ -108,6 +117,7 @@ class VectorEnvironment(VectorEnv):
         self._goal = np.zeros((self.num_envs, self.task.goal))
         self._age = np.zeros(self.num_envs, dtype=np.int64)
         self._over = np.zeros(self.num_envs, dtype=bool)
+        self._begun = False
 
     def _restart(self, which: np.ndarray) -> None:
         """These worlds at a new start."""
@@ -125,15 +135,19 @@ class VectorEnvironment(VectorEnv):
     def reset(self, *, seed: Any = None, options: dict[str, Any] | None = None) -> tuple[np.ndarray, dict[str, Any]]:
         """New starts of all worlds; ``seed`` is a number s for seeds s, s + 1, ..., or one per world."""
         if seed is not None:
+            seed = whole("seed", seed, error=ModelError, most=MOST_SEED) if np.ndim(seed) == 0 else seed
             seeds = [seed + i for i in range(self.num_envs)] if np.ndim(seed) == 0 else list(seed)
             if len(seeds) != self.num_envs:
                 raise ModelError(f"seed: found {len(seeds)} seeds, needs {self.num_envs}")
-            self._random = [seeding.np_random(None if one is None else int(one))[0] for one in seeds]
+            self._random = [seeding.np_random(None if one is None else whole("seed", one, error=ModelError, most=MOST_SEED))[0] for one in seeds]
         self._restart(np.ones(self.num_envs, dtype=bool))
+        self._begun = True
         return self._seen(), {}
 
     def step(self, actions: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
         """Takes an action in every world."""
+        if not self._begun:
+            raise gymnasium.error.ResetNeeded("step: call reset first")
         given = numbers("actions", actions, self.action_space.shape or (), error=ModelError)
         fresh = self._over.copy()
         before, rates = self.batch.q, self.batch.v

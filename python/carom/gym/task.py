@@ -25,7 +25,8 @@ class Start:
 class Task:
     """A scene as a task. Arrays have the axis of worlds first, so that one text serves one world and a batch.
 
-    A subclass sets the scene and the numbers below and writes :meth:`start`, :meth:`observe` and :meth:`judge`.
+    A subclass sets the scene and the numbers below and writes :meth:`start`, :meth:`observe` and :meth:`judge`; :meth:`view` and
+    :meth:`marks` if it is drawn. ``self.world`` is the scene at its start, ``self.index`` the number of a body by its name.
     """
 
     scene: str = ""
@@ -81,9 +82,9 @@ class Task:
         """Reward and whether the episode is over (worlds,) of a move from poses q0 to q."""
         raise NotImplementedError
 
-    def view(self, q: np.ndarray) -> Sequence[float]:
-        """Centre and width of what a picture shows [m]."""
-        raise NotImplementedError
+    def view(self, q: np.ndarray) -> Sequence[float] | None:
+        """Centre and width of what a picture of poses (n, 3 or 7) shows [m]; None shows all bodies."""
+        return None
 
     def marks(self, goal: np.ndarray) -> list[tuple[Any, str]]:
         """Points of a picture, with their colour."""

@@ -126,7 +126,7 @@ impl<G: Geometry> Midpoint<G> {
             let [a, b] = joint.bodies;
             let [span_a, span_b] = [a, b].map(|body| Span { start: &island.poses[body], end: &island.next[body] });
             if let Some(spring) = spec.mean_spring(&span_a, &span_b) {
-                let (_, soft) = soft_spring(model.step, spring.stiffness, effective_mass(&island.bodies, joint.bodies));
+                let soft = soft_spring(model.step, [spring.stiffness, spring.damping], effective_mass(&island.bodies, joint.bodies));
                 if !soft {
                     let rate = spring.row.speed(&self.mean[a], &self.mean[b]);
                     self.dashpots += spring.damping * rate * rate;

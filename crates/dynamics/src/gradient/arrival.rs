@@ -2,12 +2,10 @@
 
 use super::contact_point::ContactPoint;
 use super::contact_rows;
-use super::loads::column;
 use super::program::Program;
 use super::record::{Arrival, Substep};
 use super::stage::{Running, Stage, Switches};
 use carom_geometry::Geometry;
-use carom_math::{Twist, Wrench};
 
 /// Adds the derivative of an arrival; the running slots become those of the instant of the strike.
 pub(crate) fn linearise<G: Geometry>(
@@ -35,9 +33,9 @@ pub(crate) fn linearise<G: Geometry>(
         if let (Some(pose), Some(twist)) = (running.poses[local], running.twists[local]) {
             let (moved, sped) = (program.fresh(G::DOF), program.fresh(G::DOF));
             program.copy(moved, pose);
-            column::<G>(program, moved, later, &along(&arrival.twists[local]));
+            program.stacked(moved, later, &arrival.twists[local]);
             program.copy(sped, twist);
-            column::<G>(program, sped, later, &along(&arrival.accelerations[local]));
+            program.stacked(sped, later, &arrival.accelerations[local]);
             (running.poses[local], running.twists[local]) = (Some(moved), Some(sped));
         }
     }
@@ -45,9 +43,4 @@ pub(crate) fn linearise<G: Geometry>(
     program.copy(remaining, running.remaining);
     program.scaled(remaining, later, -1.0);
     running.remaining = remaining;
-}
-
-/// The components of a twist.
-fn along<G: Geometry>(twist: &Twist<G>) -> Wrench<G> {
-    Wrench { lin: twist.lin, ang: twist.ang }
 }

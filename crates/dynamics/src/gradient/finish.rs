@@ -4,7 +4,7 @@ use super::contact_point::ContactPoint;
 use super::contact_rows::{self, Along, along};
 use super::friction_rows::{Speed, friction_rows};
 use super::hold::{push, row_count};
-use super::loads::{column, loads};
+use super::loads::loads;
 use super::motion::{ImplicitRate, Loaded, Unfolded, kicked, linear_response, respond};
 use super::program::{Block, Program};
 use super::rate_row::RateRow;
@@ -63,7 +63,7 @@ pub(crate) fn linearise<G: Geometry>(
                     loaded[local] = Some(Loaded { wrench: force, duration: share * t, time: Some((time, per_second)) });
                 } else {
                     program.scaled(*block, force, share * t);
-                    column::<G>(program, *block, time, &per_second);
+                    program.stacked(*block, time, &per_second);
                 }
                 total[local] = Wrench::zero().plus(share * t, forces[local]);
             }

@@ -102,7 +102,7 @@ pub(crate) fn linearise<G: Geometry>(
             let direction = tangent_of(row).map_or(point.contact.normal, |k| tangents[k]);
             for (body, wrench) in along(point, direction) {
                 if let Some(block) = pushes[body] {
-                    super::loads::column::<G>(program, block, impulses.part(row, 1), &wrench);
+                    program.stacked(block, impulses.part(row, 1), &wrench);
                 }
             }
         }

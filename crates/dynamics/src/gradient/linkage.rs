@@ -274,8 +274,10 @@ impl<G: Geometry> Linkage<G> {
     /// Factors both rooms, theory (17.12) and (17.20).
     fn factor(&mut self, program: &mut Program<G>) -> bool {
         self.searched = [None; 2];
+        let duration = self.share * self.length;
         if self.joints.is_empty()
-            || (!program.sparse.refuses && self.factor.factor(&mut program.graphs, &self.joints, &self.rows, &self.bodies, &self.turned))
+            || (!program.sparse.refuses
+                && self.factor.factor(&mut program.graphs, &self.joints, &self.rows, &self.bodies, &self.turned, duration))
         {
             return true;
         }
@@ -296,13 +298,24 @@ impl<G: Geometry> Linkage<G> {
                 let felt: Vec<Sides<G>> = lists[0].iter().map(|row| row.map(|(body, covector)| (body, carry(body, &covector)))).collect();
                 let given: Vec<[(usize, Twist<G>); 2]> =
                     lists[1].iter().map(|row| row.map(|(body, wrench)| (body, respond(body, &wrench)))).collect();
-                program.sparse.factor(&felt, &given, &[], &[]).map(|found| found.0)
+                program.sparse.factor(&felt, &given, &[], &[], Some(&respond)).map(|found| found.0)
             });
             if self.searched[room].is_none() {
                 return false;
             }
         }
         true
+    }
+
+    /// Whether there are factors, and no pivots had to be searched for them.
+    #[cfg(test)]
+    pub fn is_plain(&self) -> bool {
+        !self.joints.is_empty() && self.searched.iter().all(Option::is_none)
+    }
+    /// Multiply-adds of one of its factors and of a solve with it.
+    #[cfg(test)]
+    pub fn operations(&self) -> u64 {
+        self.factor.operations()
     }
 
     /// The weights := -S^-1 or -S^-T of themselves.

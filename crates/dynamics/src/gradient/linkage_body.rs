@@ -1,7 +1,7 @@
 //! The bodies of a linkage: how they answer impulses at q and at q', and the loads on them alone, theory (17.5)-(17.8), (17.18).
 
 use super::linkage::Linkage;
-use super::motion::{LoadMap, Unfolded};
+use super::motion::{ImplicitRate, LoadMap, Unfolded};
 use super::program::Block;
 use super::slots::{add_wrench, cross, inertia_len};
 use carom_geometry::Geometry;
@@ -59,6 +59,28 @@ pub(crate) struct Turned<G: Geometry> {
 }
 
 impl<G: Geometry> LinkBody<G> {
+    /// Whether every force and every torque moves it.
+    pub(super) fn answers(&self, turned: &Turned<G>) -> bool {
+        self.dynamic && (0..G::DIM).all(|axis| self.inv_mass[axis] > 0.0) && turned.inv_inertia != G::inertia_zero()
+    }
+
+    /// The velocity that an impulse gives in a room.
+    #[inline]
+    pub(super) fn response(&self, room: usize, turned: &Turned<G>, impulse: &Wrench<G>) -> Twist<G> {
+        let inverse = turned.inv_inertia;
+        let ang = if room == 0 { G::inertia_apply(inverse, impulse.ang) } else { self.end_rate(impulse.ang, inverse) };
+        Twist { lin: impulse.lin.scale(self.inv_mass), ang }
+    }
+
+    /// The inverse of its response in a room, where it answers: mass per axis, and how an angular impulse answers a rate, by rows.
+    pub(super) fn mass_matrix(&self, room: usize, turned: &Turned<G>, duration: f64) -> (G::Lin, Unfolded) {
+        let mut mass = G::Lin::zero();
+        (0..G::DIM).for_each(|axis| mass[axis] = 1.0 / self.inv_mass[axis]);
+        let gyroscopic = if room == 1 && self.unfolded.is_some() { duration } else { 0.0 };
+        let rate = ImplicitRate::<G> { before: self.twists[1].ang, after: self.twists[2].ang, duration: gyroscopic };
+        (mass, rate.folded(turned.inertia))
+    }
+
     /// The covector on the velocity of the move of one on q', over the length of the move.
     #[inline]
     pub(super) fn carried(&self, covector: &Wrench<G>) -> Wrench<G> {
@@ -124,10 +146,7 @@ impl<G: Geometry> Linkage<G> {
     /// The velocity that an impulse gives in a room.
     #[inline]
     pub(super) fn response(&self, room: usize, local: usize, impulse: &Wrench<G>) -> Twist<G> {
-        let (body, turned) = (&self.bodies[local], &self.turned[room][local]);
-        let ang =
-            if room == 0 { G::inertia_apply(turned.inv_inertia, impulse.ang) } else { body.end_rate(impulse.ang, turned.inv_inertia) };
-        Twist { lin: impulse.lin.scale(body.inv_mass), ang }
+        self.bodies[local].response(room, &self.turned[room][local], impulse)
     }
 
     /// Gravity, damping and, at q, the gyroscopic torque of a body; slots are those of the tangent.

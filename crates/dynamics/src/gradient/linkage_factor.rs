@@ -1,109 +1,22 @@
-//! Both matrices of a linkage by blocks, one node a joint, theory (17.12), (17.20) and (9.19).
+//! Both matrices of a linkage by blocks, theory (17.12), (17.20), (17.60)-(17.61) and (9.19).
 
 use super::linkage_body::{LinkBody, Turned};
+use super::linkage_crowd::Crowd;
+use super::linkage_graph::{Graphs, LinkGraph};
 use super::linkage_rows::{LinkJoint, LinkRows};
 use carom_geometry::Geometry;
-use carom_math::Vector;
 use carom_math::block_ldl::WIDEST;
 use carom_math::block_lu::BlockLu;
-use carom_math::block_sparse::Pattern;
-use carom_math::ldl::{Order, Symbolic};
+use carom_math::{Vector, Wrench};
 use std::sync::Arc;
-
-/// Graphs kept; past it the oldest goes.
-const KEPT: usize = 64;
-
-/// Stands for a body that impulses do not move.
-const FIXED: usize = usize::MAX;
-
-/// Two joints at a body they share, named by when they are eliminated, with their sides there.
-#[derive(Clone, Copy, Debug)]
-struct Meeting {
-    at: u32,
-    late: u32,
-    early: u32,
-    late_side: u8,
-    early_side: u8,
-}
-
-/// Who couples with whom, and where the blocks stand.
-#[derive(Debug)]
-struct Graph {
-    /// Bodies, `FIXED` where impulses do not move them, and rows of every joint.
-    name: Vec<([usize; 2], usize)>,
-    symbolic: Arc<Symbolic>,
-    /// Where the diagonal block of each joint begins.
-    own: Vec<usize>,
-    meetings: Vec<Meeting>,
-}
-
-/// The graphs of past linkages.
-#[derive(Debug, Default)]
-pub(crate) struct Graphs(Vec<Arc<Graph>>);
-
-fn name(joint: &LinkJoint) -> ([usize; 2], usize) {
-    ([0, 1].map(|side| if joint.dynamic[side] { joint.bodies[side] } else { FIXED }), joint.rows)
-}
-
-impl Graphs {
-    /// The graph of these joints; `None` where there is none.
-    fn find(&mut self, joints: &[LinkJoint]) -> Option<Arc<Graph>> {
-        if let Some(found) = self.0.iter().find(|graph| graph.is_of(joints)) {
-            return Some(Arc::clone(found));
-        }
-        let graph = Arc::new(Graph::new(joints)?);
-        if self.0.len() == KEPT {
-            self.0.remove(0);
-        }
-        self.0.push(Arc::clone(&graph));
-        Some(graph)
-    }
-}
-
-impl Graph {
-    fn is_of(&self, joints: &[LinkJoint]) -> bool {
-        self.name.len() == joints.len() && self.name.iter().zip(joints).all(|(own, joint)| *own == name(joint))
-    }
-
-    fn new(joints: &[LinkJoint]) -> Option<Self> {
-        // Ends by body: (body, joint, side).
-        let mut ends: Vec<(usize, usize, usize)> = Vec::new();
-        for (node, joint) in joints.iter().enumerate() {
-            ends.extend((0..2).filter(|&side| joint.dynamic[side]).map(|side| (joint.bodies[side], node, side)));
-        }
-        ends.sort_unstable();
-        let mut shared = Vec::new();
-        for at_body in ends.chunk_by(|a, b| a.0 == b.0) {
-            for (k, &(_, i, side)) in at_body.iter().enumerate() {
-                shared.extend(at_body[k + 1..].iter().map(|&(_, j, other)| ((i, side), (j, other))));
-            }
-        }
-        let mut edges: Vec<(usize, usize)> = shared.iter().map(|&((i, _), (j, _))| (i, j)).filter(|(i, j)| i != j).collect();
-        edges.sort_unstable();
-        edges.dedup();
-        let sizes: Vec<usize> = joints.iter().map(|joint| joint.rows).collect();
-        let pattern = Arc::new(Pattern::new(&sizes, &edges).ok()?);
-        let symbolic = Arc::new(Symbolic::analyse(&pattern, Order::TwoEnded).ok()?);
-        let own = (0..joints.len()).map(|node| symbolic.place(node, node).map(|place| place.at)).collect::<Option<Vec<_>>>()?;
-        let mut meetings = Vec::with_capacity(shared.len());
-        for (one, other) in shared {
-            let place = symbolic.place(one.0, other.0)?;
-            let (late, early) = if place.transposed { (other, one) } else { (one, other) };
-            let [at, first, second] = [place.at, late.0, early.0].map(|x| x as u32);
-            meetings.push(Meeting { at, late: first, early: second, late_side: late.1 as u8, early_side: early.1 as u8 });
-        }
-        meetings.sort_unstable_by_key(|meeting| meeting.at);
-        Some(Graph { name: joints.iter().map(name).collect(), symbolic, own, meetings })
-    }
-}
 
 /// The factors of a linkage, and what they are made of.
 #[derive(Debug)]
 pub(crate) struct LinkFactor<G: Geometry> {
-    found: Option<(Arc<Graph>, [BlockLu; 2])>,
+    found: Option<(Arc<LinkGraph>, [BlockLu; 2])>,
     /// A pivot was not sound: these joints repeat each other, and whoever searches for pivots is asked at once.
     repeats: bool,
-    /// Covectors on angular velocities and the angular velocities that rows give, by side and row.
+    /// Covectors on angular velocities and the angular velocities that rows give, by side and row; where the body is a node, the torques of the rows.
     felt: [Vec<G::Ang>; 2],
     answers: [Vec<G::Ang>; 2],
 }
@@ -116,7 +29,8 @@ impl<G: Geometry> Default for LinkFactor<G> {
 }
 
 impl<G: Geometry> LinkFactor<G> {
-    /// Factors both matrices from the rows at q and at q'; `false` where pivots have to be searched.
+    /// Factors both matrices from the rows at q and at q', `duration` being how long the gyroscopic torque acts at q'; `false` where pivots have to be
+    /// searched.
     pub fn factor(
         &mut self,
         graphs: &mut Graphs,
@@ -124,11 +38,13 @@ impl<G: Geometry> LinkFactor<G> {
         rows: &[LinkRows<G>; 2],
         bodies: &[LinkBody<G>],
         turned: &[Vec<Turned<G>>; 2],
+        duration: f64,
     ) -> bool {
-        if !self.found.as_ref().is_some_and(|(graph, _)| graph.is_of(joints)) {
+        let answers = |body: usize| bodies[body].answers(&turned[0][body]);
+        if !self.found.as_ref().is_some_and(|(graph, _)| graph.is_of(joints, answers)) {
             self.repeats = false;
-            self.found = graphs.find(joints).and_then(|graph| {
-                let room = || BlockLu::new(Arc::clone(&graph.symbolic));
+            self.found = graphs.find::<G>(joints, bodies.len(), answers).and_then(|graph| {
+                let room = || Some(BlockLu::new(Arc::clone(&graph.symbolic))?.with_least_pivot(graph.least_pivot()));
                 Some((Arc::clone(&graph), [room()?, room()?]))
             });
         }
@@ -138,12 +54,13 @@ impl<G: Geometry> LinkFactor<G> {
             list.resize(count, G::Ang::zero());
         }
         for (room, factor) in factors.iter_mut().enumerate() {
-            for joint in joints {
+            for (joint, own) in joints.iter().zip(&graph.own) {
                 for side in (0..2).filter(|&side| joint.dynamic[side]) {
                     let body = joint.bodies[side];
                     let (felt, answers) = (&mut self.felt[side][joint.range()], &mut self.answers[side][joint.range()]);
                     let inverse = turned[room][body].inv_inertia;
                     let body = &bodies[body];
+                    let node = !own.counted[side];
                     // phi(q')/t by the velocity of the move, then J v by that at q'.
                     if joint.pinned {
                         let sign = if side == 0 { 1.0 } else { -1.0 };
@@ -154,6 +71,7 @@ impl<G: Geometry> LinkFactor<G> {
                             torques::<G>(then.arms[side])
                         };
                         let answer_arms = match &body.unfolded {
+                            _ if node => torques::<G>(now.arms[side]),
                             Some(columns) if room == 1 => arm_of::<G>(columns, now.arms[side]),
                             _ => G::inertia_arm(inverse, now.arms[side]),
                         };
@@ -167,7 +85,7 @@ impl<G: Geometry> LinkFactor<G> {
                             let torque = then.turns[k] * sign;
                             *felt = if room == 0 { body.carried_torque(torque) } else { torque };
                             let given = now.turns[k] * sign;
-                            *answer = if room == 0 { G::inertia_apply(inverse, given) } else { body.end_rate(given, inverse) };
+                            *answer = answer_of(node, room, body, given, inverse);
                         }
                         continue;
                     }
@@ -175,17 +93,27 @@ impl<G: Geometry> LinkFactor<G> {
                         let torque = rows[1].whole_torque(joint, side, k);
                         let given = rows[room].whole_torque(joint, side, k);
                         felt[k] = if room == 0 { body.carried_torque(torque) } else { torque };
-                        answers[k] = if room == 0 { G::inertia_apply(inverse, given) } else { body.end_rate(given, inverse) };
+                        answers[k] = answer_of(node, room, body, given, inverse);
+                    }
+                }
+            }
+            let parts = |body: usize| graph.parts.get(body).copied().unwrap_or(1.0);
+            if !graph.parts.is_empty() {
+                for joint in joints {
+                    for side in (0..2).filter(|&side| joint.dynamic[side]) {
+                        let parts = parts(joint.bodies[side]);
+                        self.answers[side][joint.range()].iter_mut().for_each(|answer| *answer = *answer * parts);
                     }
                 }
             }
             let (felt, answers) = (&self.felt, &self.answers);
             let sound = factor.factor_with(|lower, upper| {
-                for (joint, &at) in joints.iter().zip(&graph.own) {
-                    let block = &mut lower[at..][..joint.rows * joint.rows];
-                    for side in (0..2).filter(|&side| joint.dynamic[side]) {
+                for (joint, own) in joints.iter().zip(&graph.own) {
+                    let block = &mut lower[own.at..][..joint.rows * joint.rows];
+                    for side in (0..2).filter(|&side| own.counted[side]) {
+                        let inv_mass = bodies[joint.bodies[side]].inv_mass * parts(joint.bodies[side]);
                         add_products::<G>(&felt[side][joint.range()], &answers[side][joint.range()], block);
-                        add_forces::<G>([(joint, &rows[1]), (joint, &rows[room])], 1.0, bodies[joint.bodies[side]].inv_mass, block);
+                        add_forces::<G>([(joint, &rows[1]), (joint, &rows[room])], 1.0, inv_mass, block);
                     }
                 }
                 for meeting in &graph.meetings {
@@ -193,11 +121,20 @@ impl<G: Geometry> LinkFactor<G> {
                     let (side, other) = (usize::from(meeting.late_side), usize::from(meeting.early_side));
                     let sign = if side == other { 1.0 } else { -1.0 };
                     let at = meeting.at as usize..meeting.at as usize + late.rows * early.rows;
-                    let inv_mass = bodies[late.bodies[side]].inv_mass;
+                    let inv_mass = bodies[late.bodies[side]].inv_mass * parts(late.bodies[side]);
                     add_products::<G>(&felt[side][late.range()], &answers[other][early.range()], &mut lower[at.clone()]);
                     add_forces::<G>([(late, &rows[1]), (early, &rows[room])], sign, inv_mass, &mut lower[at.clone()]);
                     add_products::<G>(&answers[side][late.range()], &felt[other][early.range()], &mut upper[at.clone()]);
                     add_forces::<G>([(late, &rows[room]), (early, &rows[1])], sign, inv_mass, &mut upper[at]);
+                }
+                let crowd = Crowd { joints, rows: [&rows[1], &rows[room]], felt, answers };
+                if !graph.nodes.is_empty() {
+                    let mass = |body: usize| bodies[body].mass_matrix(room, &turned[room][body], duration);
+                    crowd.fill_nodes(graph, mass, lower, upper);
+                }
+                if !graph.welds.is_empty() {
+                    let respond = |body: usize, wrench: &Wrench<G>| bodies[body].response(room, &turned[room][body], wrench);
+                    crowd.fill_welds(graph, respond, |body| bodies[body].inv_mass, lower, upper);
                 }
             });
             if !sound {
@@ -208,18 +145,39 @@ impl<G: Geometry> LinkFactor<G> {
         true
     }
 
-    /// x := S^-1 x of a room.
-    pub fn solve(&self, room: usize, x: &mut [f64]) {
-        if let Some((_, factors)) = &self.found {
-            factors[room].solve(x);
-        }
+    /// Multiply-adds of one factor and of a solve with it, those of the symmetric half.
+    #[cfg(test)]
+    pub fn operations(&self) -> u64 {
+        self.found.as_ref().map_or(0, |(graph, _)| graph.symbolic.factor_operations() + graph.symbolic.solve_operations())
+    }
+
+    /// x := S^-1 x of a room; crowded bodies have no place in x before or after.
+    pub fn solve(&self, room: usize, x: &mut Vec<f64>) {
+        self.solve_with(room, x, BlockLu::solve);
     }
     /// x := S^-T x of a room.
     #[inline]
-    pub fn solve_transpose(&self, room: usize, x: &mut [f64]) {
-        if let Some((_, factors)) = &self.found {
-            factors[room].solve_transpose(x);
+    pub fn solve_transpose(&self, room: usize, x: &mut Vec<f64>) {
+        self.solve_with(room, x, BlockLu::solve_transpose);
+    }
+    #[inline]
+    fn solve_with(&self, room: usize, x: &mut Vec<f64>, solve: impl Fn(&BlockLu, &mut [f64])) {
+        if let Some((graph, factors)) = &self.found {
+            let rows = x.len();
+            x.resize(graph.symbolic.pattern().rows(), 0.0);
+            solve(&factors[room], x);
+            x.truncate(rows);
         }
+    }
+}
+
+/// The angular velocity that a torque gives a body, or the torque itself where the body is a node.
+#[inline(always)]
+fn answer_of<G: Geometry>(node: bool, room: usize, body: &LinkBody<G>, torque: G::Ang, inverse: G::Inertia) -> G::Ang {
+    match room {
+        _ if node => torque,
+        0 => G::inertia_apply(inverse, torque),
+        _ => body.end_rate(torque, inverse),
     }
 }
 

@@ -6,7 +6,7 @@ use crate::constraints::{Joint, MAX_ROWS, Pinned, PinnedGradient, Row};
 use crate::island::LocalJoint;
 use crate::model::Model;
 use carom_geometry::Geometry;
-use carom_math::{Pose, Twist, Wrench};
+use carom_math::{Pose, Twist, Vector, Wrench};
 use std::ops::Range;
 
 /// A joint with rows.
@@ -111,6 +111,18 @@ impl<G: Geometry> LinkRows<G> {
     #[inline]
     pub fn row(&self, joint: &LinkJoint, k: usize) -> Row<G> {
         if joint.pinned { self.pins[joint.at].row(k) } else { self.whole[joint.at + k] }
+    }
+    /// The force of a unit of row k of a joint on its first side.
+    #[inline(always)]
+    pub fn force(&self, joint: &LinkJoint, k: usize) -> G::Lin {
+        if !joint.pinned {
+            return self.whole[joint.at + k].a.lin;
+        }
+        let mut out = G::Lin::zero();
+        if k < G::DIM {
+            out[k] = 1.0;
+        }
+        out
     }
     /// The covector of row k of a joint that is not pinned on the angular velocity of a side.
     #[inline(always)]

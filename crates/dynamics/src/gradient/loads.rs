@@ -90,7 +90,7 @@ pub(crate) fn joint_and_force_loads<G: Geometry>(
             for (body, covector) in row {
                 values[body] = values[body].plus(torque, covector);
                 if let (Some(block), Some((slot, sign))) = (out[body], source) {
-                    column::<G>(program, block, slot, &Wrench::zero().plus(sign, covector));
+                    program.stacked(block, slot, &Wrench::zero().plus(sign, covector));
                 }
             }
         }
@@ -106,7 +106,7 @@ pub(crate) fn joint_and_force_loads<G: Geometry>(
         let wrench = Wrench { lin: force.force, ang: G::torque(arm, force.force) + force.torque };
         values[local] = values[local].plus(scale, wrench);
         if let Some(control) = control {
-            column::<G>(program, block, stage.control_block.part(control, 1), &wrench);
+            program.stacked(block, stage.control_block.part(control, 1), &wrench);
         }
         let slots = &stage.parameters.1.forces[index];
         let theta = stage.parameters.0;
@@ -129,13 +129,6 @@ pub(crate) fn joint_and_force_loads<G: Geometry>(
     }
 }
 
-/// out += slot times a wrench.
-pub(crate) fn column<G: Geometry>(program: &mut Program<G>, out: Block, slot: Block, wrench: &Wrench<G>) {
-    let mut values = [0.0; 6];
-    put::<G>(wrench.lin, wrench.ang, &mut values);
-    program.column(out, slot, &values[..G::DOF]);
-}
-
 /// An explicit spring: its force is a slot of its own.
 fn spring<G: Geometry>(
     program: &mut Program<G>,
@@ -146,7 +139,7 @@ fn spring<G: Geometry>(
     values: &mut [Wrench<G>],
 ) {
     let Some(spring) = at.joint.spring(at.poses[0], at.poses[1]) else { return };
-    if soft_spring(stage.model.step, spring.stiffness, effective_mass(&stage.bodies, at.bodies)).1 {
+    if soft_spring(stage.model.step, [spring.stiffness, spring.damping], effective_mass(&stage.bodies, at.bodies)) {
         return;
     }
     let rate = spring.row.speed(&twists.0[at.bodies[0]], &twists.0[at.bodies[1]]);
@@ -172,7 +165,7 @@ fn spring<G: Geometry>(
     for (body, covector) in [(at.bodies[0], spring.row.a), (at.bodies[1], spring.row.b)] {
         values[body] = values[body].plus(force, covector);
         if let Some(block) = out[body] {
-            column::<G>(program, block, slot, &covector);
+            program.stacked(block, slot, &covector);
         }
     }
 }
@@ -214,7 +207,7 @@ pub(crate) fn undirected_springs<G: Geometry>(stage: &Stage<G>, poses: &[Pose<G>
     springs
         .filter(|joint| {
             let spec = &stage.model.joints[joint.index];
-            let soft = soft_spring(stage.model.step, spec.stiffness, effective_mass(&stage.bodies, joint.bodies)).1;
+            let soft = soft_spring(stage.model.step, [spec.stiffness, spec.damping], effective_mass(&stage.bodies, joint.bodies));
             (soft || !spec.pulls_evenly()) && spec.ends_meet(&poses[joint.bodies[0]], &poses[joint.bodies[1]])
         })
         .count()

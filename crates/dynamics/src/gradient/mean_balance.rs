@@ -1,6 +1,6 @@
 //! The balance of momentum of one body under the midpoint rule and its derivative, theory (19.7)-(19.8).
 
-use super::mean_motion::{column, write};
+use super::mean_motion::write;
 use super::motion::{MassBlocks, changed, turned};
 use super::program::{Block, Program};
 use super::slots::{cross, twist, wrench};
@@ -184,7 +184,7 @@ impl<G: Geometry> Balance<G> {
             });
         }
         if let Some(time) = time {
-            column::<G>(program, out, time, &self.settled(self.longer()));
+            program.stacked(out, time, &self.settled(self.longer()));
         }
     }
 }

@@ -1,6 +1,5 @@
 //! Weight and forces over a move under the midpoint rule, theory (19.10) and (19.12).
 
-use super::loads::column;
 use super::mean_motion::MeanMove;
 use super::mean_push::{Lengthened, MoveSlots, Pushes};
 use super::program::{Block, Program};
@@ -26,10 +25,10 @@ pub(crate) fn push_gravity<G: Geometry>(
         let weight = Wrench { lin: gravity * body.mass, ang: G::Ang::zero() };
         pushes.total[local] = pushes.total[local].plus(half, weight);
         pushes.by_length[local] = pushes.by_length[local].plus(0.5, weight);
-        column::<G>(program, out, stage.mass(local).mass, &Wrench { lin: gravity * half, ang: G::Ang::zero() });
+        program.stacked(out, stage.mass(local).mass, &Wrench { lin: gravity * half, ang: G::Ang::zero() });
         program.scaled(out.part(0, G::DIM), theta.part(layout.gravity.start, G::DIM), body.mass * half);
         if let Some(time) = slots.time {
-            column::<G>(program, out, time, &Wrench::zero().plus(0.5, weight));
+            program.stacked(out, time, &Wrench::zero().plus(0.5, weight));
         }
     }
 }
@@ -61,7 +60,7 @@ pub(crate) fn push_forces<G: Geometry>(
         pushes.total[local] = pushes.total[local].plus(scale * half, whole);
         let ang = out.part(G::DIM, G::ANG);
         if let Some(control) = control {
-            column::<G>(program, out, stage.control_block.part(control, 1), &Wrench::zero().plus(half, whole));
+            program.stacked(out, stage.control_block.part(control, 1), &Wrench::zero().plus(half, whole));
         }
         let (theta, layout) = stage.parameters;
         let parameters = &layout.forces[index];
@@ -85,7 +84,7 @@ pub(crate) fn push_forces<G: Geometry>(
         }
         let direct = Wrench::zero().plus(0.5 * scale, whole);
         if let Some(time) = slots.time {
-            column::<G>(program, out, time, &direct);
+            program.stacked(out, time, &direct);
         }
         let swept = Wrench { lin: G::Lin::zero(), ang: turned(1, longer.ends[local].ang) };
         pushes.by_length[local] = pushes.by_length[local].plus(1.0, direct).plus(1.0, swept);

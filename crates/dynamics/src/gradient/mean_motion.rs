@@ -126,7 +126,7 @@ impl<G: Geometry> MeanMove<G> {
             y.copy_from_slice(G::rotate_rate(self.turn, G::Ang::from_slice(x)).as_slice());
         });
         if let Some(time) = time {
-            column::<G>(program, out, time, &self.by_length());
+            program.stacked(out, time, &self.by_length());
         }
     }
 
@@ -139,7 +139,7 @@ impl<G: Geometry> MeanMove<G> {
     pub fn follow(&self, program: &mut Program<G>, out: Block, mean: Block, time: Option<Block>) {
         program.linear(out, mean, |x, y| write(&self.path_change(twist::<G>(x)), y));
         if let Some(time) = time {
-            column::<G>(program, out, time, &self.path_by_length());
+            program.stacked(out, time, &self.path_by_length());
         }
     }
 
@@ -161,13 +161,6 @@ impl<G: Geometry> MeanMove<G> {
         }
         program.column(ang, time, cross::<G>(self.bent(self.mean.ang), end).as_slice());
     }
-}
-
-/// out += slot times a twist.
-pub(crate) fn column<G: Geometry>(program: &mut Program<G>, out: Block, slot: Block, value: &Twist<G>) {
-    let mut values = [0.0; 6];
-    write(value, &mut values);
-    program.column(out, slot, &values[..G::DOF]);
 }
 
 /// Writes a twist, linear part first.

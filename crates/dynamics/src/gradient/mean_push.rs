@@ -2,7 +2,6 @@
 //! of the move, theory (19.10)-(19.11) and (19.13).
 
 use super::joint_rows::JointAt;
-use super::loads::column;
 use super::mean_balance::Square;
 use super::mean_loads::{push_forces, push_gravity};
 use super::mean_motion::MeanMove;
@@ -261,10 +260,10 @@ impl<'a, G: Geometry> JointPush<'a, G> {
             }
             program.matrix(out, self.at.parameters, &rows[..G::DOF * parameters]);
             for (slot, wrenches) in &self.scalars {
-                column::<G>(program, out, *slot, &wrenches[side]);
+                program.stacked(out, *slot, &wrenches[side]);
             }
             if let Some(time) = slots.time {
-                column::<G>(program, out, time, &self.by_length[side]);
+                program.stacked(out, time, &self.by_length[side]);
             }
         }
     }
@@ -334,7 +333,9 @@ fn push_joint<G: Geometry>(
         pushes.rows.extend(rows[..joint.rows].iter().map(|row| [(bodies[0], row.a), (bodies[1], row.b)]));
         any = true;
     }
-    if spec.kind == JointKind::Spring && !soft_spring(stage.model.step, spec.stiffness, effective_mass(&stage.bodies, bodies)).1 {
+    if spec.kind == JointKind::Spring
+        && !soft_spring(stage.model.step, [spec.stiffness, spec.damping], effective_mass(&stage.bodies, bodies))
+    {
         push.add_spring(&bodies.map(|body| substep.mean[body]), half);
         any = true;
     }

@@ -5,10 +5,9 @@ use super::contact_point::ContactPoint;
 use super::contact_rows;
 use super::finish::{self, Arrived, Impulses};
 use super::hold::{push_rows, row_count};
-use super::loads;
 use super::mean_balance::Balance;
 use super::mean_hold::MeanHold;
-use super::mean_motion::{MeanMove, Shared, column, write};
+use super::mean_motion::{MeanMove, Shared, write};
 use super::mean_push::{Lengthened, MoveSlots, Pushes, pushes};
 use super::motion::moved;
 use super::program::{Block, Program};
@@ -229,7 +228,7 @@ pub(crate) fn linearise<G: Geometry>(
                 write(&answered, y);
             });
             if let Some(time) = free {
-                column::<G>(program, change, time, &kicks[b]);
+                program.stacked(change, time, &kicks[b]);
             }
             of.displace(program, next, change);
             let out = program.fresh(G::DOF);
@@ -238,7 +237,7 @@ pub(crate) fn linearise<G: Geometry>(
             mean[b] = Some(out);
         }
         if let Some(time) = free {
-            column::<G>(program, next, time, &lengthened[b]);
+            program.stacked(next, time, &lengthened[b]);
         }
         poses[b] = Some(next);
     }
@@ -336,7 +335,7 @@ fn take_back<G: Geometry>(
             for (body, row) in system.room.columns[unknown] {
                 values[body] = values[body].plus(back[k], row);
                 if let Some(block) = out[body] {
-                    loads::column::<G>(program, block, system.unknown.part(unknown, 1), &row.negated());
+                    program.stacked(block, system.unknown.part(unknown, 1), &row.negated());
                 }
             }
             unknown += 1;

@@ -2,7 +2,7 @@
 //! theory (17.53)-(17.58).
 
 use super::contact_point::ContactPoint;
-use super::patch_body::{BodySlots, PatchBody};
+use super::patch_body::{MotionSlots, PatchBody};
 use super::program::{Block, Program};
 use super::record::{Length, Pushed, RowSource, Substep};
 use super::sparse::Factored;
@@ -246,7 +246,7 @@ impl<G: Geometry> Patch<G> {
                 next: if twist.is_some() { next } else { pose },
                 half,
                 end,
-                slots: twist.and_then(|_| BodySlots::of(program, stage, local)),
+                slots: twist.and_then(|_| MotionSlots::of(program, stage, local)),
                 inv_mass: body.inv_mass,
                 inv_inertia: body.inv_inertia,
                 inertia: body.inertia,

@@ -8,20 +8,20 @@ use carom_math::{Space, Twist, Vector, Wrench};
 
 /// Slots of the parameters that the motion of a body depends on.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct BodySlots {
+pub(crate) struct MotionSlots {
     mass: Block,
     inertia: Block,
     dampings: [Block; 2],
     gravity: Block,
 }
 
-impl BodySlots {
+impl MotionSlots {
     /// Those of a local body, where they are asked about.
     pub fn of<G: Geometry>(program: &Program<G>, stage: &Stage<G>, local: usize) -> Option<Self> {
         let theta = program.free(stage.parameters.0)?;
         let layout = stage.parameters.1;
         let slots = &layout.bodies[stage.bodies[local].index];
-        Some(BodySlots {
+        Some(MotionSlots {
             mass: theta.part(slots.mass, 1),
             inertia: theta.part(slots.inertia.start, slots.inertia.len()),
             dampings: [theta.part(slots.damping, 1), theta.part(slots.spin_damping, 1)],
@@ -46,7 +46,7 @@ pub(crate) struct PatchBody<G: Geometry> {
     /// Slots of the velocity after.
     pub end: Block,
     /// Slots of its parameters, where they are asked about.
-    pub slots: Option<BodySlots>,
+    pub slots: Option<MotionSlots>,
     /// Inverse mass per axis [1/kg].
     pub inv_mass: G::Lin,
     /// Inverse inertia.
@@ -64,6 +64,12 @@ pub(crate) struct PatchBody<G: Geometry> {
 }
 
 impl<G: Geometry> PatchBody<G> {
+    /// Slots of its pose in a room: before the move or after it.
+    #[inline]
+    pub fn placed(&self, room: usize) -> Block {
+        if room == 0 { self.pose } else { self.next }
+    }
+
     /// M^-1 p.
     #[inline]
     pub fn response(&self, impulse: &Wrench<G>) -> Twist<G> {

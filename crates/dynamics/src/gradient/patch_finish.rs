@@ -3,7 +3,6 @@
 use super::contact_site::Sites;
 use super::motion::add;
 use super::patch::{Law, Patch, PointBar};
-use super::patch_move::turned;
 use super::slots::{add_wrench, put, twist, wrench};
 use super::sparse::Sparse;
 use carom_geometry::Geometry;
@@ -12,19 +11,8 @@ use carom_math::{Twist, Vector, Wrench};
 impl<G: Geometry> Patch<G> {
     /// The tangent of the end.
     pub fn finish_tangent(&mut self, sites: &Sites<G>, sparse: &Sparse<G>, x: &mut [f64], scratch: &mut Vec<f64>) {
+        self.contacts_tangent(1, sites, x);
         let room = &self.rooms[1];
-        self.by_velocity.clear();
-        self.by_velocity.resize(self.bodies.len(), Wrench::zero());
-        self.bars.clear();
-        for contact in &room.contacts {
-            let poses = contact.bodies.map(|body| twist::<G>(&x[self.bodies[body].next.range()]));
-            let change = sites.change(contact.site, &poses, x).0;
-            let sides = turned(contact.arms, contact.push, &contact.turning, &change, poses.map(|pose| pose.lin));
-            for (body, side) in contact.bodies.into_iter().zip(sides) {
-                self.by_velocity[body] = self.by_velocity[body].plus(1.0, side);
-            }
-            self.bars.push(change);
-        }
         let time = x[self.time.range().start];
         self.changes.clear();
         for (index, body) in self.bodies.iter().enumerate() {
@@ -59,13 +47,7 @@ impl<G: Geometry> Patch<G> {
         }
         let Some(factor) = room.factor else { return };
         sparse.solve(factor, room.residual.range(), room.unknown.range(), x, scratch);
-        let unknowns = room.unknown.range().start;
-        self.by_velocity.fill(Wrench::zero());
-        for (k, row) in room.rows.iter().enumerate() {
-            for (side, body) in room.contacts[row.contact].bodies.into_iter().enumerate() {
-                self.by_velocity[body] = self.by_velocity[body].plus(x[unknowns + k], row.column[side]);
-            }
-        }
+        self.answers_tangent(1, x);
         for (body, impulse) in self.bodies.iter().zip(&self.by_velocity).filter(|(body, _)| body.twist.is_some()) {
             let change = body.response(impulse);
             add_wrench::<G>(&mut x[body.end.range()], &Wrench { lin: change.lin, ang: change.ang });

@@ -53,20 +53,9 @@ impl<G: Geometry> Patch<G> {
     /// The tangent of the move.
     pub fn move_tangent(&mut self, sites: &Sites<G>, sparse: &Sparse<G>, x: &mut [f64], scratch: &mut Vec<f64>) {
         let t = self.length;
+        self.contacts_tangent(0, sites, x);
         let room = &self.rooms[0];
         let centre = |patch: &Self, body: usize, x: &[f64]| G::Lin::from_slice(&x[patch.bodies[body].pose.range()]);
-        self.by_velocity.clear();
-        self.by_velocity.resize(self.bodies.len(), Wrench::zero());
-        self.bars.clear();
-        for contact in &room.contacts {
-            let poses = contact.bodies.map(|body| twist::<G>(&x[self.bodies[body].pose.range()]));
-            let change = sites.change(contact.site, &poses, x).0;
-            let sides = turned(contact.arms, contact.push, &contact.turning, &change, poses.map(|pose| pose.lin));
-            for (body, side) in contact.bodies.into_iter().zip(sides) {
-                self.by_velocity[body] = self.by_velocity[body].plus(1.0, side);
-            }
-            self.bars.push(change);
-        }
         // Velocities and poses before the impulses of the rows change; under an event the length is one of the unknowns.
         let time = if self.event.is_some() { 0.0 } else { x[self.time.range().start] };
         self.changes.clear();
@@ -112,14 +101,8 @@ impl<G: Geometry> Patch<G> {
         }
         let Some(factor) = room.factor else { return };
         sparse.solve(factor, room.residual.range(), room.unknown.range(), x, scratch);
-        let unknowns = room.unknown.range().start;
-        self.by_velocity.fill(Wrench::zero());
-        for (k, row) in room.rows.iter().enumerate() {
-            for (side, body) in room.contacts[row.contact].bodies.into_iter().enumerate() {
-                self.by_velocity[body] = self.by_velocity[body].plus(x[unknowns + k], row.column[side]);
-            }
-        }
-        let longer = if self.event.is_some() { x[unknowns + room.rows.len()] } else { 0.0 };
+        let longer = if self.event.is_some() { x[room.unknown.range().start + room.rows.len()] } else { 0.0 };
+        self.answers_tangent(0, x);
         for (body, impulse) in self.bodies.iter().zip(&self.by_velocity).filter(|(body, _)| body.twist.is_some()) {
             let change = body.response(impulse).plus(longer, self.kick(body));
             let moved = Twist::zero().plus(t, change).plus(longer, body.twists[1]);
@@ -209,6 +192,36 @@ impl<G: Geometry> Patch<G> {
         self.contacts_adjoint(0, sites, x);
     }
 
+    /// How the contacts of a room and the impulses on its bodies change with the poses: into `bars` and `by_velocity`.
+    pub(super) fn contacts_tangent(&mut self, room: usize, sites: &Sites<G>, x: &[f64]) {
+        let Patch { bodies, rooms, bars, by_velocity, .. } = self;
+        by_velocity.clear();
+        by_velocity.resize(bodies.len(), Wrench::zero());
+        bars.clear();
+        for contact in &rooms[room].contacts {
+            let poses = contact.bodies.map(|body| twist::<G>(&x[bodies[body].placed(room).range()]));
+            let change = sites.change(contact.site, &poses, x).0;
+            let sides = turned(contact.arms, contact.push, &contact.turning, &change, poses.map(|pose| pose.lin));
+            for (body, side) in contact.bodies.into_iter().zip(sides) {
+                by_velocity[body] = by_velocity[body].plus(1.0, side);
+            }
+            bars.push(change);
+        }
+    }
+
+    /// The impulses on the bodies with which the rows of a room answer: into `by_velocity`.
+    pub(super) fn answers_tangent(&mut self, room: usize, x: &[f64]) {
+        let Patch { rooms, by_velocity, .. } = self;
+        let room = &rooms[room];
+        let unknowns = room.unknown.range().start;
+        by_velocity.fill(Wrench::zero());
+        for (k, row) in room.rows.iter().enumerate() {
+            for (side, body) in room.contacts[row.contact].bodies.into_iter().enumerate() {
+                by_velocity[body] = by_velocity[body].plus(x[unknowns + k], row.column[side]);
+            }
+        }
+    }
+
     /// What the impulses of the contacts of a room owe to the poses, with the covectors on the contacts that are known already.
     pub(super) fn contacts_adjoint(&mut self, room: usize, sites: &Sites<G>, x: &mut [f64]) {
         let Patch { bodies, rooms, bars, changes, .. } = self;
@@ -218,8 +231,7 @@ impl<G: Geometry> Patch<G> {
             let mut sides = sites.poses_of_bar(contact.site, bar, x);
             for (side, body) in contact.bodies.into_iter().enumerate() {
                 sides[side].lin += by_centres[side];
-                let block = if room == 0 { bodies[body].pose } else { bodies[body].next };
-                add_wrench::<G>(&mut x[block.range()], &sides[side]);
+                add_wrench::<G>(&mut x[bodies[body].placed(room).range()], &sides[side]);
             }
         }
     }

@@ -106,7 +106,8 @@ impl<G: Geometry> Patch<G> {
         self.rooms[room].residual = program.fresh(count);
         self.rooms[room].unknown = program.fresh(count);
         if count > 0 {
-            self.rooms[room].factor = program.sparse.factor(&self.felt, &self.answers, &self.entries, &self.times).map(|found| found.0);
+            let found = program.sparse.factor(&self.felt, &self.answers, &self.entries, &self.times, None);
+            self.rooms[room].factor = found.map(|found| found.0);
         }
         count == 0 || self.rooms[room].factor.is_some()
     }

@@ -4,6 +4,11 @@
 //! joint, a contact or a body does to a tangent; a solve answers a square system. Run forwards over the slots this is the tangent of the
 //! step, run backwards with every map transposed it is the adjoint: <J u, w> = <u, J' w> holds to rounding.
 
+mod block;
+mod run;
+
+pub(crate) use block::Block;
+
 use super::contact_point::PointMap;
 use super::contact_rows::{PushMap, SpeedMap};
 use super::contact_site::Sites;
@@ -11,58 +16,22 @@ use super::flight::FlightMap;
 use super::joint_rows::JointMap;
 use super::law::LawMap;
 use super::linkage::Linkage;
-use super::linkage_factor::Graphs;
+use super::linkage_graph::Graphs;
 use super::linkage_rows::JointSums;
 use super::motion::{AnswerMap, LoadMap, MoveMap, RateMap, ResponseMap};
 use super::patch::Patch;
 use super::pivoted::Pivoted;
+use super::slots::{Stacked, put};
 use super::smoothed_rows::SmoothingRoom;
 use super::sparse::{Factored, Sparse};
 use super::stage::StageRoom;
 use super::strike_patch::StrikePatch;
 use super::system::SystemRoom;
 use crate::island::LocalBody;
-use crate::model::Model;
 use carom_geometry::Geometry;
 
-/// Consecutive slots of one quantity.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Block {
-    at: u32,
-    len: u32,
-}
-
-impl Block {
-    /// No slots yet.
-    pub const NOWHERE: Block = Block { at: 0, len: 0 };
-
-    /// Number of slots.
-    #[inline]
-    pub fn len(self) -> usize {
-        self.len as usize
-    }
-    /// Slots from `first` on, `len` of them.
-    #[inline]
-    pub fn part(self, first: usize, len: usize) -> Block {
-        debug_assert!(first + len <= self.len(), "a part lies inside its block");
-        Block { at: self.at + first as u32, len: len as u32 }
-    }
-    /// Where the slots stand.
-    #[inline]
-    pub fn range(self) -> std::ops::Range<usize> {
-        self.at as usize..(self.at + self.len) as usize
-    }
-    /// Slots from a place on.
-    #[inline]
-    pub fn at(at: usize, len: usize) -> Block {
-        Block { at: at as u32, len: len as u32 }
-    }
-    /// Whether it lies inside another.
-    #[inline]
-    fn within(self, other: Block) -> bool {
-        self.at >= other.at && self.at + self.len <= other.at + other.len
-    }
-}
+/// Most freedoms of a body.
+const MAX_FREEDOMS: usize = 6;
 
 /// What an element does.
 #[derive(Clone, Copy, Debug)]
@@ -347,6 +316,14 @@ impl<G: Geometry> Program<G> {
         }
     }
 
+    /// out += c in for a single input slot, with a twist or a wrench for c.
+    pub fn stacked(&mut self, out: Block, input: Block, value: &impl Stacked<G>) {
+        let mut values = [0.0; MAX_FREEDOMS];
+        let (lin, ang) = value.parts();
+        put::<G>(lin, ang, &mut values);
+        self.column(out, input, &values[..G::DOF]);
+    }
+
     keep!(joint, joints, Joint, JointMap<G>, "Adds what a joint does.");
     keep!(point, points, Point, PointMap, "Adds a contact that moves.");
     keep!(push, pushes, Push, PushMap<G>, "Adds the impulses of a contact.");
@@ -397,10 +374,16 @@ impl<G: Geometry> Program<G> {
         &mut self.linkages[number as usize]
     }
 
-    /// How many linkages there are.
+    /// How many linkages were factored without a search for pivots.
     #[cfg(test)]
-    pub fn linkages(&self) -> usize {
-        self.linkages_used
+    pub fn plain_linkages(&self) -> usize {
+        self.linkages[..self.linkages_used].iter().filter(|linkage| linkage.is_plain()).count()
+    }
+
+    /// Multiply-adds of the factors of the linkages.
+    #[cfg(test)]
+    pub fn linkage_operations(&self) -> u64 {
+        self.linkages[..self.linkages_used].iter().map(Linkage::operations).sum()
     }
 
     /// Adds the finish of a linkage.
@@ -454,171 +437,5 @@ impl<G: Geometry> Program<G> {
     pub fn solve_sparse(&mut self, out: Block, input: Block, factor: Factored) {
         debug_assert_eq!(out.len, input.len);
         self.elements.push(Element::Sparse { out, input, factor });
-    }
-
-    /// The tangent: from the values of the input slots to all others.
-    pub fn tangent(&mut self, model: &Model<G>, x: &mut [f64], scratch: &mut Vec<f64>) {
-        for element in &self.elements {
-            match *element {
-                Element::Scaled { out, input, factor } => {
-                    for (o, i) in out.range().zip(input.range()) {
-                        x[o] += factor * x[i];
-                    }
-                }
-                Element::Matrix { out, input, first } => {
-                    let mut entry = first as usize;
-                    for o in out.range() {
-                        let mut sum = 0.0;
-                        for i in input.range() {
-                            sum += self.values[entry] * x[i];
-                            entry += 1;
-                        }
-                        x[o] += sum;
-                    }
-                }
-                Element::Column { out, input, first } => {
-                    let value = x[input as usize];
-                    let column = &self.values[first as usize..][..out.len()];
-                    x[out.range()].iter_mut().zip(column).for_each(|(o, c)| *o += c * value);
-                }
-                Element::Dense { out, input, factor } => {
-                    scratch.clear();
-                    scratch.extend_from_slice(&x[input.range()]);
-                    self.dense[factor as usize].solve(scratch);
-                    for (o, s) in out.range().zip(scratch.iter()) {
-                        x[o] -= s;
-                    }
-                }
-                Element::Sparse { out, input, factor } => self.sparse.solve(factor, input.range(), out.range(), x, scratch),
-                Element::Joint(k) => self.joints[k as usize].tangent(model, x),
-                Element::Shaped(k) => self.sites.tangent(k, model, x),
-                Element::Point(k) => self.points[k as usize].tangent(&self.sites, x),
-                Element::Push(k) => self.pushes[k as usize].tangent(x),
-                Element::Speed(k) => self.speeds[k as usize].tangent(x),
-                Element::Response(k) => self.responses[k as usize].tangent(x),
-                Element::Rate(k) => self.rates[k as usize].tangent(x),
-                Element::Move(k) => self.moves[k as usize].tangent(x),
-                Element::Answer(k) => self.answers[k as usize].tangent(x),
-                Element::Load(k) => self.loads[k as usize].tangent(x),
-                Element::Flight(k) => self.flights[k as usize].tangent(x),
-                Element::Law(k) => self.laws[k as usize].tangent(x),
-                Element::LinkageMove(k) => self.linkages[k as usize].move_tangent(model, &self.sparse, x, scratch),
-                Element::LinkageFinish(k) => self.linkages[k as usize].finish_tangent(model, &self.sparse, x, scratch),
-                Element::Strike(k) => self.strikes[k as usize].tangent(&self.sites, x),
-                Element::PatchMove(k) => self.patches[k as usize].move_tangent(&self.sites, &self.sparse, x, scratch),
-                Element::PatchFinish(k) => self.patches[k as usize].finish_tangent(&self.sites, &self.sparse, x, scratch),
-            }
-        }
-    }
-
-    /// The adjoint: from the cotangents of the output slots to all others. What it leaves to the program before this step is asked for
-    /// by `settle`.
-    pub fn adjoint(&mut self, model: &Model<G>, x: &mut [f64], scratch: &mut Vec<f64>) {
-        for element in self.elements.iter().rev() {
-            match *element {
-                Element::Scaled { out, input, factor } => {
-                    for (o, i) in out.range().zip(input.range()) {
-                        x[i] += factor * x[o];
-                    }
-                }
-                Element::Matrix { out, input, first } => {
-                    let mut entry = first as usize;
-                    for o in out.range() {
-                        let cotangent = x[o];
-                        if cotangent == 0.0 {
-                            entry += input.len();
-                            continue;
-                        }
-                        for i in input.range() {
-                            x[i] += self.values[entry] * cotangent;
-                            entry += 1;
-                        }
-                    }
-                }
-                Element::Column { out, input, first } => {
-                    let column = &self.values[first as usize..][..out.len()];
-                    let sum: f64 = x[out.range()].iter().zip(column).map(|(o, c)| c * o).sum();
-                    x[input as usize] += sum;
-                }
-                Element::Dense { out, input, factor } => {
-                    scratch.clear();
-                    scratch.extend_from_slice(&x[out.range()]);
-                    self.dense[factor as usize].solve_transposed(scratch);
-                    for (i, s) in input.range().zip(scratch.iter()) {
-                        x[i] -= s;
-                    }
-                }
-                Element::Sparse { out, input, factor } => self.sparse.solve_transposed(factor, input.range(), out.range(), x, scratch),
-                Element::Joint(k) => self.joints[k as usize].adjoint(model, x),
-                Element::Shaped(k) => self.sites.adjoint(k, model, x, scratch),
-                Element::Point(k) => self.points[k as usize].adjoint(&self.sites, x),
-                Element::Push(k) => self.pushes[k as usize].adjoint(x),
-                Element::Speed(k) => self.speeds[k as usize].adjoint(x),
-                Element::Response(k) => self.responses[k as usize].adjoint(x),
-                Element::Rate(k) => self.rates[k as usize].adjoint(x),
-                Element::Move(k) => self.moves[k as usize].adjoint(x),
-                Element::Answer(k) => self.answers[k as usize].adjoint(x),
-                Element::Load(k) => self.loads[k as usize].adjoint(x),
-                Element::Flight(k) => self.flights[k as usize].adjoint(x),
-                Element::Law(k) => self.laws[k as usize].adjoint(x),
-                Element::LinkageMove(k) => self.linkages[k as usize].move_adjoint(model, &self.sparse, &mut self.joint_sums, x, scratch),
-                Element::LinkageFinish(k) => self.linkages[k as usize].finish_adjoint(model, &self.sparse, x, scratch),
-                Element::Strike(k) => self.strikes[k as usize].adjoint(&self.sites, x),
-                Element::PatchMove(k) => self.patches[k as usize].move_adjoint(&self.sites, &self.sparse, x, scratch),
-                Element::PatchFinish(k) => self.patches[k as usize].finish_adjoint(&self.sites, &self.sparse, x, scratch),
-            }
-        }
-        self.sites.settle(model, x, scratch);
-    }
-
-    /// Adds what the last adjoint left waiting to the gradient by the parameters, whose slots are the first.
-    pub fn settle(&mut self, model: &Model<G>, parameters: &mut [f64], scratch: &mut Vec<f64>) {
-        self.sites.turn_over();
-        self.sites.settle(model, parameters, scratch);
-        self.joint_sums.settle(model, parameters);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use carom_math::Planar;
-
-    /// y = A x, z = -S^-1 (B y + x), w = z + 2 y.
-    fn sample(program: &mut Program<Planar>) -> (Block, Block) {
-        let x = program.fresh(3);
-        let y = program.fresh(2);
-        let r = program.fresh(2);
-        let z = program.fresh(2);
-        let w = program.fresh(2);
-        program.matrix(y, x, &[1.0, 2.0, -1.0, 0.5, 0.0, 3.0]);
-        program.linear(r, y, |a, b| {
-            b[0] = a[0] - a[1];
-            b[1] = 4.0 * a[1];
-        });
-        program.copy(r, x.part(1, 2));
-        assert_eq!(program.solve(z, r, |s| s.copy_from_slice(&[2.0, 1.0, -1.0, 3.0])), 0);
-        program.copy(w, z);
-        program.scaled(w, y, 2.0);
-        (x, w)
-    }
-
-    #[test]
-    fn adjoint_is_the_transpose_of_the_tangent() {
-        let mut program = Program::<Planar>::default();
-        let model = Model::new("");
-        let (input, output) = sample(&mut program);
-        let mut scratch = Vec::new();
-        let (u, c) = ([0.3, -1.2, 0.7], [1.1, -0.4]);
-        let mut forward = vec![0.0; program.slots()];
-        forward[input.range()].copy_from_slice(&u);
-        program.tangent(&model, &mut forward, &mut scratch);
-        let mut backward = vec![0.0; program.slots()];
-        backward[output.range()].copy_from_slice(&c);
-        program.adjoint(&model, &mut backward, &mut scratch);
-        let left: f64 = forward[output.range()].iter().zip(&c).map(|(a, b)| a * b).sum();
-        let right: f64 = backward[input.range()].iter().zip(&u).map(|(a, b)| a * b).sum();
-        assert!((left - right).abs() < 1e-14, "{left} {right}");
-        assert!(left.abs() > 0.1);
     }
 }

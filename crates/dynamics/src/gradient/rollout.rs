@@ -5,7 +5,7 @@ use super::stage::Switches;
 use super::step::{StepRecord, Wrt, differentiate};
 use super::weak::Weak;
 use super::workbench::Workbench;
-use crate::error::StepError;
+use crate::error::{Cause, StepError};
 use crate::options::{FrictionCone, Integrator};
 use crate::state::State;
 use crate::world::{Remembered, StepReport, World};
@@ -110,6 +110,12 @@ pub struct Direction {
     pub parameters: Vec<f64>,
 }
 
+/// Asked before every step of a run and of its way back: true gives up.
+pub type Stop<'a> = &'a (dyn Fn() -> bool + Sync);
+
+/// Numbers of a run above which the memory is asked first whether they fit: below, asking would cost more than it saves.
+const MANY_NUMBERS: usize = 1 << 20;
+
 /// Why a rollout has no derivative.
 #[derive(Clone, Debug, PartialEq)]
 pub enum GradientError {
@@ -142,6 +148,8 @@ pub enum GradientError {
     },
     /// A step between checkpoints failed when it was taken again.
     Step(StepError),
+    /// The caller asked to stop.
+    Stopped,
 }
 
 impl std::fmt::Display for GradientError {
@@ -155,6 +163,7 @@ impl std::fmt::Display for GradientError {
             GradientError::Kappa(found) => write!(f, "kappa = {found}: needs a number above 0 [J]"),
             GradientError::NotFinite { what } => write!(f, "{what}: needs finite numbers"),
             GradientError::Step(error) => write!(f, "a step between checkpoints failed when it was repeated: {error}"),
+            GradientError::Stopped => f.write_str("stopped by the caller"),
         }
     }
 }
@@ -163,8 +172,19 @@ impl std::error::Error for GradientError {}
 
 impl<G: Geometry> World<G> {
     /// Takes steps from the present state without moving this world; `controls` holds steps x controls numbers, or none.
+    #[inline(never)]
     pub fn rollout(&self, steps: usize, controls: &[f64], tape: Tape) -> Result<Rollout<G>, StepError> {
+        self.rollout_unless(steps, controls, tape, &|| false)
+    }
+
+    /// The same, given up with [`Cause::Stopped`] as soon as `stop` says so.
+    pub fn rollout_unless(&self, steps: usize, controls: &[f64], tape: Tape, stop: Stop<'_>) -> Result<Rollout<G>, StepError> {
+        let ended = |cause| StepError::unfinished(cause, self.state().time);
         let count = self.model().control_count();
+        let numbers = steps.saturating_add(1).saturating_mul(self.model().bodies.len() * (G::COORDS + G::DOF) + count + 1);
+        if numbers > MANY_NUMBERS && Vec::<f64>::new().try_reserve_exact(numbers).is_err() {
+            return Err(ended(Cause::TooManySteps { steps }));
+        }
         let idle = vec![0.0; if controls.is_empty() { steps * count } else { 0 }];
         let controls = if controls.is_empty() { &idle[..] } else { controls };
         if controls.len() != steps * count {
@@ -179,6 +199,9 @@ impl<G: Geometry> World<G> {
         energy.push(total_energy(&world));
         let interval = tape.interval(steps);
         for step in 0..steps {
+            if stop() {
+                return Err(ended(Cause::Stopped));
+            }
             let now = &controls[step * count..(step + 1) * count];
             if interval.is_some_and(|interval| step % interval == 0) {
                 checkpoints.push(world.remembered());
@@ -269,11 +292,13 @@ impl<G: Geometry> Rollout<G> {
     }
 
     /// Walks the steps backwards, each with its record; segments between checkpoints are recorded again.
-    fn backwards(&self, mut visit: impl FnMut(usize, &StepRecord<G>)) -> Result<(), GradientError> {
+    fn backwards(&self, stop: Stop<'_>, mut visit: impl FnMut(usize, &StepRecord<G>)) -> Result<(), GradientError> {
+        let go_on = || if stop() { Err(GradientError::Stopped) } else { Ok(()) };
         match self.tape {
             Tape::Off => return Err(GradientError::NoTape),
             Tape::Full => {
                 for (step, record) in self.records.iter().enumerate().rev() {
+                    go_on()?;
                     visit(step, record);
                 }
             }
@@ -288,10 +313,12 @@ impl<G: Geometry> Rollout<G> {
                     world.return_to(&self.states[first], start);
                     records.clear();
                     for step in first..last {
+                        go_on()?;
                         let now = &self.controls[step * count..(step + 1) * count];
                         records.push(world.step_recorded(now).map_err(GradientError::Step)?.1);
                     }
                     for (offset, record) in records.iter().enumerate().rev() {
+                        go_on()?;
                         visit(first + offset, record);
                     }
                 }
@@ -311,14 +338,20 @@ impl<G: Geometry> Rollout<G> {
     }
 
     /// The adjoint with respect to a choice, with another choice of what it is at rows that stand at a switch, theory (18.6)-(18.8).
+    #[inline(never)]
     pub fn backward_by(&self, cotangents: &Cotangents, wrt: Wrt, weak: Weak) -> Result<Gradient, GradientError> {
+        self.backward_unless(cotangents, wrt, weak, &|| false)
+    }
+
+    /// The same, given up with [`GradientError::Stopped`] as soon as `stop` says so.
+    pub fn backward_unless(&self, cotangents: &Cotangents, wrt: Wrt, weak: Weak, stop: Stop<'_>) -> Result<Gradient, GradientError> {
         if weak != Weak::Average {
-            return self.backward_one(cotangents, wrt, weak);
+            return self.backward_one(cotangents, wrt, weak, stop);
         }
-        let mut gradient = self.backward_one(cotangents, wrt, Weak::Active)?;
+        let mut gradient = self.backward_one(cotangents, wrt, Weak::Active, stop)?;
         gradient.weak = weak;
         if gradient.total().choices() > 0 {
-            let other = self.backward_one(cotangents, wrt, Weak::Inactive)?;
+            let other = self.backward_one(cotangents, wrt, Weak::Inactive, stop)?;
             mean(&mut gradient.poses, &other.poses);
             mean(&mut gradient.twists, &other.twists);
             mean(&mut gradient.controls, &other.controls);
@@ -327,7 +360,7 @@ impl<G: Geometry> Rollout<G> {
         Ok(gradient)
     }
 
-    fn backward_one(&self, cotangents: &Cotangents, wrt: Wrt, weak: Weak) -> Result<Gradient, GradientError> {
+    fn backward_one(&self, cotangents: &Cotangents, wrt: Wrt, weak: Weak, stop: Stop<'_>) -> Result<Gradient, GradientError> {
         self.check_weak(weak)?;
         let (size, steps) = (self.size(), self.steps());
         let all = (steps + 1) * size;
@@ -359,7 +392,7 @@ impl<G: Geometry> Rollout<G> {
         // The parameters have the first slots of every program: what the steps add to them stays there.
         x.clear();
         x.resize(self.layout.len, 0.0);
-        let walked = self.backwards(|step, record| {
+        let walked = self.backwards(stop, |step, record| {
             let model = self.world.model();
             let (ends, switches) = differentiate(&mut program, model, &self.layout, record, (wrt, weak));
             debug_assert_eq!(ends.parameters.range(), 0..self.layout.len, "parameters come first");
@@ -391,6 +424,7 @@ impl<G: Geometry> Rollout<G> {
     }
 
     /// The tangent with a choice of what it is at rows that stand at a switch.
+    #[inline(never)]
     pub fn forward_by(&self, direction: &Direction, weak: Weak) -> Result<(Vec<f64>, Vec<f64>), GradientError> {
         if weak != Weak::Average {
             return self.forward_one(direction, weak);

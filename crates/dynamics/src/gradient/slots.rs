@@ -14,6 +14,24 @@ pub(crate) fn wrench<S: Space>(x: &[f64]) -> Wrench<S> {
     Wrench { lin: S::Lin::from_slice(x), ang: S::Ang::from_slice(&x[S::DIM..]) }
 }
 
+/// A linear part and an angular one: a twist or a wrench.
+pub(crate) trait Stacked<S: Space> {
+    /// Both parts.
+    fn parts(&self) -> (S::Lin, S::Ang);
+}
+
+impl<S: Space> Stacked<S> for Twist<S> {
+    fn parts(&self) -> (S::Lin, S::Ang) {
+        (self.lin, self.ang)
+    }
+}
+
+impl<S: Space> Stacked<S> for Wrench<S> {
+    fn parts(&self) -> (S::Lin, S::Ang) {
+        (self.lin, self.ang)
+    }
+}
+
 /// Writes a linear and an angular part.
 #[inline]
 pub(crate) fn put<S: Space>(lin: S::Lin, ang: S::Ang, out: &mut [f64]) {

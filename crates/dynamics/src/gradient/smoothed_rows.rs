@@ -153,7 +153,7 @@ impl<G: Geometry> Rows for SystemRows<'_, G> {
         let (felt, entries, times) = &self.scaled;
         let n = right.len();
         right.iter_mut().zip(&self.weights).for_each(|(x, w)| *x *= w);
-        if let Some((factor, _)) = self.sparse.factor(felt, self.answers, entries, times) {
+        if let Some((factor, _)) = self.sparse.factor(felt, self.answers, entries, times, None) {
             self.x.clear();
             self.x.extend(right.iter().map(|x| -x));
             self.x.resize(2 * n, 0.0);

@@ -1,7 +1,9 @@
 //! Factors of the systems of a step by blocks: a node for each pair of bodies that rows act between, coupled where they share a body.
 //!
-//! The analysis is kept from step to step; redundant rows are dropped where they are met, theory (17.4) and (9.14)-(9.18).
+//! The analysis is kept from step to step; redundant rows are dropped where they are met, theory (17.4) and (9.14)-(9.18). Bodies of many rows are cut into
+//! welded parts, theory (17.61), whose rows stand behind all others.
 
+use super::parts::{Parts, Respond};
 use super::redundant::Redundant;
 use super::system::Sides;
 use carom_geometry::Geometry;
@@ -15,7 +17,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 /// No body, and no node.
-const NONE: u32 = u32::MAX;
+pub(super) const NONE: u32 = u32::MAX;
 
 /// Analyses kept; beyond this all are forgotten, so that a run through ever new contacts does not fill the memory.
 const KEPT: usize = 512;
@@ -39,10 +41,10 @@ pub(crate) struct Factored {
 
 /// A node: the two bodies (the second may be none) that its rows act between.
 #[derive(Clone, Copy, Debug)]
-struct Node {
-    bodies: [u32; 2],
-    size: u32,
-    next: u32,
+pub(super) struct Node {
+    pub bodies: [u32; 2],
+    pub size: u32,
+    pub next: u32,
 }
 
 /// Two nodes that share a body: which side of each it is.
@@ -73,6 +75,10 @@ struct Topology {
 struct Arrangement {
     /// The pair of bodies of each row.
     pairs: Vec<[u32; 2]>,
+    /// Whether crowded bodies may be cut, and those that are.
+    cuts: bool,
+    parts: Parts,
+    /// The pairs, then the welds.
     nodes: Vec<Node>,
     /// Node of each row and its number there.
     node_of: Vec<(u32, u32)>,
@@ -84,6 +90,14 @@ struct Arrangement {
     searched: bool,
     /// Analysis without and with the time, once it is known.
     topologies: [u32; 2],
+}
+
+impl Arrangement {
+    /// Nodes that are welds, behind those of the pairs.
+    fn welds(&self) -> Range<usize> {
+        let pairs = if self.parts.rows == 0 { self.nodes.len() } else { self.parts.counts.len() };
+        pairs..self.nodes.len()
+    }
 }
 
 /// Every factor of the present program, and the analyses of past ones.
@@ -152,22 +166,32 @@ impl<G: Geometry> Sparse<G> {
         self.places.clear();
     }
 
+    /// Multiply-adds of the factors in use.
+    #[cfg(test)]
+    pub fn operations(&self) -> u64 {
+        self.topologies.iter().map(|topology| topology.used as u64 * topology.symbolic.factor_operations()).sum()
+    }
+
     /// Factors R M^-1 J' and the direct entries, with the time as the last unknown where `times` holds its column. `None` where the answer
-    /// needs pivots from several nodes at once; otherwise the factor and how many unknowns were dropped.
+    /// needs pivots from several nodes at once; otherwise the factor and how many unknowns were dropped. Crowded bodies are cut where it is told how
+    /// bodies answer.
     pub fn factor(
         &mut self,
         felt: &[Sides<G>],
         answers: &[[(usize, Twist<G>); 2]],
         entries: &[(usize, usize, f64)],
         times: &[f64],
+        respond: Option<Respond<G>>,
     ) -> Option<(Factored, usize)> {
         if self.refuses {
             return None;
         }
-        let at = self.arrange(answers);
+        let at = self.arrange(answers, respond.is_some());
         // Taken out while it is read, so that the lists of this store can be written.
         let mut arrangement = std::mem::take(&mut self.arrangements[at]);
-        let found = self.factor_arranged(&mut arrangement, felt, answers, entries, times);
+        self.sort_rows(&arrangement, felt, answers);
+        self.add_parts(&arrangement, respond.unwrap_or(&|_, _| Twist::zero()));
+        let found = self.factor_arranged(&mut arrangement, felt, entries, times);
         self.arrangements[at] = arrangement;
         found
     }
@@ -189,7 +213,7 @@ impl<G: Geometry> Sparse<G> {
             let [a, b] = row.map(|(body, _)| if movable(body) { body as u32 } else { NONE });
             [a.min(b), a.max(b)]
         }));
-        let at = self.find_arrangement();
+        let at = self.find_arrangement(true);
         for side in 0..2 {
             self.felt[side].resize(given.len(), Wrench::zero());
             self.answers[side].resize(given.len(), Twist::zero());
@@ -206,6 +230,10 @@ impl<G: Geometry> Sparse<G> {
                 }
             }
         }
+        let arrangement = std::mem::take(&mut self.arrangements[at]);
+        self.add_parts(&arrangement, respond);
+        self.arrangements[at] = arrangement;
+        let arrangement = &self.arrangements[at];
         if arrangement.topologies[0] == NONE {
             let nodes = std::mem::take(&mut self.arrangements[at].nodes);
             let found = self.topology(&nodes, 0);
@@ -227,19 +255,19 @@ impl<G: Geometry> Sparse<G> {
         let places = &self.arrangements[at].places;
         self.places.extend_from_slice(places);
         self.places.extend_from_slice(places);
-        Some(self.keep(number, first_place, 0).0)
+        let welds = self.arrangements[at].welds();
+        Some(self.keep(number, first_place, 0, welds).0)
     }
 
     fn factor_arranged(
         &mut self,
         arrangement: &mut Arrangement,
         felt: &[Sides<G>],
-        answers: &[[(usize, Twist<G>); 2]],
         entries: &[(usize, usize, f64)],
         times: &[f64],
     ) -> Option<(Factored, usize)> {
         let timed = usize::from(!times.is_empty());
-        self.sort_rows(arrangement, felt, answers);
+        let count = self.answers[0].len();
         // Rows that answer to nothing but velocities make a matrix near J M^-1 J', whose pivots need no search.
         let velocities_alone = entries.is_empty() && times.is_empty();
         if (velocities_alone || !arrangement.searched) && arrangement.topologies[timed] == NONE {
@@ -253,7 +281,7 @@ impl<G: Geometry> Sparse<G> {
                 let first_place = self.places.len();
                 self.places.extend_from_slice(&arrangement.places);
                 self.places.extend_from_slice(&arrangement.places);
-                return Some(self.keep(number, first_place, 0));
+                return Some(self.keep(number, first_place, 0, arrangement.welds()));
             }
         }
         let number = if arrangement.searched {
@@ -302,22 +330,28 @@ impl<G: Geometry> Sparse<G> {
             }
         }
         if let (Some((&corner, column)), Some(guard)) = (times.split_last(), felt.last()) {
-            for (i, value) in column.iter().enumerate() {
-                if let Some((node, r)) = kept_at(0, i) {
-                    topology.matrix.add_entry(topology.border[node][0], r, 0, *value);
-                }
-                let Some((node, c)) = kept_at(1, i) else { continue };
-                let place = pattern.start(node) + c;
-                let bodies = nodes[node].bodies;
+            let guard = guard.map(|(body, covector)| (arrangement.parts.of(body), covector));
+            let guarded = |node: usize, c: usize| {
+                let (place, bodies) = (pattern.start(node) + c, nodes[node].bodies);
                 let mut sum = 0.0;
-                for (body, covector) in guard {
+                for (body, covector) in &guard {
                     for side in 0..2 {
                         if bodies[side] as usize == *body {
                             sum += covector.power(&columns[side][place]);
                         }
                     }
                 }
-                topology.matrix.add_entry(topology.border[node][1], 0, c, sum);
+                sum
+            };
+            for (i, value) in column.iter().enumerate() {
+                if let Some((node, r)) = kept_at(0, i) {
+                    topology.matrix.add_entry(topology.border[node][0], r, 0, *value);
+                }
+                let Some((node, c)) = kept_at(1, i) else { continue };
+                topology.matrix.add_entry(topology.border[node][1], 0, c, guarded(node, c));
+            }
+            for node in arrangement.welds() {
+                (0..G::DOF).for_each(|c| topology.matrix.add_entry(topology.border[node][1], 0, c, guarded(node, c)));
             }
             let last = nodes.len();
             topology.matrix.add_entry(topology.diagonals[last], 0, 0, corner);
@@ -333,8 +367,8 @@ impl<G: Geometry> Sparse<G> {
                 return None;
             }
         }
-        let left_out = answers.len() - self.answers[0].len();
-        Some(self.keep(number, first_place, left_out))
+        let left_out = count - self.answers[0].len();
+        Some(self.keep(number, first_place, left_out, arrangement.welds()))
     }
 
     /// The number of the analysis of nodes, made where it is new.
@@ -353,20 +387,21 @@ impl<G: Geometry> Sparse<G> {
         Some(number)
     }
 
-    /// Keeps the factor that an analysis holds ready; returns it and how many unknowns were dropped.
-    fn keep(&mut self, number: u32, first_place: usize, left_out: usize) -> (Factored, usize) {
+    /// Keeps the factor that an analysis holds ready; returns it and how many unknowns besides those of welds were dropped.
+    fn keep(&mut self, number: u32, first_place: usize, left_out: usize, welds: Range<usize>) -> (Factored, usize) {
         let topology = &mut self.topologies[number as usize];
         if topology.used == 0 {
             self.touched.push(number);
         }
-        let dropped = topology.factors[topology.used].dropped().len() + left_out;
+        let found = topology.factors[topology.used].dropped();
+        let dropped = found.iter().filter(|dropped| !welds.contains(&dropped.node)).count() + left_out;
         let factored = Factored { topology: number, factor: topology.used as u32, places: first_place as u32 };
         topology.used += 1;
         (factored, dropped)
     }
 
     /// Finds the arrangement of the rows, or makes it; returns where it stands.
-    fn arrange(&mut self, answers: &[[(usize, Twist<G>); 2]]) -> usize {
+    fn arrange(&mut self, answers: &[[(usize, Twist<G>); 2]], cuts: bool) -> usize {
         let bodies = answers.iter().flatten().map(|(body, _)| body + 1).max().unwrap_or(0);
         self.movable.clear();
         self.movable.resize(bodies, false);
@@ -378,20 +413,20 @@ impl<G: Geometry> Sparse<G> {
             let [a, b] = answer.map(|(body, _)| if self.movable[body] { body as u32 } else { NONE });
             [a.min(b), a.max(b)]
         }));
-        self.find_arrangement()
+        self.find_arrangement(cuts)
     }
 
     /// Finds the arrangement of the pairs, or makes it; returns where it stands.
-    fn find_arrangement(&mut self) -> usize {
+    fn find_arrangement(&mut self, cuts: bool) -> usize {
         let count = self.arrangements.len();
         for step in 0..count {
             let at = (self.latest + step) % count;
-            if self.arrangements[at].pairs == self.pairs {
+            if self.arrangements[at].cuts == cuts && self.arrangements[at].pairs == self.pairs {
                 self.latest = at;
                 return at;
             }
         }
-        let arrangement = self.sort_pairs();
+        let arrangement = self.sort_pairs(cuts);
         if count < ARRANGED {
             self.arrangements.push(arrangement);
             self.latest = count;
@@ -403,10 +438,10 @@ impl<G: Geometry> Sparse<G> {
         self.latest
     }
 
-    /// Sorts the pairs into nodes.
-    fn sort_pairs(&mut self) -> Arrangement {
+    /// Sorts the pairs into nodes; crowded bodies are cut where `cuts`.
+    fn sort_pairs(&mut self, cuts: bool) -> Arrangement {
         let bodies = self.pairs.iter().flatten().filter(|&&body| body != NONE).max().map_or(0, |&body| body as usize + 1);
-        let mut out = Arrangement { pairs: self.pairs.clone(), topologies: [NONE; 2], ..Arrangement::default() };
+        let mut out = Arrangement { pairs: self.pairs.clone(), topologies: [NONE; 2], cuts, ..Arrangement::default() };
         self.heads.clear();
         self.heads.resize(bodies + 1, NONE);
         for &pair in &self.pairs {
@@ -429,6 +464,9 @@ impl<G: Geometry> Sparse<G> {
             let own = &mut out.nodes[node as usize];
             out.node_of.push((node, own.size));
             own.size += 1;
+        }
+        if cuts {
+            out.parts = Parts::cut::<G>(&mut out.nodes, bodies);
         }
         let mut start = 0;
         for node in &out.nodes {
@@ -461,6 +499,21 @@ impl<G: Geometry> Sparse<G> {
                 answer_sides[side][place as usize] = twist;
             }
         }
+    }
+
+    /// The sorted rows at the parts of crowded bodies, and the welds between these.
+    fn add_parts(&mut self, arrangement: &Arrangement, respond: impl Fn(usize, &Wrench<G>) -> Twist<G>) {
+        let parts = &arrangement.parts;
+        if parts.rows == 0 {
+            return;
+        }
+        for (&(node, _), &place) in arrangement.node_of.iter().zip(&arrangement.places) {
+            for (answers, count) in self.answers.iter_mut().zip(parts.counts[node as usize]) {
+                let own = &mut answers[place as usize];
+                *own = Twist::zero().plus(count, *own);
+            }
+        }
+        parts.weld(respond, &mut self.felt, &mut self.answers);
     }
 
     /// Leaves out rows and unknowns that repeat others of their node.
@@ -747,7 +800,8 @@ mod tests {
             dense.matrix(n).copy_from_slice(&matrix);
             let rank = dense.factor();
             let mut sparse = Sparse::<Spatial>::default();
-            let (factor, dropped) = sparse.factor(&rows, &columns, &entries, &times).expect("redundant rows repeat those of their pair");
+            let (factor, dropped) =
+                sparse.factor(&rows, &columns, &entries, &times, None).expect("redundant rows repeat those of their pair");
             assert_eq!(n - dropped, rank, "slides {slides} timed {timed}");
             assert!(dropped >= 6, "{dropped}");
 

@@ -9,7 +9,7 @@ use super::forward_rate::ForwardRate;
 use super::hold::{hold_joints, hold_rows, push, row_count};
 use super::impact;
 use super::linkage;
-use super::loads::{column, loads, undirected_springs};
+use super::loads::{loads, undirected_springs};
 use super::mean_step;
 use super::motion::{ImplicitRate, Loaded, answered, displaced, kicked, moved, respond, response};
 use super::patch;
@@ -123,7 +123,7 @@ pub(crate) fn linearise<G: Geometry>(
         if let (Some(block), Some(force)) = (block, wrenches[local]) {
             program.scaled(*block, force, share * t);
             if let Some(time) = time {
-                column::<G>(program, *block, time, &Wrench::zero().plus(share, forces[local]));
+                program.stacked(*block, time, &Wrench::zero().plus(share, forces[local]));
             }
         }
     }
@@ -244,13 +244,13 @@ pub(crate) fn linearise<G: Geometry>(
             let change = program.fresh(G::DOF);
             respond(program, change, None, answer, &stage.bodies[local]);
             if let Some(time) = free {
-                twist_column::<G>(program, change, time, &kicks[local]);
+                program.stacked(change, time, &kicks[local]);
             }
             program.copy(out, known);
             program.copy(out, change);
             displaced::<G>(program, next, (change, &substep.half[local]), (free, t));
         } else if let Some(time) = free {
-            twist_column::<G>(program, next, time, &substep.half[local]);
+            program.stacked(next, time, &substep.half[local]);
         }
         poses[local] = Some(next);
     }
@@ -313,11 +313,6 @@ fn advance_clock<G: Geometry>(program: &mut Program<G>, substep: &Substep<G>, ru
     running.remaining = remaining;
 }
 
-/// out += slot times a twist.
-fn twist_column<G: Geometry>(program: &mut Program<G>, out: Block, slot: Block, twist: &Twist<G>) {
-    column::<G>(program, out, slot, &Wrench { lin: twist.lin, ang: twist.ang });
-}
-
 /// The pose at the end of a move.
 fn move_pose<G: Geometry>(program: &mut Program<G>, pose: Block, velocity: Block, twist: &Twist<G>, time: (Option<Block>, f64)) -> Block {
     let out = program.fresh(G::DOF);
@@ -347,7 +342,7 @@ fn euler_rate<G: Geometry>(
     let mut value = *total;
     value.ang -= force_value.ang * t;
     if let Some(time) = time {
-        column::<G>(program, rows, time, &Wrench { lin: G::Lin::zero(), ang: -force_value.ang });
+        program.stacked(rows, time, &Wrench { lin: G::Lin::zero(), ang: -force_value.ang });
     }
     response::<G>(program, out, (rows, value), at, body, stage.mass(local));
     // The rate that the loads alone give, in place of the copied one.

@@ -196,7 +196,7 @@ impl<G: Geometry> System<G> {
         }
         let residual = if self.room.smoothed.is_empty() { self.residual } else { relax(program, self.residual, &mut self.room) };
         let SystemRoom { felt, answers, entries, times, .. } = &self.room;
-        if let Some((factor, dropped)) = program.sparse.factor(felt, answers, entries, times) {
+        if let Some((factor, dropped)) = program.sparse.factor(felt, answers, entries, times, Some(&respond)) {
             program.solve_sparse(self.unknown, residual, factor);
             return dropped;
         }

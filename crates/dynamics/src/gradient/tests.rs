@@ -1,5 +1,6 @@
 //! Tests over several rooms of the derivative.
 
 mod flight;
+mod hub;
 mod linkage;
 mod workbench;

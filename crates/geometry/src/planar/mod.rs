@@ -10,6 +10,7 @@ mod half_space;
 mod heightfield;
 mod hull;
 mod manifold;
+mod outline;
 mod parameters;
 mod placed;
 mod shape;
@@ -26,6 +27,7 @@ use crate::bounds::Aabb;
 use crate::contact::{Contact, Geometry};
 use crate::contact_tangent::{ContactAdjoint, ContactJacobian, ContactMotion, ContactTangent};
 use crate::mass::MassProperties;
+use crate::outline::Outline;
 use crate::shape_error::ShapeError;
 use carom_math::Planar;
 use derivative::Pair;
@@ -142,6 +144,9 @@ impl Geometry for Planar {
     }
     fn with_shape_parameters(shape: &Shape, parameters: &[f64]) -> Result<Shape, ShapeError> {
         parameters::with_parameters(shape, parameters)
+    }
+    fn outline(shape: &Shape) -> Outline<Self> {
+        outline::outline(shape)
     }
     fn evaluate_tangent(
         feature: Feature,

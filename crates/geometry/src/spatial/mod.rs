@@ -41,6 +41,7 @@ mod mass;
 mod mesh;
 mod nearest;
 mod nearest_tangent;
+mod outline;
 mod parameters;
 mod placed;
 mod polyhedra;
@@ -66,6 +67,7 @@ use crate::bounds::Aabb;
 use crate::contact::{Contact, Geometry};
 use crate::contact_tangent::{ContactAdjoint, ContactJacobian, ContactMotion, ContactTangent};
 use crate::mass::MassProperties;
+use crate::outline::Outline;
 use crate::shape_error::ShapeError;
 use carom_math::{Pose, Spatial};
 use nalgebra::Vector3;
@@ -240,6 +242,9 @@ impl Geometry for Spatial {
     }
     fn with_shape_parameters(shape: &Shape, parameters: &[f64]) -> Result<Shape, ShapeError> {
         parameters::with_parameters(shape, parameters)
+    }
+    fn outline(shape: &Shape) -> Outline<Self> {
+        outline::outline(shape)
     }
     fn evaluate_tangent(
         feature: Feature,

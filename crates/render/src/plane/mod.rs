@@ -1,7 +1,5 @@
 //! Pictures of the plane: outlines, in the colours of the bodies, on paper.
 
-mod outline;
-
 use crate::color::{Ink, Rgb, luma, mix, of_body, scaled};
 use crate::draw::{Draw, Moment, Scenery};
 use crate::drawing::{Drawing, Fill, Form, Point, Stroke};
@@ -11,10 +9,9 @@ use crate::links::{Link, links};
 use crate::options::Options;
 use crate::{canvas::Canvas, paint};
 use carom_dynamics::BodyKind;
-use carom_geometry::planar::Shape;
+use carom_geometry::{Geometry, planar::Shape};
 use carom_math::{Planar, Pose};
 use nalgebra::Vector2;
-use outline::outline;
 
 type Lin = Vector2<f64>;
 
@@ -155,14 +152,11 @@ fn ground(out: &mut Drawing, sheet: &Sheet<'_>, shape: &Shape, pose: &Pose<Plana
             out.line(&[sheet.at(corners[0]), sheet.at(corners[1])], edge.color, edge.width, 1.0);
             ticks(out, sheet, pose.position, n, t, foot);
         }
-        Shape::Heightfield(field) => {
-            let spacing = field.spacing();
-            let half = 0.5 * spacing * (field.heights().len() - 1) as f64;
-            let top: Vec<Point> = (field.heights().iter().enumerate())
-                .map(|(k, h)| sheet.at(pose.point(Vector2::new(k as f64 * spacing - half, *h))))
-                .collect();
-            let down = |x: f64| sheet.at(pose.point(Vector2::new(x, 0.0)) + pose.direction(-Vector2::y()) * reach);
-            let area: Vec<Point> = top.iter().copied().chain([down(half), down(-half)]).collect();
+        Shape::Heightfield(_) => {
+            let nodes = Planar::outline(shape).points;
+            let top: Vec<Point> = nodes.iter().map(|p| sheet.at(pose.point(*p))).collect();
+            let down = |p: &Lin| sheet.at(pose.point(Vector2::new(p.x, 0.0)) + pose.direction(-Vector2::y()) * reach);
+            let area: Vec<Point> = top.iter().copied().chain(nodes.last().map(down)).chain(nodes.first().map(down)).collect();
             out.add(Form::lines(&area, true), Some(Fill::Flat(sheet.ink.ground)), None);
             out.line(&top, edge.color, edge.width, 1.0);
         }
@@ -230,7 +224,7 @@ fn solid(out: &mut Drawing, sheet: &Sheet<'_>, shape: &Shape, pose: &Pose<Planar
             }
         }
         Shape::Cuboid { .. } | Shape::Convex(_) => {
-            let corners: Vec<Point> = outline(shape).iter().map(|p| sheet.at(pose.point(*p))).collect();
+            let corners: Vec<Point> = Planar::outline(shape).points.iter().map(|p| sheet.at(pose.point(*p))).collect();
             out.add(Form::lines(&corners, true), Some(Fill::Flat(color)), outlined);
         }
     }

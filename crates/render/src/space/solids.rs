@@ -2,6 +2,7 @@
 
 use crate::color::{Rgb, mix, scaled};
 use carom_geometry::spatial::Shape;
+use carom_geometry::{Faces, Geometry, Outline};
 use carom_math::{Pose, Spatial};
 use nalgebra::Vector3;
 use std::f64::consts::TAU;
@@ -14,19 +15,6 @@ const STRIPE: f64 = 0.62;
 const STRIPE_ANGLE: f64 = 0.22;
 /// Factor of the colour of a second stripe, on the opposite side.
 const SHADE: f64 = 0.72;
-/// Corners of a box.
-const BOX: [[f64; 3]; 8] = [
-    [-1.0, -1.0, -1.0],
-    [1.0, -1.0, -1.0],
-    [1.0, 1.0, -1.0],
-    [-1.0, 1.0, -1.0],
-    [-1.0, -1.0, 1.0],
-    [1.0, -1.0, 1.0],
-    [1.0, 1.0, 1.0],
-    [-1.0, 1.0, 1.0],
-];
-/// Sides of a box, counter-clockwise from outside.
-const SIDES: [[usize; 4]; 6] = [[0, 3, 2, 1], [4, 5, 6, 7], [0, 1, 5, 4], [1, 2, 6, 5], [2, 3, 7, 6], [3, 0, 4, 7]];
 
 /// A flat convex face.
 #[derive(Clone, Debug)]
@@ -108,14 +96,8 @@ pub fn pieces(shape: &Shape, pose: &Pose<Spatial>, color: Rgb, detail: Detail, o
     match shape {
         Shape::HalfSpace { .. } => {}
         Shape::Ball { radius } => out.push(Piece::Ball(Ball { pose: *pose, radius: *radius, color, marked: true })),
-        Shape::Cuboid { half } => {
-            let corner = |k: usize| at(BOX[k][0] * half.x, BOX[k][1] * half.y, BOX[k][2] * half.z);
-            out.push(Piece::Solid(SIDES.iter().map(|side| Face::flat(side.iter().map(|k| corner(*k)).collect(), color)).collect()));
-        }
-        Shape::Convex(hull) => {
-            let points: Vec<V> = hull.vertices().iter().map(|p| pose.point(*p)).collect();
-            let faces = (0..hull.normals().len()).map(|f| Face::flat(hull.face(f).iter().map(|k| points[*k as usize]).collect(), color));
-            out.push(Piece::Solid(faces.collect()));
+        Shape::Cuboid { .. } | Shape::Convex(_) | Shape::Mesh(_) | Shape::Heightfield(_) => {
+            flat(&Spatial::outline(shape), pose, color, out);
         }
         Shape::Capsule { half_length, radius } if detail.balls => {
             out.push(Piece::Solid(wall(pose, *half_length, [*radius; 2], color, detail.sides)));
@@ -138,14 +120,18 @@ pub fn pieces(shape: &Shape, pose: &Pose<Spatial>, color: Rgb, detail: Detail, o
         Shape::Segment { a, b } => {
             out.push(Piece::Sheet(Face { points: vec![pose.point(*a), pose.point(*b)], normals: vec![V::z(); 2], color }));
         }
-        Shape::Mesh(mesh) => sheets(mesh.vertices(), mesh.triangles(), pose, color, out),
-        Shape::Heightfield(field) => sheets(field.mesh().vertices(), field.mesh().triangles(), pose, color, out),
     }
 }
 
-fn sheets(vertices: &[V], triangles: &[[u32; 3]], pose: &Pose<Spatial>, color: Rgb, out: &mut Vec<Piece>) {
-    let points: Vec<V> = vertices.iter().map(|p| pose.point(*p)).collect();
-    out.extend(triangles.iter().map(|t| Piece::Sheet(Face::flat(t.map(|k| points[k as usize]).to_vec(), color))));
+/// The faces of an outline.
+fn flat(outline: &Outline<Spatial>, pose: &Pose<Spatial>, color: Rgb, out: &mut Vec<Piece>) {
+    let points: Vec<V> = outline.points.iter().map(|p| pose.point(*p)).collect();
+    let face = |corners: &[u32]| Face::flat(corners.iter().map(|k| points[*k as usize]).collect(), color);
+    match &outline.faces {
+        Faces::None => {}
+        Faces::Solid(polygons) => out.push(Piece::Solid(polygons.iter().map(|corners| face(corners)).collect())),
+        Faces::Surface(triangles) => out.extend(triangles.iter().map(|corners| Piece::Sheet(face(corners)))),
+    }
 }
 
 /// Colour of a side in a direction [rad]: a light stripe on one side, a dark one opposite.
@@ -250,7 +236,7 @@ mod tests {
     fn faces_close_and_look_outwards() {
         let pose = Pose { position: V::new(1.0, -2.0, 0.5), rotation: nalgebra::UnitQuaternion::from_euler_angles(0.3, 0.7, -1.1) };
         let detail = Detail { sides: 96, balls: false };
-        let hull: Vec<V> = BOX.iter().map(|c| V::new(c[0], c[1], c[2])).collect();
+        let hull = Spatial::outline(&Shape::cuboid(V::repeat(1.0)).unwrap()).points;
         for (shape, expected) in [
             (Shape::cuboid(V::new(1.0, 2.0, 0.5)).unwrap(), 8.0),
             (Shape::convex(&hull).unwrap(), 8.0),

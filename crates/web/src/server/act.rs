@@ -2,11 +2,11 @@
 
 use super::hand::Hand;
 use super::slope::{Slope, slope};
-use crate::picture::{About, Drawn, Picture};
+use crate::picture::{About, Picture};
 use crate::shot::{Shot, Touch, books};
 use carom_dynamics::gradient::Names;
 use carom_dynamics::{ModelError, World};
-use carom_geometry::Aabb;
+use carom_geometry::{Aabb, Geometry};
 use carom_math::Vector;
 use carom_scene::{Scene, SceneOf};
 use serde_json::Value;
@@ -52,7 +52,7 @@ pub fn open(scene: Scene) -> Result<Box<dyn Act>, ModelError> {
     })
 }
 
-struct Acting<G: Drawn> {
+struct Acting<G: Geometry> {
     world: World<G>,
     names: Names<G>,
     picture: Picture,
@@ -61,7 +61,7 @@ struct Acting<G: Drawn> {
     struck: Vec<Touch>,
 }
 
-impl<G: Drawn> Acting<G> {
+impl<G: Geometry> Acting<G> {
     fn new(scene: SceneOf<G>) -> Result<Self, ModelError> {
         let about = About { name: &scene.name, description: &scene.description, duration: scene.duration };
         let picture = Picture::of(&scene.model, &about);
@@ -79,7 +79,7 @@ fn put(out: &mut Vec<u8>, numbers: impl IntoIterator<Item = f32>) {
 }
 
 /// Appends a shot as the page reads it.
-fn write<G: Drawn>(shot: &Shot, stamp: Stamp, boxes: &[Aabb<G>], out: &mut Vec<u8>) {
+fn write<G: Geometry>(shot: &Shot, stamp: Stamp, boxes: &[Aabb<G>], out: &mut Vec<u8>) {
     for word in [stamp.generation, stamp.step] {
         out.extend_from_slice(&word.to_le_bytes());
     }
@@ -100,7 +100,7 @@ fn write<G: Drawn>(shot: &Shot, stamp: Stamp, boxes: &[Aabb<G>], out: &mut Vec<u
     }
 }
 
-impl<G: Drawn> Act for Acting<G> {
+impl<G: Geometry> Act for Acting<G> {
     fn picture(&self) -> &Picture {
         &self.picture
     }

@@ -12,7 +12,7 @@ use carom_geometry::Geometry;
 use carom_math::{Planar, Pose, Spatial, Twist, Vector};
 
 /// Numbers in [-1, 1), always the same.
-fn numbers(count: usize, mut state: u64) -> Vec<f64> {
+pub(super) fn numbers(count: usize, mut state: u64) -> Vec<f64> {
     let mut next = || {
         state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
         (state >> 11) as f64 / (1u64 << 52) as f64 - 1.0
@@ -83,11 +83,23 @@ fn arm<G: Geometry>(kinds: &[JointKind], doubled: bool) -> World<G> {
     World::new(model, state).expect("a sound world")
 }
 
-/// Outputs of a program run forwards from `direction` and gradients of its run backwards from `cotangents`.
-fn run<G: Geometry>(world: &World<G>, record: &StepRecord<G>, wrt: Wrt, general: bool, seed: u64) -> (Vec<f64>, Vec<f64>, usize) {
+/// A way to the derivative.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Road {
+    /// Two maps over a linkage.
+    Own,
+    /// Many small maps, and a factor by blocks.
+    General,
+    /// The same with the whole matrix.
+    Dense,
+}
+
+/// Outputs of a program run forwards from `direction` and gradients of its run backwards from `cotangents`, and how many linkages were factored as such.
+fn run<G: Geometry>(world: &World<G>, record: &StepRecord<G>, wrt: Wrt, road: Road, seed: u64) -> (Vec<f64>, Vec<f64>, usize) {
     let (model, layout) = (world.model(), Parameters::of(world.model()));
     let mut program = Program::<G>::default();
-    program.general = general;
+    program.general = road != Road::Own;
+    program.sparse.refuses = road == Road::Dense;
     let (ends, _) = differentiate(&mut program, model, &layout, record, (wrt, Weak::AsSolved));
     let (inputs, outputs) = ([ends.poses, ends.twists, ends.controls, ends.parameters], [ends.poses_after, ends.twists_after]);
     let mut scratch = Vec::new();
@@ -106,28 +118,47 @@ fn run<G: Geometry>(world: &World<G>, record: &StepRecord<G>, wrt: Wrt, general:
     program.settle(model, &mut backward, &mut scratch);
     let gather =
         |x: &[f64], blocks: &[super::super::program::Block]| blocks.iter().flat_map(|b| x[b.range()].to_vec()).collect::<Vec<f64>>();
-    (gather(&forward, &outputs), gather(&backward, &inputs), program.linkages())
+    (gather(&forward, &outputs), gather(&backward, &inputs), program.plain_linkages())
 }
 
 fn both_roads<G: Geometry>(kinds: &[JointKind], doubled: bool) {
-    let mut world = arm::<G>(kinds, doubled);
+    agree(arm::<G>(kinds, doubled), 40, !doubled, &format!("{kinds:?}"));
+}
+
+/// The derivative of a step after some is the same by all roads; `plain` where the linkage needs no search for pivots.
+pub(super) fn agree<G: Geometry>(mut world: World<G>, steps: usize, plain: bool, name: &str) {
     let controls = vec![1.5; world.model().control_count()];
-    for _ in 0..40 {
-        world.step_with(&controls).expect("the arm moves");
+    for _ in 0..steps {
+        world.step_with(&controls).expect("the linkage moves");
     }
-    let (_, record) = world.step_recorded(&controls).expect("the arm moves");
+    let (_, record) = world.step_recorded(&controls).expect("the linkage moves");
     for wrt in [Wrt::Everything, Wrt::StatesAndControls] {
-        let (forward, backward, linkages) = run(&world, &record, wrt, false, 3);
-        let (general_forward, general_backward, none) = run(&world, &record, wrt, true, 3);
-        assert!(linkages > 0 && none == 0, "{linkages} {none}");
-        for (one, other) in [(&forward, &general_forward), (&backward, &general_backward)] {
-            let size = other.iter().fold(0.0f64, |m, x| m.max(x.abs()));
-            assert!(size > 0.1);
-            for (a, b) in one.iter().zip(other.iter()) {
-                assert!((a - b).abs() < 1e-11 * size, "{kinds:?}: {a} {b} of {size}");
+        let (forward, backward, linkages) = run(&world, &record, wrt, Road::Own, 3);
+        assert_eq!(linkages > 0, plain, "{name}: {linkages}");
+        // Rows that repeat others share their impulses as each road likes.
+        let roads = if plain { &[Road::General, Road::Dense][..] } else { &[Road::General] };
+        for &road in roads {
+            let (general_forward, general_backward, none) = run(&world, &record, wrt, road, 3);
+            assert_eq!(none, 0, "{name}");
+            for (one, other) in [(&forward, &general_forward), (&backward, &general_backward)] {
+                let size = other.iter().fold(0.0f64, |m, x| m.max(x.abs()));
+                assert!(size > 0.1);
+                for (a, b) in one.iter().zip(other.iter()) {
+                    assert!((a - b).abs() < 1e-11 * size, "{name} {road:?}: {a} {b} of {size}");
+                }
             }
         }
     }
+}
+
+/// Multiply-adds of the factors of a step of a linkage.
+pub(super) fn operations<G: Geometry>(world: &mut World<G>, road: Road) -> u64 {
+    let (_, record) = world.step_recorded(&[]).expect("the linkage moves");
+    let mut program = Program::<G>::default();
+    program.general = road != Road::Own;
+    differentiate(&mut program, world.model(), &Parameters::of(world.model()), &record, (Wrt::StatesAndControls, Weak::AsSolved));
+    assert_eq!(program.plain_linkages() > 0, road == Road::Own);
+    program.linkage_operations() + program.sparse.operations()
 }
 
 #[test]

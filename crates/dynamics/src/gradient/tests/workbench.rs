@@ -1,9 +1,11 @@
 //! Rooms that are used again leave no trace in what is worked out in them.
 
 use super::flight::heap;
-use crate::gradient::{Cotangents, Gradient, Tape};
+use crate::error::Cause;
+use crate::gradient::{Cotangents, Gradient, GradientError, Tape, Weak, Wrt};
 use crate::world::World;
 use carom_math::Planar;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 const STEPS: usize = 60;
 
@@ -42,4 +44,32 @@ fn rooms_of_one_model_serve_another() {
     let found = gradient(&altered);
     assert_eq!(found, gradient(&fresh));
     assert_ne!(found.1, first.1);
+}
+
+#[test]
+fn a_run_that_is_stopped_says_so_and_leaves_no_trace() {
+    let world = heap();
+    let first = gradient(&world);
+    let size = world.model().bodies.len() * 3;
+    let cotangents = Cotangents { poses: vec![1.0; size], twists: vec![0.5; size] };
+    for tape in [Tape::Full, Tape::Every(7)] {
+        let asked = AtomicUsize::new(0);
+        let stop = || asked.fetch_add(1, Ordering::Relaxed) == STEPS / 2;
+        let error = world.rollout_unless(STEPS, &[], tape, &stop).expect_err("stopped half-way");
+        assert_eq!(error.cause, Cause::Stopped);
+        let rollout = world.rollout(STEPS, &[], tape).expect("balls move");
+        for last in [0, STEPS / 2] {
+            asked.store(STEPS / 2 - last, Ordering::Relaxed);
+            let error = rollout.backward_unless(&cotangents, Wrt::Everything, Weak::AsSolved, &stop).expect_err("stopped");
+            assert_eq!(error, GradientError::Stopped);
+        }
+        assert_eq!(first.0, rollout.backward(&cotangents).expect("a tape"));
+    }
+    assert_eq!(first, gradient(&world));
+}
+
+#[test]
+fn a_run_that_no_memory_holds_is_refused() {
+    let error = heap().rollout(usize::MAX / 2, &[], Tape::Off).expect_err("too long");
+    assert_eq!(error.cause, Cause::TooManySteps { steps: usize::MAX / 2 });
 }

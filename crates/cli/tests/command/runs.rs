@@ -1,65 +1,10 @@
-//! The command as people and scripts meet it: help, runs, faults, files, exit codes.
+//! Help, runs, faults, files, exit codes.
 
+use super::folder::{Folder, code, err, out, wait_for};
 use carom::record::{Ending, Log};
 use serde_json::Value;
 use std::fs;
-use std::path::PathBuf;
-use std::process::{Command, Output, Stdio};
-
-/// A folder of its own, in which commands run; removed afterwards.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("carom-cli-{name}-{}", std::process::id()));
-        let _ = fs::remove_dir_all(&path);
-        fs::create_dir_all(&path).unwrap();
-        Folder(path)
-    }
-    fn file(&self, name: &str) -> PathBuf {
-        self.0.join(name)
-    }
-    fn write(&self, name: &str, text: &str) {
-        fs::write(self.file(name), text).unwrap();
-    }
-    fn command(&self, args: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_carom"));
-        command.args(args).current_dir(&self.0).env("NO_COLOR", "1").stdin(Stdio::null());
-        command
-    }
-    fn carom(&self, args: &[&str]) -> Output {
-        self.command(args).output().unwrap()
-    }
-    /// Runs with `--json` and returns the answer.
-    fn json(&self, args: &[&str]) -> Value {
-        let output = self.carom(args);
-        assert!(output.status.success(), "{args:?}: {}", err(&output));
-        serde_json::from_slice(&output.stdout).unwrap()
-    }
-    fn names(&self) -> Vec<String> {
-        let mut names: Vec<String> = fs::read_dir(&self.0).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
-        names.sort();
-        names
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
-
-fn out(output: &Output) -> String {
-    String::from_utf8(output.stdout.clone()).unwrap()
-}
-
-fn err(output: &Output) -> String {
-    String::from_utf8(output.stderr.clone()).unwrap()
-}
-
-fn code(output: &Output) -> i32 {
-    output.status.code().unwrap()
-}
+use std::process::{Command, Stdio};
 
 /// A ball that bounces and a box that tumbles to rest: impacts, sliding, resting contacts.
 const DROP: &str = r#"
@@ -330,18 +275,6 @@ fn a_promise_is_kept_and_told() {
 mod signals {
     use super::*;
     use std::io::{BufRead, BufReader, Read};
-    use std::time::{Duration, Instant};
-
-    /// Patience for a process that should act at once.
-    const PATIENCE: Duration = Duration::from_secs(60);
-
-    fn wait_for(what: impl Fn() -> bool) {
-        let start = Instant::now();
-        while !what() {
-            assert!(start.elapsed() < PATIENCE, "waited in vain");
-            std::thread::sleep(Duration::from_millis(20));
-        }
-    }
 
     fn signal(name: &str, pid: u32) {
         assert!(Command::new("kill").args([name, &pid.to_string()]).status().unwrap().success());

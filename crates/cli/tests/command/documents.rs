@@ -1,8 +1,8 @@
 //! The commands in docs/gradients.md give the answers that stand below them.
 
+use super::folder::Folder;
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::path::Path;
 
 /// Numbers agree when they differ by less than this part...
 const AGREE: f64 = 1e-4;
@@ -80,31 +80,23 @@ fn telling(lines: &[String]) -> Vec<&str> {
 fn the_worked_pages_are_what_the_commands_print() {
     let document = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/gradients.md");
     let text = fs::read_to_string(document).unwrap();
-    let folder: PathBuf = std::env::temp_dir().join(format!("carom-pages-{}", std::process::id()));
-    let _ = fs::remove_dir_all(&folder);
-    fs::create_dir_all(&folder).unwrap();
+    let folder = Folder::new("pages");
     let examples = examples(&text);
     assert!(examples.len() >= 8, "the document has lost its commands");
     for Example { command, answer } in &examples {
         let mut words = words(command);
         // `printf TEXT > FILE` makes a small table.
         if words[0] == "printf" {
-            fs::write(folder.join(&words[3]), words[1].replace("\\n", "\n")).unwrap();
+            folder.write(&words[3], &words[1].replace("\\n", "\n"));
             continue;
         }
         // `cat FILE` shows one that the reader is to write.
         if words[0] == "cat" {
-            fs::write(folder.join(&words[1]), answer.join("\n") + "\n").unwrap();
+            folder.write(&words[1], &(answer.join("\n") + "\n"));
             continue;
         }
         assert_eq!(words.remove(0), "carom", "{command}");
-        let ran = Command::new(env!("CARGO_BIN_EXE_carom"))
-            .args(&words)
-            .current_dir(&folder)
-            .env("NO_COLOR", "1")
-            .stdin(Stdio::null())
-            .output()
-            .unwrap();
+        let ran = folder.carom(&words.iter().map(String::as_str).collect::<Vec<_>>());
         let found: Vec<String> = String::from_utf8(ran.stdout).unwrap().lines().map(|l| l.trim_end().to_string()).collect();
         assert!(ran.status.success(), "{command}: {}", String::from_utf8_lossy(&ran.stderr));
         let (said, found) = (telling(answer), telling(&found));
@@ -113,5 +105,4 @@ fn the_worked_pages_are_what_the_commands_print() {
             assert!(same(said, found), "{command}\nsaid   {said}\nfound  {found}");
         }
     }
-    fs::remove_dir_all(&folder).unwrap();
 }

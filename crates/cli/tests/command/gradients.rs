@@ -1,48 +1,9 @@
 //! `carom grad` and `carom fit` as people and scripts meet them.
 
+use super::folder::{Folder, err, out};
 use serde_json::Value;
 use std::fs;
 use std::path::PathBuf;
-use std::process::{Command, Output, Stdio};
-
-/// A folder of its own, in which commands run; removed afterwards.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("carom-grad-{name}-{}", std::process::id()));
-        let _ = fs::remove_dir_all(&path);
-        fs::create_dir_all(&path).unwrap();
-        Folder(path)
-    }
-    fn write(&self, name: &str, text: &str) {
-        fs::write(self.0.join(name), text).unwrap();
-    }
-    fn carom(&self, args: &[&str]) -> Output {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_carom"));
-        command.args(args).current_dir(&self.0).env("NO_COLOR", "1").stdin(Stdio::null()).output().unwrap()
-    }
-    /// Runs, wants success and returns the answer.
-    fn json(&self, args: &[&str]) -> Value {
-        let output = self.carom(args);
-        assert!(output.status.success(), "{args:?}: {}{}", out(&output), err(&output));
-        serde_json::from_slice(&output.stdout).unwrap()
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
-
-fn out(output: &Output) -> String {
-    String::from_utf8(output.stdout.clone()).unwrap()
-}
-
-fn err(output: &Output) -> String {
-    String::from_utf8(output.stderr.clone()).unwrap()
-}
 
 /// The row of a parameter.
 fn row<'a>(answer: &'a Value, list: &str, name: &str) -> &'a Value {
@@ -240,7 +201,7 @@ fn a_noisy_slide_gives_friction_with_an_interval() {
     let run = folder.carom(&["run", "slip_angle_above", "--time", "2", "--quiet", "--out", "slide.csv"]);
     assert!(run.status.success(), "{}", err(&run));
     // A camera that is off by up to a millimetre, by a fixed rule.
-    let text = fs::read_to_string(folder.0.join("slide.csv")).unwrap();
+    let text = fs::read_to_string(folder.file("slide.csv")).unwrap();
     let mut noise = 1u64;
     let mut seen = String::from("time,body,x,y\n");
     for line in text.lines().skip(1).filter(|l| l.contains(",block,")) {

@@ -140,7 +140,7 @@ fn messages_are_as_recorded() {
             assert!(error.column <= line.chars().count() + 1, "{name}: column {} of {line:?}", error.column);
         }
     }
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/messages.txt");
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/suite/messages.txt");
     if std::env::var_os("CAROM_BLESS").is_some() {
         std::fs::write(&path, &said).unwrap();
     }

@@ -1,43 +1,10 @@
 //! Every scene to every ending; colours, pipes, full disks and signals.
 
+use super::folder::{Folder, wait_for};
 use serde_json::Value;
 use std::fs;
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
-
-/// A folder of its own, in which commands run; removed afterwards.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("carom-outputs-{name}-{}", std::process::id()));
-        let _ = fs::remove_dir_all(&path);
-        fs::create_dir_all(&path).unwrap();
-        Folder(path)
-    }
-    fn file(&self, name: &str) -> PathBuf {
-        self.0.join(name)
-    }
-    fn command(&self, args: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_carom"));
-        command.args(args).current_dir(&self.0).env_remove("NO_COLOR").env_remove("CLICOLOR_FORCE").stdin(Stdio::null());
-        command
-    }
-    fn carom(&self, args: &[&str]) -> Output {
-        self.command(args).output().unwrap()
-    }
-    fn names(&self) -> Vec<String> {
-        let mut names: Vec<String> = fs::read_dir(&self.0).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
-        names.sort();
-        names
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
 
 fn err(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
@@ -64,7 +31,7 @@ const ENDINGS: [(&str, &[u8]); 9] = [
 fn every_scene_can_be_saved_to_every_ending() {
     /// Steps of the short form: a start, a few steps, an end.
     const STEPS: &str = "4";
-    let folder = Folder::new("every");
+    let folder = Folder::unasked("every");
     let scenes: Value = serde_json::from_slice(&folder.carom(&["scenes", "--json"]).stdout).unwrap();
     let scenes = scenes["scenes"].as_array().unwrap().clone();
     assert!(scenes.len() > 50);
@@ -93,7 +60,7 @@ fn every_scene_can_be_saved_to_every_ending() {
 
 #[test]
 fn a_log_becomes_a_picture_afterwards() {
-    let folder = Folder::new("convert");
+    let folder = Folder::unasked("convert");
     assert!(folder.carom(&["run", "newton_cradle", "--time", "0.2", "-q", "--out", "a.caromlog", "a.png"]).status.success());
     let output = folder.carom(&["convert", "a.caromlog", "b.png", "--json"]);
     let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
@@ -108,7 +75,7 @@ fn a_log_becomes_a_picture_afterwards() {
 
 #[test]
 fn json_is_one_object_even_for_bad_arguments() {
-    let folder = Folder::new("json");
+    let folder = Folder::unasked("json");
     for args in [
         &["scenes", "--json"][..],
         &["scenes", "ball_drop", "--json"],
@@ -135,7 +102,7 @@ fn json_is_one_object_even_for_bad_arguments() {
 
 #[test]
 fn a_bench_has_time_and_accuracy() {
-    let folder = Folder::new("bench");
+    let folder = Folder::unasked("bench");
     let output = folder.carom(&["bench", "pool_break", "four_bar", "--seconds", "0.05", "--json"]);
     let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
     let scenes = answer["scenes"].as_array().unwrap();
@@ -150,7 +117,7 @@ fn a_bench_has_time_and_accuracy() {
 
 #[test]
 fn completions_and_manual_pages_name_every_command() {
-    let folder = Folder::new("manual");
+    let folder = Folder::unasked("manual");
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         let text = String::from_utf8(folder.carom(&["completions", shell]).stdout).unwrap();
         assert!(text.contains("convert") && text.contains("prove"), "{shell}");
@@ -163,13 +130,13 @@ fn completions_and_manual_pages_name_every_command() {
 
 #[test]
 fn completions_know_the_embedded_scenes() {
-    let folder = Folder::new("completions");
+    let folder = Folder::unasked("completions");
     for shell in ["bash", "zsh", "fish"] {
         let text = String::from_utf8(folder.carom(&["completions", shell]).stdout).unwrap();
         assert!(text.contains("pool_break strandbeest") || text.contains("pool_break pool_break_real"), "{shell}");
-        std::fs::write(folder.0.join(shell), text).unwrap();
+        std::fs::write(folder.file(shell), text).unwrap();
     }
-    let zsh = std::fs::read_to_string(folder.0.join("zsh")).unwrap();
+    let zsh = std::fs::read_to_string(folder.file("zsh")).unwrap();
     assert!(zsh.contains("_files") && zsh.contains("standard input:_carom_scene'"), "files are offered beside names");
     // As the shell itself asks for them; a word that is no name is left to the completion of files.
     let ask = |words: &str, at: u32| {
@@ -178,7 +145,7 @@ fn completions_know_the_embedded_scenes() {
         );
         std::process::Command::new("bash")
             .args(["-c", &script])
-            .current_dir(&folder.0)
+            .current_dir(folder.file("."))
             .output()
             .map(|o| String::from_utf8(o.stdout).unwrap())
     };
@@ -190,7 +157,7 @@ fn completions_know_the_embedded_scenes() {
 
 #[test]
 fn colours_come_only_where_they_are_wanted() {
-    let folder = Folder::new("color");
+    let folder = Folder::unasked("color");
     let escapes = |set: &[(&str, &str)], args: &[&str]| {
         let output = folder.command(args).envs(set.iter().copied()).output().unwrap();
         output.stdout.contains(&0x1b) || output.stderr.contains(&0x1b)
@@ -207,18 +174,6 @@ mod linux {
     use super::*;
     use std::io::{BufRead, BufReader, Read};
     use std::process::Child;
-    use std::time::{Duration, Instant};
-
-    /// Patience for a process that should act at once, on a busy machine.
-    const PATIENCE: Duration = Duration::from_secs(120);
-
-    fn wait_for(what: impl Fn() -> bool) {
-        let start = Instant::now();
-        while !what() {
-            assert!(start.elapsed() < PATIENCE, "waited in vain");
-            std::thread::sleep(Duration::from_millis(10));
-        }
-    }
 
     /// Whether a process listens for SIGINT.
     fn listens(child: &Child) -> bool {
@@ -233,7 +188,7 @@ mod linux {
 
     #[test]
     fn ctrl_c_ends_every_long_command_with_what_it_has() {
-        let folder = Folder::new("ctrl-c");
+        let folder = Folder::unasked("ctrl-c");
         assert!(folder.carom(&["run", "chain_100", "--time", "1", "-q", "--out", "seen.csv"]).status.success());
         for args in [
             &["bench", "--seconds", "20", "--json"][..],
@@ -253,7 +208,7 @@ mod linux {
 
     #[test]
     fn ctrl_c_while_drawing_keeps_the_run() {
-        let folder = Folder::new("drawing");
+        let folder = Folder::unasked("drawing");
         fs::write(folder.file("run.gif"), "earlier").unwrap();
         // Far more frames than are drawn before the signal comes: it comes when the log is finished.
         let args = ["run", "trike", "--time", "2", "--fps", "50", "--size", "1600", "--json", "--out", "run.gif"];
@@ -270,7 +225,7 @@ mod linux {
 
     #[test]
     fn a_killed_run_leaves_earlier_files_as_they_were() {
-        let folder = Folder::new("killed");
+        let folder = Folder::unasked("killed");
         for file in ["run.gif", "run.csv"] {
             fs::write(folder.file(file), "earlier").unwrap();
         }
@@ -286,7 +241,7 @@ mod linux {
 
     #[test]
     fn a_reader_that_leaves_is_no_failure() {
-        let folder = Folder::new("pipe");
+        let folder = Folder::unasked("pipe");
         for args in [&["scenes"][..], &["man"], &["completions", "zsh"], &["scenes", "strandbeest"]] {
             let mut child = folder.command(args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
             let mut line = String::new();
@@ -300,7 +255,7 @@ mod linux {
 
     #[test]
     fn a_full_device_is_told() {
-        let folder = Folder::new("full");
+        let folder = Folder::unasked("full");
         for args in [&["scenes"][..], &["schema"], &["man"], &["run", "ball_drop", "--no-out", "--steps", "3"]] {
             let sink = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
             let output = folder.command(args).stdout(sink).output().unwrap();
@@ -336,7 +291,7 @@ mod linux {
 
     #[test]
     fn a_full_disk_leaves_no_half_files() {
-        let folder = Folder::new("disk");
+        let folder = Folder::unasked("disk");
         // Too small for the log; then large enough for the log but not for what is made of it.
         for (size, time) in [("32k", "20"), ("160k", "1")] {
             let Some(tiny) = Tiny::mount(&folder, size) else {

@@ -1,0 +1,8 @@
+//! The command as people and scripts meet it.
+
+mod documents;
+mod folder;
+mod gradients;
+mod models;
+mod outputs;
+mod runs;

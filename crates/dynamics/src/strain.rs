@@ -1,0 +1,29 @@
+//! Moves over which joints would feed in energy: a linkage that whips through a straight pose, theory (2.30).
+
+use crate::island::{Context, Island};
+use carom_geometry::Geometry;
+
+/// Work of the joints in the first half of a move, over the kinetic energy after it. A steady turn of 0.2 rad does a quarter of its square, 0.01: no
+/// move that (2.9) allows is halved unless its linkage whips. At ten times as much a rod between two
+/// balls gains a fifteenth of its energy in a second of whips, at twice that it flies apart.
+const STRAIN: f64 = 0.02;
+
+/// Whether the impulses of joints along the rows of the start pose do too much work on the way to q' in a move of length t.
+pub(crate) fn strained<G: Geometry>(island: &Island<G>, ctx: &Context<G>, t: f64) -> bool {
+    let Island { bodies, half, solve, assembly, .. } = island;
+    // Rows meet their targets, and the velocities before met none: the mean speed of (10.3) is half the target. What closes a joint that was open at
+    // the start is no whip: the shorter the move, the faster it would be.
+    let bends = solve.joint_target.iter().zip(&assembly.equalities.now.errors).map(|(target, open)| target + open / t);
+    let work: f64 = solve.reaction.iter().zip(bends).map(|(impulse, speed)| impulse * speed).sum();
+    // What is slower than a rest speed holds still, and rounding of the targets is all that its joints work with.
+    let rest = ctx.model.tolerances.rest_speed;
+    let mut wanted = work.abs() / STRAIN;
+    for (body, twist) in bodies.iter().zip(half) {
+        // Mostly the first body has enough.
+        if wanted <= 0.0 {
+            return false;
+        }
+        wanted -= 2.0 * body.kinetic(twist) + body.mass * rest * rest;
+    }
+    wanted > 0.0
+}

@@ -1,0 +1,6 @@
+//! Models as they are read and refused.
+
+mod attacks;
+mod golden;
+mod meaning;
+mod mutations;
