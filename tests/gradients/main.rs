@@ -9,6 +9,7 @@ mod locked;
 mod names;
 mod rack;
 mod random_scenes;
+mod round_numbers;
 mod scenes;
 mod situations;
 mod tapes;

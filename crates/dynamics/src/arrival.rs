@@ -24,32 +24,39 @@ pub(crate) fn note_arrival<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>
     if foretold || ctx.model.options.time_of_impact != TimeOfImpact::Event {
         return;
     }
-    let Some(first) = striking(island, ctx) else { return };
-    let near = &island.near[first];
-    let touch = ctx.model.tolerances.touch * island.pairs[near.pair].size;
-    if near.contact.gap < -touch {
-        // Bodies that overlap strike at once, wherever they are.
-        return;
-    }
-    let (key, bodies) = (near.key, near.bodies);
-    let accelerations = accelerations(island, ctx);
-    let arrival = Arrival { key, bodies, twists: island.twists.clone(), accelerations };
+    let arrival = arrive(island, ctx, |_| true);
     if let Some(substep) = island.record.as_mut().and_then(|record| record.last()) {
-        substep.arrival = Some(arrival);
+        substep.arrival = arrival;
     }
 }
 
-/// The touching contact that closes fastest of those that strike.
-fn striking<G: Geometry>(island: &Island<G>, ctx: &Context<G>) -> Option<usize> {
+/// How bodies arrive at one of the given contacts, the fastest that strikes; nothing where they overlap and strike at once, wherever they are.
+pub(crate) fn arrive<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, of: impl Fn(usize) -> bool) -> Option<Arrival<G>> {
     let mut found: Option<(usize, f64)> = None;
-    for (index, near) in island.near.iter().enumerate().filter(|(_, near)| near.touching && near.group != NO_GROUP) {
-        let group = &island.assembly.groups[near.group];
-        let speed = island.assembly.lines[group.first].speed(&island.twists);
-        if !group.locked && speed < -rest_speed(island, ctx, near) && found.is_none_or(|(_, fastest)| speed < fastest) {
+    for index in (0..island.near.len()).filter(|&index| of(index)) {
+        if let Some(speed) = striking(island, ctx, index)
+            && found.is_none_or(|(_, fastest)| speed < fastest)
+        {
             found = Some((index, speed));
         }
     }
-    found.map(|(index, _)| index)
+    let near = &island.near[found?.0];
+    if near.contact.gap < -ctx.model.tolerances.touch * island.pairs[near.pair].size {
+        return None;
+    }
+    let (key, bodies) = (near.key, near.bodies);
+    let accelerations = accelerations(island, ctx);
+    Some(Arrival { key, bodies, twists: island.twists.clone(), accelerations })
+}
+
+/// The speed of a contact that strikes.
+pub(crate) fn striking<G: Geometry>(island: &Island<G>, ctx: &Context<G>, index: usize) -> Option<f64> {
+    let near = &island.near[index];
+    if !near.touching || near.group == NO_GROUP || island.assembly.groups[near.group].locked {
+        return None;
+    }
+    let speed = island.assembly.lines[island.assembly.groups[near.group].first].speed(&island.twists);
+    (speed < -rest_speed(island, ctx, near)).then_some(speed)
 }
 
 /// Accelerations under loads, joints, motors and the contacts that touch without striking: what they make of the velocities over an instant with

@@ -7,6 +7,7 @@ use crate::error::{Cause, Room, StepError};
 use crate::gradient::record::Strike;
 use crate::island::{Context, Island};
 use crate::options::{FrictionCone, ImpactLaw, Integrator, Order};
+use crate::simultaneous::note_strike;
 use crate::step::note;
 use carom_geometry::Geometry;
 use carom_math::Vector;
@@ -24,15 +25,15 @@ const SEQUENCE_FACTOR: usize = 1000;
 #[derive(Debug, Default)]
 pub(crate) struct ImpactScratch {
     parent: Vec<usize>,
-    members: Vec<usize>,
-    lines: Vec<usize>,
-    gram: Vec<f64>,
+    pub members: Vec<usize>,
+    pub lines: Vec<usize>,
+    pub gram: Vec<f64>,
     approach: Vec<f64>,
-    friction: Vec<f64>,
-    restitution: Vec<f64>,
-    impulses: Vec<f64>,
-    reaction: Vec<f64>,
-    scratch: Vec<f64>,
+    pub friction: Vec<f64>,
+    pub restitution: Vec<f64>,
+    pub impulses: Vec<f64>,
+    pub reaction: Vec<f64>,
+    pub scratch: Vec<f64>,
     blocks: Vec<Block>,
     /// The same problem with each contact's rows together, as the contact solver wants them.
     packed_matrix: Vec<f64>,
@@ -165,10 +166,7 @@ fn resolve<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, work: &mut Imp
     let m = work.members.len();
     let law = law_of(island, &work.members);
     for round in 0..ctx.model.tolerances.max_rounds {
-        let lines = &island.assembly.lines;
-        work.approach.clear();
-        work.approach
-            .extend(work.lines.iter().map(|&line| if island.assembly.locked_rows[line] { 0.0 } else { lines[line].speed(&island.twists) }));
+        take_speeds(island, work);
         let striking = (0..m).any(|i| work.approach[i] < -rest_speed(island, ctx, &island.near[work.members[i]]));
         if !striking {
             break;
@@ -180,20 +178,8 @@ fn resolve<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, work: &mut Imp
         let opened = island.record.is_some().then(|| open_strike(island, work, law, round == 0 && !inelastic));
         strike(island, ctx, work, law)?;
         if let Some(mut opened) = opened {
-            opened.impulses.clone_from(&work.impulses);
-            opened.sequence.clone_from(&work.sequence);
-            opened.active.clone_from(&work.active);
-            opened.capped = work.capped;
-            if law == ImpactLaw::Newton && work.capped {
-                // It was solved without restitution, which is no longer that of the materials.
-                opened.restitution.fill(0.0);
-                opened.elastic = false;
-            }
-            note(island, |record, _| {
-                if let Some(substep) = record.last() {
-                    substep.strikes.push(opened);
-                }
-            });
+            close_strike(&mut opened, work, law);
+            note_strike(island, ctx, work, law, opened, round == 0);
         }
         island.report.impacts += 1;
 
@@ -219,7 +205,7 @@ fn resolve<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, work: &mut Imp
 }
 
 /// What the derivative of a strike needs to know beforehand.
-fn open_strike<G: Geometry>(island: &Island<G>, work: &ImpactScratch, law: ImpactLaw, elastic: bool) -> Strike<G> {
+pub(crate) fn open_strike<G: Geometry>(island: &Island<G>, work: &ImpactScratch, law: ImpactLaw, elastic: bool) -> Strike<G> {
     Strike {
         before: island.twists.clone(),
         contacts: work.members.iter().map(|&k| (island.near[k].key, island.near[k].bodies)).collect(),
@@ -234,6 +220,21 @@ fn open_strike<G: Geometry>(island: &Island<G>, work: &ImpactScratch, law: Impac
         active: impact::Record::new(),
         capped: false,
         locked: work.lines.iter().map(|&line| island.assembly.locked_rows[line]).collect(),
+        arrival: None,
+        tied: false,
+    }
+}
+
+/// What the derivative of a strike needs to know of its outcome.
+pub(crate) fn close_strike<G: Geometry>(opened: &mut Strike<G>, work: &ImpactScratch, law: ImpactLaw) {
+    opened.impulses.clone_from(&work.impulses);
+    opened.sequence.clone_from(&work.sequence);
+    opened.active.clone_from(&work.active);
+    opened.capped = work.capped;
+    if law == ImpactLaw::Newton && work.capped {
+        // It was solved without restitution, which is no longer that of the materials.
+        opened.restitution.fill(0.0);
+        opened.elastic = false;
     }
 }
 
@@ -249,7 +250,7 @@ fn kinematic_work<G: Geometry>(island: &Island<G>, work: &ImpactScratch) -> f64 
 }
 
 /// Rows of the problem: all normals, then all tangents contact by contact, with their matrix and coefficients.
-fn gather<G: Geometry>(island: &Island<G>, work: &mut ImpactScratch) {
+pub(crate) fn gather<G: Geometry>(island: &Island<G>, work: &mut ImpactScratch) {
     let ImpactScratch { members, lines, gram, friction, restitution, .. } = work;
     lines.clear();
     friction.clear();
@@ -274,6 +275,14 @@ fn gather<G: Geometry>(island: &Island<G>, work: &mut ImpactScratch) {
     }
 }
 
+/// Speeds of the rows; none of those that the joints lock.
+pub(crate) fn take_speeds<G: Geometry>(island: &Island<G>, work: &mut ImpactScratch) {
+    let assembly = &island.assembly;
+    let speed = |&line: &usize| if assembly.locked_rows[line] { 0.0 } else { assembly.lines[line].speed(&island.twists) };
+    work.approach.clear();
+    work.approach.extend(work.lines.iter().map(speed));
+}
+
 /// The law of a problem: that of its pairs, or `auto` where they disagree.
 fn law_of<G: Geometry>(island: &Island<G>, members: &[usize]) -> ImpactLaw {
     let law = island.pairs[island.near[members[0]].pair].impact;
@@ -281,7 +290,12 @@ fn law_of<G: Geometry>(island: &Island<G>, members: &[usize]) -> ImpactLaw {
 }
 
 /// One application of the law: impulses of all rows, normals first.
-fn strike<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, work: &mut ImpactScratch, law: ImpactLaw) -> Result<(), StepError> {
+pub(crate) fn strike<G: Geometry>(
+    island: &mut Island<G>,
+    ctx: &Context<G>,
+    work: &mut ImpactScratch,
+    law: ImpactLaw,
+) -> Result<(), StepError> {
     let m = work.members.len();
     work.impulses.clear();
     work.impulses.resize(work.lines.len(), 0.0);

@@ -30,6 +30,7 @@ mod project;
 mod push;
 mod redundancy;
 mod secants;
+mod simultaneous;
 mod snapshot;
 mod solve;
 pub mod state;

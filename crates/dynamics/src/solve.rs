@@ -33,7 +33,7 @@ const UNSOLVABLE: f64 = 1e-8;
 
 /// How much further than the rows with impulses have yet to go a row without one may overlap before it gets one. Where loads are shared
 /// arbitrarily (the two rims of a wheel) the load would otherwise pass to and fro between them, and the move with it.
-const OPEN_SLACK: f64 = 2.0;
+pub(crate) const OPEN_SLACK: f64 = 2.0;
 
 /// Rounds in which joint impulses alone close the joints; each squares the error.
 const CLOSING_CAP: usize = 4;

@@ -22,10 +22,16 @@ pub(super) fn row<S: Space>(joint: &Joint<S>, a: &Pose<S>, b: &Pose<S>) -> Row<S
 }
 
 /// The unit vector along c_a - c_b and the distance it was divided by; 0 where the kept direction stands in.
-fn direction<S: Space>(joint: &Joint<S>, apart: S::Lin, a: &Pose<S>) -> (S::Lin, f64) {
+pub(super) fn direction<S: Space>(joint: &Joint<S>, apart: S::Lin, a: &Pose<S>) -> (S::Lin, f64) {
     let distance = apart.norm();
     let size = joint.length.max(joint.rest);
     if distance > TINY_DISTANCE * size { (apart * (1.0 / distance), distance) } else { (a.direction(joint.direction), 0.0) }
+}
+
+/// Whether the points coincide, so that the kept direction stands in for the one between them.
+pub(super) fn coincide<S: Space>(joint: &Joint<S>, a: &Pose<S>, b: &Pose<S>) -> bool {
+    let [point_a, point_b] = joint.points(a, b);
+    direction(joint, point_a - point_b, a).1 == 0.0
 }
 
 /// The start direction, carried by a.

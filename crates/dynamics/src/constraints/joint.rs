@@ -222,6 +222,16 @@ impl<S: Space> Joint<S> {
         })
     }
 
+    /// Whether the ends of a spring meet, where its row has no direction of its own.
+    pub(crate) fn ends_meet(&self, pose_a: &Pose<S>, pose_b: &Pose<S>) -> bool {
+        self.kind == JointKind::Spring && distance::coincide(self, pose_a, pose_b)
+    }
+
+    /// Whether the force of a spring is the same linear function of its ends in every direction, -k (c_a - c_b): nothing to rest at, no damper.
+    pub(crate) fn pulls_evenly(&self) -> bool {
+        self.rest == 0.0 && self.damping == 0.0
+    }
+
     /// Whether a control drives the joint.
     pub fn is_controlled(&self) -> bool {
         matches!(self.motor, Some(Motor::Control { .. }))

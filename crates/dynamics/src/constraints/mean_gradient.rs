@@ -141,7 +141,7 @@ fn distance_power<S: Space>(places: &[Place<S>; 2], weight: f64, v: &[Twist<S>; 
         out[end].arm(0, place, g_a);
         out[end].arm(1, place, g_b);
         if sum > 0.0 {
-            let along = apart[end].unit();
+            let (along, _) = distance::direction(joint, apart[end], place.a);
             out[end].apart(place, (speed - along * u.dot(speed)) * (1.0 / sum));
         } else {
             // The kept direction is no parameter: its own gradient has nowhere to go.

@@ -158,6 +158,9 @@ fn spring<G: Geometry>(
             program.scaled(slot, block, value);
         }
     }
+    if at.joint.pulls_evenly() && at.joint.ends_meet(at.poses[0], at.poses[1]) {
+        across(program, at, spring.stiffness, out);
+    }
     at.impulse(program, function, &[force], out);
     for (body, covector) in [(at.bodies[0], spring.row.a), (at.bodies[1], spring.row.b)] {
         values[body] = values[body].plus(force, covector);
@@ -165,4 +168,47 @@ fn spring<G: Geometry>(
             program.stacked(block, slot, &covector);
         }
     }
+}
+
+/// Where the ends of a spring without rest length meet it pulls across its kept direction u as well: dF = -k (1 - u u') d(c_a - c_b), theory (17.63).
+fn across<G: Geometry>(program: &mut Program<G>, at: &JointAt<G>, stiffness: f64, out: &[Option<Block>]) {
+    let kept = at.poses[0].direction(at.joint.direction);
+    let points = at.joint.points(at.poses[0], at.poses[1]);
+    let arms = [0, 1].map(|side| points[side] - at.poses[side].position);
+    let signs = [1.0, -1.0];
+    for (onto, &body) in at.bodies.iter().enumerate() {
+        let Some(block) = out[body] else { continue };
+        // The wrench on a body as an end moves by `shift` of the side it belongs to.
+        let answer = |side: usize, shift: G::Lin, y: &mut [f64]| {
+            let force = (shift - kept * kept.dot(shift)) * (-stiffness * signs[side] * signs[onto]);
+            put::<G>(force, G::torque(arms[onto], force), y);
+        };
+        for side in 0..2 {
+            if let Some(pose) = at.blocks[side] {
+                program.linear(block, pose, |x, y| {
+                    answer(side, G::Lin::from_slice(x) + G::spin(G::Ang::from_slice(&x[G::DIM..]), arms[side]), y);
+                });
+            }
+            for component in 0..G::DIM {
+                if let Some(slot) = at.parameter(JointParameter::Anchor { side, component }) {
+                    let mut unit = G::Lin::zero();
+                    unit[component] = 1.0;
+                    let shift = at.poses[side].direction(unit);
+                    program.linear(block, slot, |x, y| answer(side, shift * x[0], y));
+                }
+            }
+        }
+    }
+}
+
+/// Springs whose ends meet at these poses and whose force has no derivative there: of two directions that nothing tells apart, one pulls.
+pub(crate) fn undirected_springs<G: Geometry>(stage: &Stage<G>, poses: &[Pose<G>]) -> usize {
+    let springs = stage.joints.iter().filter(|joint| stage.model.joints[joint.index].kind == JointKind::Spring);
+    springs
+        .filter(|joint| {
+            let spec = &stage.model.joints[joint.index];
+            let soft = soft_spring(stage.model.step, [spec.stiffness, spec.damping], effective_mass(&stage.bodies, joint.bodies));
+            (soft || !spec.pulls_evenly()) && spec.ends_meet(&poses[joint.bodies[0]], &poses[joint.bodies[1]])
+        })
+        .count()
 }

@@ -14,7 +14,7 @@ use crate::constraints::{JointFunction, JointKind, JointParameter, MAX_PARAMETER
 use crate::island::LocalJoint;
 use crate::predict::{effective_mass, soft_spring};
 use carom_geometry::Geometry;
-use carom_math::{Twist, Wrench};
+use carom_math::{Twist, Vector, Wrench};
 
 /// A matrix over the freedoms of two bodies.
 type Pair = [[f64; MAX_POSE_COLUMNS]; MAX_POSE_COLUMNS];
@@ -146,6 +146,9 @@ impl<'a, G: Geometry> JointPush<'a, G> {
         let lengths =
             [[a.start, b.start], [a.end, b.end]].map(|[a, b]| joint.value_gradient(function, a, b, &[-0.5 * half * spring.stiffness]));
         let along = flat::<G>(&[row.a, row.b]);
+        if joint.pulls_evenly() && joint.ends_meet(a.start, b.start) && joint.ends_meet(a.end, b.end) {
+            self.add_across(half * spring.stiffness, &row);
+        }
         for (end, matrix) in [&mut self.start, &mut self.end].into_iter().enumerate() {
             for gradient in [&dampers[end], &lengths[end]] {
                 let (mut poses, mut parameters) = ([0.0; MAX_POSE_COLUMNS], [0.0; MAX_PARAMETERS]);
@@ -160,6 +163,38 @@ impl<'a, G: Geometry> JointPush<'a, G> {
         for i in 0..2 * G::DOF {
             for j in 0..2 * G::DOF {
                 self.velocity[i][j] -= half * spring.damping * along[i] * along[j];
+            }
+        }
+    }
+
+    /// Where the ends of a spring without rest length meet it pulls across its row as well, theory (17.63), half of it at each end of the move.
+    fn add_across(&mut self, pull: f64, row: &Row<G>) {
+        let at = self.at;
+        let kept = row.a.lin;
+        let points = at.joint.points(at.poses[0], at.poses[1]);
+        let arms = [0, 1].map(|side| points[side] - at.poses[side].position);
+        let mut add = |parameter: Option<usize>, column: usize, side: usize, shift: G::Lin| {
+            let force = (shift - kept * kept.dot(shift)) * (-0.5 * pull * if side == 0 { 1.0 } else { -1.0 });
+            let wrenches = [Wrench::along(force, arms[0]), Wrench::along(force, arms[1]).negated()];
+            for (i, x) in flat::<G>(&wrenches).into_iter().enumerate().take(2 * G::DOF) {
+                match parameter {
+                    Some(index) => self.parameters[i][index] += 2.0 * x,
+                    None => [&mut self.start, &mut self.end].into_iter().for_each(|matrix| matrix[i][column] += x),
+                }
+            }
+        };
+        for side in 0..2 {
+            for k in 0..G::DOF {
+                let mut unit = [0.0; 6];
+                unit[k] = 1.0;
+                add(None, side * G::DOF + k, side, twist::<G>(&unit).at(arms[side]));
+            }
+            for component in 0..G::DIM {
+                if let Some(index) = at.joint.parameter_index(JointParameter::Anchor { side, component }) {
+                    let mut unit = G::Lin::zero();
+                    unit[component] = 1.0;
+                    add(Some(index), 0, side, at.poses[side].direction(unit));
+                }
             }
         }
     }

@@ -15,6 +15,9 @@ use carom_solve::impact::Record;
 /// one-sided.
 const WEAK: f64 = 1e-7;
 
+/// Slack of an open row over a move that only its target made, in tolerances of position per step: twice what the solve leaves between them.
+const FOLLOWED: f64 = 2.0 * crate::solve::OPEN_SLACK;
+
 /// Gaps below this fraction of the size are closed to rounding.
 const CLOSED: f64 = 1e-11;
 
@@ -145,6 +148,10 @@ pub(crate) struct Strike<G: Geometry> {
     pub capped: bool,
     /// Rows that the joints lock.
     pub locked: Vec<bool>,
+    /// How its bodies came to it, where others struck at the same instant and this one moves in time by itself, theory (17.62).
+    pub arrival: Option<Arrival<G>>,
+    /// Contacts that push each other closed at the same instant: had they closed one after another, the outcome might be another.
+    pub tied: bool,
 }
 
 /// How bodies came to strike where no event ended the move before: the clock stopped at their touching.
@@ -264,6 +271,13 @@ impl<G: Geometry> IslandRecord<G> {
     }
 }
 
+impl<G: Geometry> Arrival<G> {
+    /// Bytes of its lists.
+    fn bytes(&self) -> usize {
+        size_of_val(&self.twists[..]) + size_of_val(&self.accelerations[..])
+    }
+}
+
 impl<G: Geometry> Substep<G> {
     /// Bytes held by the substep.
     pub fn bytes(&self) -> usize {
@@ -272,7 +286,7 @@ impl<G: Geometry> Substep<G> {
             + size_of_val(&self.half[..])
             + size_of_val(&self.end[..])
             + size_of_val(&self.mean[..])
-            + self.arrival.as_ref().map_or(0, |a| size_of_val(&a.twists[..]) + size_of_val(&a.accelerations[..]))
+            + self.arrival.as_ref().map_or(0, Arrival::bytes)
             + self.obeyed.as_ref().map_or(0, |(twists, reaction)| size_of_val(&twists[..]) + size_of_val(&reaction[..]));
         let solved = |s: &Solved<G>| size_of_val(&s.reaction[..]) + size_of_val(&s.pushed[..]) + size_of_val(&s.idle[..]);
         let strikes: usize = self
@@ -281,10 +295,18 @@ impl<G: Geometry> Substep<G> {
             .map(|s| {
                 let numbers = s.gram.len() + s.approach.len() + s.friction.len() + s.restitution.len() + s.impulses.len();
                 let lists = size_of_val(&s.before[..]) + size_of_val(&s.contacts[..]) + size_of_val(&s.sequence[..]) + s.locked.len();
-                lists + numbers * size_of::<f64>() + s.active.bytes()
+                lists + numbers * size_of::<f64>() + s.active.bytes() + s.arrival.as_ref().map_or(0, Arrival::bytes)
             })
             .sum();
         size_of::<Self>() + poses + twists + solved(&self.hold) + solved(&self.finish) + strikes
+    }
+
+    /// Rows that are closed at its start and push, or strike there.
+    pub fn touching(&self) -> usize {
+        let closed = |p: &&Pushed<G>| p.opening == 0 && matches!(p.source, RowSource::Contact { .. } | RowSource::Limit { .. });
+        let rows = self.hold.pushed.iter().filter(closed).count();
+        let struck = |strike: &Strike<G>| strike.impulses[..strike.contacts.len()].iter().filter(|&&impulse| impulse > 0.0).count();
+        rows + if self.arrival.is_some() { self.strikes.iter().map(struck).sum() } else { 0 }
     }
 
     /// Notes room 5 after the move, before poses are committed.
@@ -314,6 +336,11 @@ impl<G: Geometry> Substep<G> {
             return 0;
         }
         let (mut solved, weak) = solved(island, ctx, Phase::Finish);
+        // Where rows are those of the start pose alone the end has nothing to do with the move.
+        if !self.hold.uncorrected {
+            solved.keep_side_of(&self.hold);
+            self.hold.keep_side_of(&solved);
+        }
         if let (Integrator::EnergyMomentum, Some(reaction)) = (ctx.model.options.integrator, island.midpoint.landing()) {
             self.landed = true;
             solved.reaction.clear();
@@ -321,6 +348,24 @@ impl<G: Geometry> Substep<G> {
         }
         self.finish = solved;
         weak
+    }
+}
+
+impl<G: Geometry> Solved<G> {
+    /// Limits and ropes that another solve of the same substep needs and that are at a switch here stay on its side: what closes over the move stops at
+    /// its end, and what stops at the end has closed by then, theory (17.64). Contacts share their load in more ways than one, and what their
+    /// friction does without any is not decided: they stay as solved.
+    fn keep_side_of(&mut self, other: &Solved<G>) {
+        let needed = |group: &Pushed<G>| match group.source {
+            RowSource::Limit { joint, index, .. } if group.weak => other.pushed.iter().any(|p| match p.source {
+                RowSource::Limit { joint: j, index: i, deep } => !p.weak && !deep && (j, i) == (joint, index),
+                _ => false,
+            }),
+            _ => false,
+        };
+        let Solved { pushed, idle, .. } = self;
+        pushed.extend(idle.iter().copied().filter(needed));
+        idle.retain(|group| !needed(group));
     }
 }
 
@@ -391,9 +436,15 @@ fn solved<G: Geometry>(island: &Island<G>, ctx: &Context<G>, phase: Phase) -> (S
         impulses[..group.rows].copy_from_slice(&solve.impulses[row..row + group.rows]);
         let one_sided = matches!(group.source, Source::Contact(_) | Source::Limit { .. });
         let (mut slack, mut at_switch) = (0.0, false);
-        if one_sided && impulses[0] <= WEAK * largest {
+        // An impulse that moves nothing is rounding, however small the others are, and must not decide.
+        let line = &assembly.lines[group.first];
+        let nothing = impulses[0] * line.couple(line) <= WEAK * model.tolerances.rest_speed;
+        if one_sided && (nothing || impulses[0] <= WEAK * largest) {
             slack = assembly.lines[group.first].speed(twists) - solve.target[row];
-            at_switch = slack <= WEAK * (fastest + ctx.model.tolerances.rest_speed);
+            // The target of an open row follows the move at a little distance, which is no slack.
+            let size = if let Source::Contact(c) = group.source { pairs[near[c].pair].size } else { 1.0 };
+            let followed = if phase == Phase::Move { FOLLOWED * model.tolerances.position * size / model.step } else { 0.0 };
+            at_switch = slack <= WEAK * (fastest + ctx.model.tolerances.rest_speed) + followed;
             weak += usize::from(at_switch);
         }
         let (mut start, mut size) = (0.0, 1.0);
@@ -433,7 +484,8 @@ fn solved<G: Geometry>(island: &Island<G>, ctx: &Context<G>, phase: Phase) -> (S
             RowSource::Contact { friction, .. } => FrictionMode::of::<G>(&impulses, friction, model.options.friction_cone),
             _ => FrictionMode::Sticks,
         };
-        let list = if one_sided && impulses[0] <= 0.0 { &mut out.idle } else { &mut out.pushed };
+        let rounding = nothing && matches!(group.source, Source::Limit { .. });
+        let list = if one_sided && (impulses[0] <= 0.0 || rounding) { &mut out.idle } else { &mut out.pushed };
         list.push(Pushed { source, impulses, held, opening, weak: at_switch, slack, friction });
     }
     // Contacts within the margin that have no rows: smoothed complementarity feels them.

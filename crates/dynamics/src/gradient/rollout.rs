@@ -78,6 +78,9 @@ pub struct Gradient {
     pub switches: Vec<Switches>,
     /// What it is at rows that stand at a switch.
     pub weak: Weak,
+    /// Contacts, limits and ropes that touch where the run starts and push: by what moves their gaps (poses, sizes, placements, lengths) the gradient is
+    /// that of the side on which they open, since an overlap at the start is left as it is; by all else it is not touched by this.
+    pub touching: usize,
 }
 
 impl Gradient {
@@ -370,6 +373,7 @@ impl<G: Geometry> Rollout<G> {
             parameters: vec![0.0; self.layout.len],
             switches: vec![Switches::default(); steps],
             weak,
+            touching: 0,
         };
         // Cotangents of a state are added when the walk arrives there.
         let add = |out: &mut [f64], from: &[f64], state: usize| {
@@ -398,6 +402,9 @@ impl<G: Geometry> Rollout<G> {
             x[ends.twists_after.range()].copy_from_slice(&gradient.twists);
             program.adjoint(model, &mut x, &mut scratch);
             gradient.switches[step] = switches;
+            if step == 0 {
+                gradient.touching = record.touching();
+            }
             gradient.poses.copy_from_slice(&x[ends.poses.range()]);
             gradient.twists.copy_from_slice(&x[ends.twists.range()]);
             let controls = &mut gradient.controls[step * self.control_count..(step + 1) * self.control_count];

@@ -2,7 +2,7 @@
 
 use super::parameters::Parameters;
 use super::program::{Block, Program};
-use super::record::IslandRecord;
+use super::record::{IslandRecord, Substep};
 use super::stage::{Running, Stage, StageRoom, Switches};
 use super::substep::linearise;
 use super::weak::Weak;
@@ -34,6 +34,11 @@ impl<G: Geometry> StepRecord<G> {
     /// Whether another step took the same decisions: only then do differences between the two measure a derivative.
     pub fn same_decisions(&self, other: &Self) -> bool {
         self.islands.len() == other.islands.len() && self.islands.iter().zip(&other.islands).all(|(a, b)| a.same_decisions(b))
+    }
+
+    /// Contacts, limits and ropes that touch at the start of the step and push, or strike there.
+    pub(crate) fn touching(&self) -> usize {
+        self.islands.iter().filter_map(|island| island.substeps.first()).map(Substep::touching).sum()
     }
 
     /// Bytes held by the record.

@@ -9,7 +9,7 @@ use super::forward_rate::ForwardRate;
 use super::hold::{hold_joints, hold_rows, push, row_count};
 use super::impact;
 use super::linkage;
-use super::loads::loads;
+use super::loads::{loads, undirected_springs};
 use super::mean_step;
 use super::motion::{ImplicitRate, Loaded, answered, displaced, kicked, moved, respond, response};
 use super::patch;
@@ -40,6 +40,7 @@ pub(crate) fn linearise<G: Geometry>(
         stage.turn_to(&substep.poses);
     }
     stage.walk_all();
+    switches.irregular += undirected_springs(stage, &substep.poses);
     if let Some(arrival) = &substep.arrival {
         arrival::linearise(program, stage, substep, arrival, running, switches);
     }
@@ -47,6 +48,11 @@ pub(crate) fn linearise<G: Geometry>(
         running.twists = mean_step::obey_joints(program, stage, substep, obeyed, running, switches);
     }
     for strike in &substep.strikes {
+        switches.impacts += usize::from(strike.tied);
+        if let Some(arrival) = &strike.arrival {
+            stage.walk_all();
+            arrival::linearise(program, stage, substep, arrival, running, switches);
+        }
         program.sites.begin_room();
         if !program.general && strike_patch::applies(stage, strike) {
             strike_patch::linearise(program, stage, substep, strike, running, switches);
