@@ -77,7 +77,7 @@ class Gradient(Mapping):
         return self
 
     def __reduce__(self) -> tuple:
-        arrays = {name: getattr(self, name) for name in ("q0", "v0", "controls", "weak", "status")}
+        arrays = {name: getattr(self, name) for name in ("q0", "v0", "controls", "weak", "status", "touching")}
         return _gradient, ({**arrays, "_found": dict(self), "_batch": self._batch},)
 
     def _one(self, value: Any) -> Any:
@@ -107,6 +107,14 @@ class Gradient(Mapping):
     def status(self) -> list[str]:
         """What each step's derivative is worth: ``"exact"``, or flags with counts, as ``"weak: 2, smoothed: 4"``."""
         return self._one(self._gradients.status())
+
+    @cached_property
+    def touching(self) -> int | list[int]:
+        """How many contacts, limits and ropes touch and push where the run starts.
+
+        By what moves their gaps (poses, sizes, placements) the gradient is that of the side on which they open; all else is not touched.
+        """
+        return self._one(self._gradients.touching())
 
     def __getitem__(self, name: str) -> np.ndarray:
         if not isinstance(name, str):

@@ -106,3 +106,12 @@ def test_torch_takes_the_choice(touch):
         q, _ = carom_torch.rollout(touch, 5, v0=v0, **side)
         q[-1, 1, 1].backward()
         assert float(v0.grad[1, 1]) == pytest.approx(wanted, abs=1e-12)
+
+
+def test_what_touches_at_the_start_is_counted():
+    """A gradient by poses has a side there, told apart from the flags; a body that flies touches nothing."""
+    standing = carom.World.scene("stack_ten").rollout(2).backward(dq=np.zeros((11, 3)))
+    assert standing.touching > 0
+    assert carom.World.scene("double_pendulum").rollout(2).backward(dq=np.zeros((2, 3))).touching == 0
+    batch = carom.Batch(carom.World.scene("stack_ten"), 2)
+    assert batch.rollout(2).backward(dq=np.zeros((2, 11, 3))).touching == [standing.touching] * 2

@@ -110,12 +110,15 @@ fn go<G: SceneSpace>(args: &GradArgs, place: &str, scene: SceneOf<G>) -> Result<
     bar.finish_and_clear();
     // The gradients stand; only differences may be missing.
     let stopped = interrupt.came();
-    let switches = Told::new(&gradient, step, start.world.state().time, model.options.time_of_impact == TimeOfImpact::Halving);
+    let frozen = model.options.time_of_impact == TimeOfImpact::Halving;
+    let sided = variables.iter().any(|v| MOVE_GAPS.iter().any(|name| v.label.starts_with(name)));
+    let switches = Told::new(&gradient, step, start.world.state().time, frozen, sided);
     if args.json {
         let rows: Vec<Value> = variables.iter().zip(&differences).map(|(v, d)| row_json(&start, v, &gradient, d)).collect();
         print::json(&json!({
             "ok": !stopped, "complete": !stopped, "scene": place, "loss": args.loss, "value": value, "steps": steps, "time": steps as f64 * step,
-            "exact": gradient.is_exact() && !switches.frozen, "frozen_step": switches.frozen, "switches": switches.json(), "gradients": rows,
+            "exact": gradient.is_exact() && !switches.frozen, "frozen_step": switches.frozen, "switches": switches.json(), "touching": switches.touching,
+            "gradients": rows,
             "weak": weak.name(), "kappa": weak.kappa(),
         }))?;
         return if stopped { Err(Failure::Interrupted) } else { Ok(()) };
@@ -264,7 +267,12 @@ struct Told {
     frozen: bool,
     /// Complementarity was smoothed somewhere.
     smoothed: bool,
+    /// Contacts, limits and ropes that touch and push where the run starts, where a variable moves their gaps.
+    touching: usize,
 }
+
+/// How the names of variables begin that move gaps.
+const MOVE_GAPS: [&str; 4] = ["q[", "centre", "shape_", "joint_"];
 
 /// A count of switches.
 type Count = fn(&Switches) -> usize;
@@ -281,7 +289,7 @@ const KINDS: [(&str, &str, Count); 7] = [
 ];
 
 impl Told {
-    fn new(gradient: &Gradient, step: f64, from: f64, frozen: bool) -> Self {
+    fn new(gradient: &Gradient, step: f64, from: f64, frozen: bool, sided: bool) -> Self {
         let mut kinds = Vec::new();
         for (name, words, count) in KINDS {
             let steps: Vec<usize> = (0..gradient.switches.len()).filter(|k| count(&gradient.switches[*k]) > 0).collect();
@@ -291,16 +299,26 @@ impl Told {
                 kinds.push((name, words, total, steps.len(), first));
             }
         }
-        Told { kinds, steps: gradient.switches.len(), frozen, smoothed: gradient.total().smoothed > 0 }
+        Told {
+            kinds,
+            steps: gradient.switches.len(),
+            frozen,
+            smoothed: gradient.total().smoothed > 0,
+            touching: if sided { gradient.touching } else { 0 },
+        }
     }
 
     fn words(&self) -> String {
         let frozen =
             "\nsubsteps are halved without regard to where bodies meet: the gradient is that of the lengths taken, biased at impacts";
-        let frozen = if self.frozen { frozen } else { "" };
+        let mut told = String::from(if self.frozen { frozen } else { "" });
+        if self.touching > 0 {
+            let side = "by poses, sizes and placements the gradient is that of the side on which they open";
+            told += &format!("\ntouching at the start: {} ({side})", self.touching);
+        }
         if self.kinds.is_empty() {
             let exact = if self.smoothed { "" } else { "exact: " };
-            return format!("{exact}none of the {} is at a switch{frozen}", plural(self.steps, "step"));
+            return format!("{exact}none of the {} is at a switch{told}", plural(self.steps, "step"));
         }
         let mut out = String::from("one-sided or incomplete where steps are at a switch:");
         for (name, words, count, steps, first) in &self.kinds {
@@ -309,7 +327,7 @@ impl Told {
             out +=
                 &format!("\n  {name}: {count} in {}, in the steps from t = {}{more} s ({words})", plural(*steps, "step"), times.join(", "));
         }
-        out + frozen
+        out + &told
     }
 
     fn json(&self) -> Value {

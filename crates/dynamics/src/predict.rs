@@ -44,14 +44,14 @@ pub(crate) fn loads<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, at: I
         let joint = &joints[joint];
         let spec = &model.joints[joint.index];
         let [a, b] = joint.bodies;
-        if let Some(spring) = spec.spring(&poses[a], &poses[b]) {
-            if !soft_spring(model.step, [spring.stiffness, spring.damping], effective_mass(bodies, joint.bodies)) {
-                let pull = -spring.stiffness * (spring.length - spring.rest);
-                let drag = -spring.damping * spring.row.speed(&twists[a], &twists[b]);
-                for (body, block) in [(a, spring.row.a), (b, spring.row.b)] {
-                    loads[body].total = loads[body].total.plus(pull + drag, block);
-                    loads[body].damping = loads[body].damping.plus(drag, block);
-                }
+        if let Some(spring) = spec.spring(&poses[a], &poses[b])
+            && !soft_spring(model.step, [spring.stiffness, spring.damping], effective_mass(bodies, joint.bodies))
+        {
+            let pull = -spring.stiffness * (spring.length - spring.rest);
+            let drag = -spring.damping * spring.row.speed(&twists[a], &twists[b]);
+            for (body, block) in [(a, spring.row.a), (b, spring.row.b)] {
+                loads[body].total = loads[body].total.plus(pull + drag, block);
+                loads[body].damping = loads[body].damping.plus(drag, block);
             }
         }
         if let (Some(Motor::Control { max }), Some(control)) = (spec.motor, joint.control) {

@@ -237,4 +237,8 @@ impl Gradients {
     fn status(&self) -> Vec<Vec<String>> {
         self.found.iter().map(|gradient| gradient.switches.iter().map(worth).collect()).collect()
     }
+    /// How many contacts, limits and ropes touch and push where each run starts.
+    fn touching(&self) -> Vec<usize> {
+        self.found.iter().map(|gradient| gradient.touching).collect()
+    }
 }
