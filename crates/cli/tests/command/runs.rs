@@ -271,6 +271,12 @@ fn a_promise_is_kept_and_told() {
     assert_eq!((&answer["ok"], &answer["promises"][0]["pass"]), (&true.into(), &true.into()));
 }
 
+#[test]
+fn every_promise_is_kept() {
+    let output = Folder::new("prove-all").carom(&["prove"]);
+    assert_eq!(code(&output), 0, "{}", out(&output));
+}
+
 #[cfg(unix)]
 mod signals {
     use super::*;
