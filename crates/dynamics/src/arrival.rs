@@ -3,9 +3,8 @@
 
 use crate::assembly::Source;
 use crate::constraints::{MAX_ROWS, Row};
-use crate::contacts::NO_GROUP;
 use crate::gradient::record::{Arrival, Length};
-use crate::impact::rest_speed;
+use crate::impact::striking;
 use crate::island::{Context, Island};
 use crate::options::TimeOfImpact;
 use crate::solve::{self, Phase};
@@ -45,44 +44,33 @@ pub(crate) fn arrive<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, of: 
         return None;
     }
     let (key, bodies) = (near.key, near.bodies);
-    let accelerations = accelerations(island, ctx);
-    Some(Arrival { key, bodies, twists: island.twists.clone(), accelerations })
-}
-
-/// The speed of a contact that strikes.
-pub(crate) fn striking<G: Geometry>(island: &Island<G>, ctx: &Context<G>, index: usize) -> Option<f64> {
-    let near = &island.near[index];
-    if !near.touching || near.group == NO_GROUP || island.assembly.groups[near.group].locked {
-        return None;
-    }
-    let speed = island.assembly.lines[island.assembly.groups[near.group].first].speed(&island.twists);
-    (speed < -rest_speed(island, ctx, near)).then_some(speed)
+    let (accelerations, solved) = accelerations(island, ctx);
+    Some(Arrival { key, bodies, twists: island.twists.clone(), accelerations, solved })
 }
 
 /// Accelerations under loads, joints, motors and the contacts that touch without striking: what they make of the velocities over an instant with
 /// loads and turning rows, less what they make of them without, since slow landings of this instant are in both.
-fn accelerations<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>) -> Vec<Twist<G>> {
+///
+/// Also whether both were found.
+fn accelerations<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>) -> (Vec<Twist<G>>, bool) {
     let t = INSTANT * ctx.model.step;
     for index in 0..island.near.len() {
-        let near = &island.near[index];
-        let holds = near.touching && near.group != NO_GROUP && {
-            let line = &island.assembly.lines[island.assembly.groups[near.group].first];
-            line.speed(&island.twists) >= -rest_speed(island, ctx, near)
-        };
-        island.near[index].held = holds;
+        island.near[index].held = island.near[index].touching && striking(island, ctx, index).is_none();
     }
     let report = island.report;
+    let mut solved = true;
     let [without, with] = [0.0, t].map(|span| {
         solve::select(island, ctx, Phase::Finish, t, |near, _| near.held);
         turn_rows(island, ctx, span);
         let Island { assembly, solve, solver, twists, free, report, .. } = island;
         let start: Vec<Twist<G>> = twists.iter().zip(free.iter()).map(|(twist, free)| twist.plus(span, *free)).collect();
         let mut out = Vec::new();
-        let _ = solve::resolve(assembly, solve, solver, ctx.model.options.friction_cone, &start, &mut out, report);
+        solved &= solve::resolve(assembly, solve, solver, ctx.model.options.friction_cone, &start, &mut out, report).is_solved();
         out
     });
     island.report = report;
-    with.iter().zip(&without).map(|(with, without)| Twist::zero().plus(1.0 / t, with.plus(-1.0, *without))).collect()
+    let gained = with.iter().zip(&without).map(|(with, without)| Twist::zero().plus(1.0 / t, with.plus(-1.0, *without)));
+    (gained.collect(), solved)
 }
 
 /// Moves the targets of the rows by what their turning over a span asks for: J(q + t v) v' = 0 is J v' = -t dJ/dt v.

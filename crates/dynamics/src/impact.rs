@@ -67,14 +67,7 @@ pub(crate) fn rest_speed_at<G: Geometry>(
 
 /// Lets every impact problem of this instant jump. Returns whether anything struck.
 pub(crate) fn impact<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, inelastic: bool) -> Result<bool, StepError> {
-    let strikes = |island: &Island<G>| {
-        island.near.iter().any(|near| {
-            near.touching
-                && live(island, near)
-                && island.assembly.lines[row_of(island, near)].speed(&island.twists) < -rest_speed(island, ctx, near)
-        })
-    };
-    if !strikes(island) {
+    if !(0..island.near.len()).any(|index| striking(island, ctx, index).is_some()) {
         return Ok(false);
     }
     if island.record.is_some() {
@@ -119,6 +112,16 @@ pub(crate) fn impact<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, inel
     }
     island.impact = work;
     outcome.map(|()| true)
+}
+
+/// The speed of a contact that touches and strikes [m/s], theory (2.4).
+pub(crate) fn striking<G: Geometry>(island: &Island<G>, ctx: &Context<G>, index: usize) -> Option<f64> {
+    let near = &island.near[index];
+    if !(near.touching && live(island, near)) {
+        return None;
+    }
+    let speed = island.assembly.lines[row_of(island, near)].speed(&island.twists);
+    (speed < -rest_speed(island, ctx, near)).then_some(speed)
 }
 
 /// Whether a contact has rows and the joints leave it free to move.

@@ -1,9 +1,9 @@
 //! Contacts that strike at the same instant. Where they do not push each other each strike moves in time by itself, and a tape takes them down one
 //! after another, theory (17.62); where they do, another order might have another outcome, and the strike is told as a switch.
 
-use crate::arrival::{arrive, striking};
+use crate::arrival::arrive;
 use crate::gradient::record::{Length, Strike};
-use crate::impact::{ImpactScratch, close_strike, gather, open_strike, root, strike, take_speeds};
+use crate::impact::{ImpactScratch, close_strike, gather, open_strike, root, strike, striking, take_speeds};
 use crate::island::{Context, Island};
 use crate::options::ImpactLaw;
 use carom_geometry::Geometry;

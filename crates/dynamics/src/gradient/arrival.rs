@@ -20,6 +20,7 @@ pub(crate) fn linearise<G: Geometry>(
     let (key, bodies) = (arrival.key, arrival.bodies);
     let point = ContactPoint::felt(program, stage.model, stage.parameters, key, bodies, &substep.poses, &running.poses);
     switches.irregular += usize::from(!point.regular);
+    switches.unconverged += usize::from(!arrival.solved);
     let gap = program.fresh(1);
     let rows = contact_rows::gap(program, gap, 1.0, &point);
     let closing: f64 = rows.iter().map(|(body, row)| row.power(&arrival.twists[*body])).sum();

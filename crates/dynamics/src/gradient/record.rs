@@ -165,6 +165,8 @@ pub(crate) struct Arrival<G: Geometry> {
     pub twists: Vec<Twist<G>>,
     /// Accelerations before the strike.
     pub accelerations: Vec<Twist<G>>,
+    /// Whether they were found to the residual wanted.
+    pub solved: bool,
 }
 
 /// One substep.
