@@ -394,6 +394,7 @@ pub(crate) fn hold_rows<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, t
             held.converged = true;
             island.solve.ahead = worst <= 1.0;
             if worst > 1.0 {
+                island.report.inaccurate = true;
                 close_joints(island, ctx, t);
             }
             break;

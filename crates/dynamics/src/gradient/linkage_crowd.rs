@@ -4,6 +4,7 @@ use super::linkage_graph::{LinkGraph, Pull};
 use super::linkage_rows::{LinkJoint, LinkRows};
 use super::motion::Unfolded;
 use super::parts::unit;
+use super::slots::Stacked;
 use carom_geometry::Geometry;
 use carom_math::{Twist, Vector, Wrench};
 
@@ -86,7 +87,7 @@ impl<G: Geometry> Crowd<'_, G> {
             for c in 0..G::DOF {
                 let answer = respond(weld.body as usize, &unit::<G>(c));
                 for r in 0..G::DOF {
-                    let value = weld.parts * part(&answer, r);
+                    let value = weld.parts * component(&answer, r);
                     below[r * G::DOF + c] = value;
                     if !weld.own {
                         beside[c * G::DOF + r] = value;
@@ -105,7 +106,7 @@ impl<G: Geometry> Crowd<'_, G> {
                 let answer: Twist<G> = Twist { lin: force.scale(inv_mass), ang: self.answers[side][joint.first + k] };
                 let both = |c: usize| {
                     let welded = respond(body, &unit::<G>(c));
-                    (sign * parts * felt.power(&welded), sign * part(&answer, c))
+                    (sign * parts * felt.power(&welded), sign * component(&answer, c))
                 };
                 put_pull::<G>(pull, joint.rows, k, both, lower, upper);
             }
@@ -128,13 +129,9 @@ fn put_pull<G: Geometry>(pull: &Pull, rows: usize, k: usize, both: impl Fn(usize
     }
 }
 
-/// A component of a wrench, linear first.
+/// A component of a twist or a wrench, linear first.
 #[inline(always)]
-fn component<G: Geometry>(wrench: &Wrench<G>, index: usize) -> f64 {
-    if index < G::DIM { wrench.lin[index] } else { wrench.ang[index - G::DIM] }
-}
-
-/// A component of a twist, linear first.
-fn part<G: Geometry>(twist: &Twist<G>, index: usize) -> f64 {
-    if index < G::DIM { twist.lin[index] } else { twist.ang[index - G::DIM] }
+fn component<G: Geometry>(stacked: &impl Stacked<G>, index: usize) -> f64 {
+    let (lin, ang) = stacked.parts();
+    if index < G::DIM { lin[index] } else { ang[index - G::DIM] }
 }
