@@ -21,6 +21,14 @@ PATIENCE = 5.0
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs signals and forks")
 
 
+@pytest.fixture(autouse=True)
+def heard():
+    """A process that a shell put into the background is born deaf to Ctrl-C; these tests hear it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 def interrupted(call):
     """Seconds from Ctrl-C to KeyboardInterrupt."""
     sent = []
