@@ -12,11 +12,12 @@ use crate::island::{Context, Island, IslandReport, LocalPair};
 use crate::options::{FrictionCone, ImpactLaw, Integrator, TimeOfImpact};
 use crate::predict::{kick, kick_share};
 use crate::secants::Secants;
+use crate::sparse_rows::{SparseRows, solve_sparse};
 use carom_geometry::Geometry;
 use carom_math::{Twist, Vector};
 use carom_solve::contact_solver::ContactSolver;
 use carom_solve::problem::{Block, Cone, Problem};
-use carom_solve::status::{Method, Outcome, RESIDUAL_WANTED, Status};
+use carom_solve::status::{Method, Outcome, RESIDUAL_AIM, RESIDUAL_WANTED, Status};
 
 /// Rounds of the end-of-move correction. Flat contacts need one, curved ones and hinges 3-6; a move that needs more is too long.
 const CORRECTION_CAP: usize = 40;
@@ -82,8 +83,10 @@ pub(crate) struct Solve {
     pub ahead: bool,
     /// Softness of soft rows: (row, inverse stiffness).
     pub softness: Vec<(usize, f64)>,
+    /// The selected rows over bodies, where there are many.
+    pub sparse: SparseRows,
     open: Vec<OpenRow>,
-    scratch: Vec<f64>,
+    pub scratch: Vec<f64>,
     secants: Secants,
 }
 
@@ -201,7 +204,8 @@ pub(crate) fn select<G: Geometry>(
         assembly.lines[group.first].bodies.into_iter().for_each(|body| solve.pushed[body] = true);
     }
     solve.matrix.clear();
-    if !assembly.articulated {
+    solve.sparse.ready = false;
+    if !assembly.articulated && !assembly.sparse {
         gather_matrix(assembly, solve);
     }
     solve.impulses.clear();
@@ -282,13 +286,16 @@ fn resolve_reduced<G: Geometry>(
     cone: FrictionCone,
     report: &mut IslandReport,
 ) -> Outcome {
-    if solve.matrix.len() != solve.lines.len() * solve.lines.len() {
-        gather_matrix(assembly, solve);
-    }
     let cone = match cone {
         FrictionCone::Round => Cone::Round,
         FrictionCone::Polyhedral(edges) => Cone::Polyhedral(edges),
     };
+    if assembly.sparse {
+        return resolve_sparse(assembly, solve, cone, report);
+    }
+    if solve.matrix.len() != solve.lines.len() * solve.lines.len() {
+        gather_matrix(assembly, solve);
+    }
     let Solve { blocks, matrix, free: speeds, warm, impulses, .. } = solve;
     let mut outcome = solver.solve(&Problem { tangents: G::TANGENTS, blocks, matrix, free: speeds, cone }, Some(warm), impulses);
     let rough = |block: &Block| matches!(block, Block::Contact { friction } if *friction > 0.0);
@@ -298,6 +305,21 @@ fn resolve_reduced<G: Geometry>(
             *block = Block::Contact { friction: 0.0 };
         }
         outcome = solver.solve(&Problem { tangents: G::TANGENTS, blocks, matrix, free: speeds, cone }, Some(warm), impulses);
+        solve.jammed = true;
+        report.inaccurate = true;
+    }
+    outcome
+}
+
+/// The same over bodies, for many rows.
+fn resolve_sparse<G: Geometry>(assembly: &Assembly<G>, solve: &mut Solve, cone: Cone, report: &mut IslandReport) -> Outcome {
+    let mut outcome = solve_sparse(assembly, solve, cone, RESIDUAL_AIM, false).outcome(RESIDUAL_WANTED);
+    let rough = |block: &Block| matches!(block, Block::Contact { friction } if *friction > 0.0);
+    if outcome.status == Status::Failed && solve.blocks.iter().any(rough) {
+        for block in solve.blocks.iter_mut().filter(|block| rough(block)) {
+            *block = Block::Contact { friction: 0.0 };
+        }
+        outcome = solve_sparse(assembly, solve, cone, RESIDUAL_AIM, false).outcome(RESIDUAL_WANTED);
         solve.jammed = true;
         report.inaccurate = true;
     }
