@@ -399,7 +399,7 @@ pub(crate) fn hold_rows<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, t
             }
             break;
         }
-        if !worst.is_finite() {
+        if !worst.is_finite() || ctx.interrupt.raised() {
             break;
         }
         if held.outcome.residual > UNSOLVABLE && worst > 0.5 * last {

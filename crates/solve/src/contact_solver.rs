@@ -6,6 +6,7 @@
 use crate::continuation::Continuation;
 use crate::dense::multiply_add;
 use crate::interior_point::InteriorPoint;
+use crate::interrupt::Interrupt;
 use crate::lemke::Lemke;
 use crate::linear_complementarity::ComplementarityForm;
 use crate::modes::{ActiveSet, Start};
@@ -64,6 +65,7 @@ pub struct ContactSolver {
     iterations: usize,
     solves: [u64; Method::COUNT],
     interior_point_first: bool,
+    interrupt: Interrupt,
 }
 
 impl ContactSolver {
@@ -75,6 +77,11 @@ impl ContactSolver {
     /// Whether the interior point (then Lemke) is tried before the modes of the last step.
     pub fn prefer_interior_point(&mut self, prefer: bool) {
         self.interior_point_first = prefer;
+    }
+
+    /// From now on a solve ends where it stands when the token is raised; its impulses then mean nothing.
+    pub fn heed(&mut self, interrupt: &Interrupt) {
+        self.interrupt.become_same(interrupt);
     }
 
     /// Number of problems each [`Method`] has answered since the solver was made, indexed by `method as usize`.
@@ -108,7 +115,7 @@ impl ContactSolver {
         Outcome::judge(self.best_residual, RESIDUAL_WANTED, self.iterations, method)
     }
 
-    /// Tries one method after another until the residual aimed at is reached.
+    /// Tries one method after another until the residual aimed at is reached, or none is wanted any more.
     fn run(&mut self, problem: &Problem, warm: Option<&[f64]>) {
         self.trial.clear();
         self.trial.resize(problem.rows(), 0.0);
@@ -162,6 +169,9 @@ impl ContactSolver {
     /// Sweeps from the trial impulses, then polishes; true when the residual aimed at is reached.
     fn sweep_and_polish(&mut self, problem: &Problem, count: usize, method: Method) -> bool {
         for _ in 0..count {
+            if self.interrupt.raised() {
+                return true;
+            }
             sweep(problem, &mut self.trial);
         }
         self.iterations += count;
@@ -171,22 +181,25 @@ impl ContactSolver {
 
     /// Follows a path of smoothed problems, around its folds if `trace` is set, then polishes; true when the wanted residual is reached.
     fn follow(&mut self, problem: &Problem, path: Path, trace: bool) -> bool {
+        if self.interrupt.raised() {
+            return true;
+        }
         self.newton.start(problem);
         if trace {
-            let (used, started) = self.newton.follow(problem, Path { end: path.start, ..path });
+            let (used, started) = self.newton.follow(problem, Path { end: path.start, ..path }, &self.interrupt);
             self.iterations += used;
             if started {
-                self.iterations += self.continuation.trace(&mut self.newton, problem, path).0;
+                self.iterations += self.continuation.trace(&mut self.newton, problem, path, &self.interrupt).0;
             }
         } else {
-            self.iterations += self.newton.follow(problem, path).0;
+            self.iterations += self.newton.follow(problem, path, &self.interrupt).0;
         }
         if self.take_newton(problem) {
             return true;
         }
         // Impulses that press bodies against each other near the edge of their cones leave no room for a polish; then the path itself
         // is followed down to rounding.
-        self.iterations += self.newton.follow(problem, Path { start: path.end, end: PATH_FLOOR, ..path }).0;
+        self.iterations += self.newton.follow(problem, Path { start: path.end, end: PATH_FLOOR, ..path }, &self.interrupt).0;
         self.take_newton(problem)
     }
 
@@ -201,13 +214,16 @@ impl ContactSolver {
 
     /// The methods for linear complementarity problems, which need no guess; true when the wanted residual is reached.
     fn complementarity(&mut self, problem: &Problem, edges: usize) -> bool {
+        if self.interrupt.raised() {
+            return true;
+        }
         self.form.build(problem, edges);
         self.solution.resize(self.form.problem.offset.len(), 0.0);
         for method in [Method::InteriorPoint, Method::Lemke] {
             let lcp = &self.form.problem;
             let outcome = match method {
-                Method::Lemke => self.lemke.solve(&lcp.matrix, &lcp.offset, &mut self.solution),
-                _ => self.interior_point.solve(&lcp.matrix, &lcp.offset, &mut self.solution),
+                Method::Lemke => self.lemke.solve(&lcp.matrix, &lcp.offset, &mut self.solution, &self.interrupt),
+                _ => self.interior_point.solve(&lcp.matrix, &lcp.offset, &mut self.solution, &self.interrupt),
             };
             self.iterations += outcome.iterations;
             self.form.impulses(problem, &self.solution, &mut self.trial);
@@ -227,7 +243,7 @@ impl ContactSolver {
     /// The same, with a choice of where the linear solves start.
     fn polish_from(&mut self, problem: &Problem, rounds: usize, method: Method, start: Start) -> bool {
         self.active.guess(problem, &self.trial, start);
-        let (residual, used) = self.active.iterate(problem, rounds, start);
+        let (residual, used) = self.active.iterate(problem, rounds, start, &self.interrupt);
         self.iterations += used;
         if residual < self.best_residual {
             self.best_residual = residual;

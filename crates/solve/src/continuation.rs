@@ -4,6 +4,7 @@
 //! unknown like the impulses and the path is traced by its length. Slow, but it reaches the end of nearly every path.
 
 use crate::dense::{Lu, add_scaled, dot, multiply_add};
+use crate::interrupt::Interrupt;
 use crate::newton::{Path, SmoothedNewton};
 use crate::problem::Problem;
 
@@ -59,7 +60,7 @@ impl Continuation {
 
     /// Traces the path from the present state of `newton`, which must solve its equations at tau = 1, to `path.end`; the last point becomes
     /// the state of `newton`. Returns the linear solves made and whether the end was reached.
-    pub fn trace(&mut self, newton: &mut SmoothedNewton, problem: &Problem, path: Path) -> (usize, bool) {
+    pub fn trace(&mut self, newton: &mut SmoothedNewton, problem: &Problem, path: Path, interrupt: &Interrupt) -> (usize, bool) {
         let n = problem.rows();
         let tangents = problem.tangents;
         self.prepare(n);
@@ -70,6 +71,9 @@ impl Continuation {
         let mut reached = false;
         let mut fresh = true;
         for _ in 0..STEPS {
+            if interrupt.raised() {
+                break;
+            }
             if fresh {
                 // Tangent at the base point: the null vector of (G_l, G_s), in relative units, pointing onwards.
                 self.set_weights(newton, n, tangents);
@@ -346,7 +350,7 @@ mod tests {
             let n = sample.free.len();
             let mut newton = SmoothedNewton::new();
             newton.start(&sample.problem());
-            let _ = newton.follow(&sample.problem(), Path { end: 0.1, ..PATH });
+            let _ = newton.follow(&sample.problem(), Path { end: 0.1, ..PATH }, &Interrupt::NEVER);
             let mut tracer = Continuation::new();
             tracer.prepare(n);
             tracer.point[..n].copy_from_slice(&newton.state.l);
@@ -389,10 +393,10 @@ mod tests {
             let problem = sample.problem();
             let mut newton = SmoothedNewton::new();
             newton.start(&problem);
-            stuck += usize::from(!newton.follow(&problem, PATH).1);
+            stuck += usize::from(!newton.follow(&problem, PATH, &Interrupt::NEVER).1);
             newton.start(&problem);
-            assert!(newton.follow(&problem, Path { end: 1.0, ..PATH }).1);
-            passed += usize::from(Continuation::new().trace(&mut newton, &problem, PATH).1);
+            assert!(newton.follow(&problem, Path { end: 1.0, ..PATH }, &Interrupt::NEVER).1);
+            passed += usize::from(Continuation::new().trace(&mut newton, &problem, PATH, &Interrupt::NEVER).1);
         }
         assert!(stuck >= 4 && passed == 6, "stuck {stuck}, passed {passed} of 6");
     }

@@ -5,6 +5,7 @@
 //! can be read off.
 
 use crate::dense::{Lu, add_scaled, max_abs, multiply_add};
+use crate::interrupt::Interrupt;
 use crate::problem::{Block, Problem};
 
 /// Linear solves of one run.
@@ -148,7 +149,7 @@ impl SmoothedNewton {
     }
 
     /// Follows the path; returns the linear solves made and whether it reached the end.
-    pub fn follow(&mut self, problem: &Problem, path: Path) -> (usize, bool) {
+    pub fn follow(&mut self, problem: &Problem, path: Path, interrupt: &Interrupt) -> (usize, bool) {
         let n = problem.rows();
         let tangents = problem.tangents;
         let mut tau = path.start;
@@ -163,7 +164,7 @@ impl SmoothedNewton {
                 self.soften(path.softness * tau);
             }
             let rounding = path.rounding * tau;
-            if !self.assemble(n, tau, rounding, tangents) {
+            if interrupt.raised() || !self.assemble(n, tau, rounding, tangents) {
                 return (iteration, false);
             }
             self.lu.solve(&mut self.step);
