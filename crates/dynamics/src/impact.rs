@@ -13,6 +13,7 @@ use carom_geometry::Geometry;
 use carom_math::Vector;
 use carom_solve::collision::collide_contact;
 use carom_solve::impact::{self, ContactSpace, Friction, GramView, Law, Restitution, Settings};
+use carom_solve::interrupt::Interrupt;
 use carom_solve::problem::{Block, Cone, Problem};
 
 /// Tolerance handed to the collision at one point, relative.
@@ -45,6 +46,13 @@ pub(crate) struct ImpactScratch {
     /// What the last law of all contacts at once decided, where a tape asks for it, and whether it ended without restitution.
     active: impact::Record,
     capped: bool,
+}
+
+impl ImpactScratch {
+    /// Impacts end where they stand when the token is raised.
+    pub fn heed(&mut self, interrupt: &Interrupt) {
+        self.work.heed(interrupt);
+    }
 }
 
 /// The closing speed below which a contact does not bounce: max(least, k h (|n.a_a| + |n.a_b|)), theory (2.4).
@@ -169,6 +177,9 @@ fn resolve<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, work: &mut Imp
     let m = work.members.len();
     let law = law_of(island, &work.members);
     for round in 0..ctx.model.tolerances.max_rounds {
+        if ctx.interrupt.raised() {
+            break;
+        }
         take_speeds(island, work);
         let striking = (0..m).any(|i| work.approach[i] < -rest_speed(island, ctx, &island.near[work.members[i]]));
         if !striking {
@@ -315,7 +326,7 @@ pub(crate) fn strike<G: Geometry>(
         ImpactLaw::GaussSeidel(order) => {
             reflect(island, ctx, work, gauss_seidel_order(order))?;
         }
-        ImpactLaw::Stronge => sequence::<G>(island, work),
+        ImpactLaw::Stronge => sequence::<G>(island, ctx, work),
         ImpactLaw::Newton => newton(island, ctx, work),
     }
     Ok(())
@@ -392,7 +403,7 @@ fn reflect<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, work: &mut Imp
 
 /// The energy law at one contact after another, the fastest closing first (Mirtich's way): energy never rises, but nothing proves
 /// that it ends, so after a cap restitution is dropped.
-fn sequence<G: Geometry>(island: &mut Island<G>, work: &mut ImpactScratch) {
+fn sequence<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, work: &mut ImpactScratch) {
     let m = work.members.len();
     let cap = SEQUENCE_FACTOR * m;
     let slowest = impact::FEASIBILITY * work.approach.iter().fold(0.0f64, |s, u| s.max(u.abs()));
@@ -407,7 +418,7 @@ fn sequence<G: Geometry>(island: &mut Island<G>, work: &mut ImpactScratch) {
                 (worst, speed) = (i, work.approach[i]);
             }
         }
-        if worst == usize::MAX || !single::<G>(work, worst, m) {
+        if worst == usize::MAX || ctx.interrupt.raised() || !single::<G>(work, worst, m) {
             return;
         }
         island.report.impact_iterations += 1;

@@ -94,6 +94,9 @@ pub(crate) fn integrate<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, r
     island.solve.jammed = false;
     let mut held = solve::hold(island, ctx, t);
     for _ in 0..TRIAL_CAP {
+        if ctx.interrupt.raised() {
+            break;
+        }
         let turned = largest_turn(island, ctx, &island.half, t);
         // A problem that could not be solved is a shorter move's problem too, but an easier one.
         let solved = held.converged && held.outcome.status != Status::Failed;
@@ -241,6 +244,9 @@ fn first_crossing<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, limit: 
     let mut first: Option<Crossing<G>> = None;
     let mut found = std::mem::take(&mut island.manifold);
     for (index, pair) in island.pairs.iter().enumerate() {
+        if ctx.interrupt.raised() {
+            break;
+        }
         let [a, b] = pair.bodies;
         let shapes = [0, 1].map(|side| &ctx.model.bodies[island.bodies[pair.bodies[side]].index].colliders);
         debug_assert!(a != b, "a pair has two bodies");
@@ -447,7 +453,7 @@ fn event_time<G: Geometry>(
     let (mut t, mut rate) = (crossing.time.min(longest), -crossing.speed);
     let mut value = gap(t);
     for _ in 0..ROOT_CAP {
-        if value.abs() <= precision {
+        if value.abs() <= precision || ctx.interrupt.raised() {
             break;
         }
         if value > 0.0 {

@@ -4,7 +4,7 @@ use crate::assembly::Assembly;
 use crate::contacts::{Memory, Near, Report};
 use crate::curvature::Curvature;
 use crate::energy_momentum::Midpoint;
-use crate::error::StepError;
+use crate::error::{Cause, StepError};
 use crate::gradient::record::IslandRecord;
 use crate::ledger::Flow;
 use crate::model::{Body, BodyKind, Model};
@@ -13,6 +13,7 @@ use crate::solve::Solve;
 use carom_geometry::{Aabb, Contact, Geometry};
 use carom_math::{Pose, Twist, Vector, Wrench};
 use carom_solve::contact_solver::ContactSolver;
+use carom_solve::interrupt::Interrupt;
 
 /// Marks the world in `LocalBody::index`.
 pub(crate) const WORLD: usize = usize::MAX;
@@ -202,6 +203,8 @@ pub(crate) struct Island<G: Geometry> {
     pub reports: Vec<Report<G>>,
     /// How joints bent the last moves.
     pub curvature: Curvature,
+    /// The same at the start of the step, where the world left it to the island.
+    pub curvature_before: Curvature,
     /// Rows and factors at the current pose.
     pub assembly: Assembly<G>,
     /// The selected problem and its solution.
@@ -323,6 +326,15 @@ pub(crate) struct Context<'a, G: Geometry> {
     pub record: bool,
     /// Wrenches from outside, one per body of the model, or none.
     pub pushes: &'a [Wrench<G>],
+    /// The wish to stop: loops that see it raised end where they stand, and the step is not taken.
+    pub interrupt: &'a Interrupt,
+}
+
+impl<G: Geometry> Context<'_, G> {
+    /// Gives the step up if that is wished.
+    pub fn go_on(&self) -> Result<(), StepError> {
+        if self.interrupt.raised() { Err(StepError::unfinished(Cause::Stopped, self.time)) } else { Ok(()) }
+    }
 }
 
 impl<G: Geometry> Island<G> {
@@ -355,6 +367,7 @@ impl<G: Geometry> Island<G> {
             memory: Vec::new(),
             reports: Vec::new(),
             curvature: Curvature::default(),
+            curvature_before: Curvature::default(),
             assembly: Assembly::empty(),
             solve: Solve::default(),
             solver: ContactSolver::new(),

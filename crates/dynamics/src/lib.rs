@@ -40,6 +40,7 @@ mod strain;
 pub mod tolerances;
 pub mod world;
 
+pub use carom_solve::interrupt::Interrupt;
 pub use constraints::{Joint, JointKind, JointSpec, Motor};
 pub use error::{ModelError, StepError};
 pub use ledger::{Flow, Ledger};

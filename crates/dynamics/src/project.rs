@@ -144,6 +144,9 @@ fn rounds<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, with_contacts: 
     let measure = |island: &mut Island<G>| if with_contacts { worst_miss(island, ctx) } else { worst_joint(island, ctx) };
     let mut miss = measure(island);
     for _ in 0..if with_contacts { PROJECTION_CAP } else { CLOSING_CAP } {
+        if ctx.interrupt.raised() {
+            return;
+        }
         displacement(island, ctx, with_contacts);
         contacts::remember(&island.near, &mut island.memory);
         let from = island.poses.clone();

@@ -17,7 +17,7 @@ use carom_geometry::Geometry;
 use carom_math::{Twist, Vector};
 use carom_solve::contact_solver::ContactSolver;
 use carom_solve::problem::{Block, Cone, Problem};
-use carom_solve::status::{Method, Outcome, RESIDUAL_AIM, RESIDUAL_WANTED, Status};
+use carom_solve::status::{Method, Outcome, RESIDUAL_WANTED, Status};
 
 /// Rounds of the end-of-move correction. Flat contacts need one, curved ones and hinges 3-6; a move that needs more is too long.
 const CORRECTION_CAP: usize = 40;
@@ -291,7 +291,7 @@ fn resolve_reduced<G: Geometry>(
         FrictionCone::Polyhedral(edges) => Cone::Polyhedral(edges),
     };
     if assembly.sparse {
-        return resolve_sparse(assembly, solve, cone, report);
+        return resolve_sparse(assembly, solve, solver, cone, report);
     }
     if solve.matrix.len() != solve.lines.len() * solve.lines.len() {
         gather_matrix(assembly, solve);
@@ -312,14 +312,21 @@ fn resolve_reduced<G: Geometry>(
 }
 
 /// The same over bodies, for many rows.
-fn resolve_sparse<G: Geometry>(assembly: &Assembly<G>, solve: &mut Solve, cone: Cone, report: &mut IslandReport) -> Outcome {
-    let mut outcome = solve_sparse(assembly, solve, cone, RESIDUAL_AIM, false).outcome(RESIDUAL_WANTED);
+fn resolve_sparse<G: Geometry>(
+    assembly: &Assembly<G>,
+    solve: &mut Solve,
+    solver: &mut ContactSolver,
+    cone: Cone,
+    report: &mut IslandReport,
+) -> Outcome {
+    let tolerance = None;
+    let mut outcome = solve_sparse(assembly, solve, solver, cone, tolerance);
     let rough = |block: &Block| matches!(block, Block::Contact { friction } if *friction > 0.0);
     if outcome.status == Status::Failed && solve.blocks.iter().any(rough) {
         for block in solve.blocks.iter_mut().filter(|block| rough(block)) {
             *block = Block::Contact { friction: 0.0 };
         }
-        outcome = solve_sparse(assembly, solve, cone, RESIDUAL_AIM, false).outcome(RESIDUAL_WANTED);
+        outcome = solve_sparse(assembly, solve, solver, cone, tolerance);
         solve.jammed = true;
         report.inaccurate = true;
     }
@@ -421,7 +428,7 @@ pub(crate) fn hold_rows<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, t
             }
             break;
         }
-        if !worst.is_finite() {
+        if !worst.is_finite() || ctx.interrupt.raised() {
             break;
         }
         if held.outcome.residual > UNSOLVABLE && worst > 0.5 * last {

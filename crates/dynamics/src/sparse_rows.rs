@@ -12,10 +12,11 @@ use carom_geometry::Geometry;
 use carom_math::{Twist, Vector, Wrench};
 use carom_solve::contact::bodies::Bodies;
 use carom_solve::contact::law::{Equality, Law};
-use carom_solve::contact::solver::{Answer, Solver};
 use carom_solve::contact::system::System;
-use carom_solve::contact::task::{Never, Task};
+use carom_solve::contact::task::Task;
+use carom_solve::contact_solver::ContactSolver;
 use carom_solve::problem::Cone;
+use carom_solve::status::{Outcome, RESIDUAL_AIM, RESIDUAL_WANTED};
 
 /// Rows up to which the dense matrix of all rows costs less than one over bodies.
 pub(crate) const DENSE_ROWS: usize = 36;
@@ -103,20 +104,19 @@ pub(crate) struct SparseRows {
     free: Vec<f64>,
     warm: Vec<f64>,
     impulses: Vec<f64>,
-    solver: Solver,
     /// The selected rows are those that were built.
     pub ready: bool,
 }
 
-/// Solves the selected rows for the free velocities in `solve`, from its warm impulses; `aim` is the relative residual looked for, `rough` one that the
-/// user gave.
+/// Solves the selected rows for the free velocities in `solve`, from its warm impulses; `tolerance` is the miss of a law [m/s] that will do, where the
+/// user gave one.
 pub(crate) fn solve_sparse<G: Geometry>(
     assembly: &Assembly<G>,
     solve: &mut Solve,
+    solver: &mut ContactSolver,
     cone: Cone,
-    aim: f64,
-    rough: bool,
-) -> Answer {
+    tolerance: Option<f64>,
+) -> Outcome {
     let mut rows = std::mem::take(&mut solve.sparse);
     if !rows.ready {
         rows.build(assembly, solve, cone);
@@ -136,12 +136,18 @@ pub(crate) fn solve_sparse<G: Geometry>(
     }
     rows.impulses.clear();
     rows.impulses.resize(contact_rows + joint_rows, 0.0);
-    let SparseRows { plane, space, laws, free, warm, impulses, solver, .. } = &mut rows;
-    let task = Task::new(laws, free, aim);
+    let SparseRows { plane, space, laws, free, warm, impulses, .. } = &mut rows;
+    let mut task = Task::new(laws, free, RESIDUAL_AIM);
+    let mut wanted = RESIDUAL_WANTED;
+    if let Some(tolerance) = tolerance {
+        wanted = tolerance / task.scale;
+        task.aim = wanted;
+    }
+    let rough = tolerance.is_some();
     let answer = if G::DIM == 2 {
-        solver.solve(plane, &task, Some(warm), rough, &Never, impulses)
+        solver.solve_sparse(plane, &task, warm, wanted, rough, impulses)
     } else {
-        solver.solve(space, &task, Some(warm), rough, &Never, impulses)
+        solver.solve_sparse(space, &task, warm, wanted, rough, impulses)
     };
     solve.impulses.copy_from_slice(&impulses[..contact_rows]);
     solve.sparse = rows;

@@ -24,6 +24,8 @@ pub(crate) const SUBSTEP_CAP: usize = 16_384;
 pub(crate) fn advance<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>) -> Result<(), StepError> {
     let step = ctx.model.step;
     let mut remaining = step;
+    island.solver.heed(ctx.interrupt);
+    island.impact.heed(ctx.interrupt);
     island.solver.prefer_interior_point(ctx.model.options.solver == SolverChoice::InteriorPoint);
     island.record = ctx.record.then(|| IslandRecord::begin(island));
     grow_travelled(island, ctx);
@@ -34,6 +36,7 @@ pub(crate) fn advance<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>) -> 
     }
     place(island, ctx)?; //                                                                joints set apart         (2.29)
     for _ in 0..SUBSTEP_CAP {
+        ctx.go_on()?;
         if remaining <= NOTHING_LEFT * step {
             break;
         }
@@ -67,6 +70,7 @@ fn substep<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, elapsed: f64, 
         accelerate(island);
     }
     let (moved, decided) = integrate(island, ctx, remaining)?; //                                      3-6. predict, rows, solve, move  (2.3)-(2.22)
+    ctx.go_on()?;
     if let Some(body) = first_not_finite(island, &island.half, &[]) {
         return Err(not_finite(ctx, Room::Solve, body));
     }

@@ -14,6 +14,7 @@ use crate::step::advance;
 use carom_geometry::broadphase::Broadphase;
 use carom_geometry::{Aabb, Geometry};
 use carom_math::{Vector, Wrench};
+use carom_solve::interrupt::Interrupt;
 use rayon::prelude::*;
 
 /// Rounds in which bodies that left their swept boxes are given larger ones before all share one island.
@@ -76,6 +77,8 @@ pub struct World<G: Geometry> {
     idle: Vec<f64>,
     /// Whether steps are recorded for their derivative.
     recording: bool,
+    /// The wish to stop.
+    interrupt: Interrupt,
     /// Wrenches from outside, one per body, or none.
     pub(crate) pushes: Vec<Wrench<G>>,
     /// Where derivatives of its rollouts are worked out.
@@ -148,6 +151,7 @@ impl<G: Geometry> World<G> {
             last: StepReport::default(),
             idle: vec![0.0; model.control_count()],
             recording: false,
+            interrupt: Interrupt::NEVER,
             pushes: Vec::new(),
             workshop: Workshop::default(),
             start: state.clone(),
@@ -277,6 +281,7 @@ impl<G: Geometry> World<G> {
             last: self.last,
             idle: self.idle.clone(),
             recording: false,
+            interrupt: Interrupt::NEVER,
             pushes: Vec::new(),
             start: self.start.clone(),
             state: self.state.clone(),
@@ -294,6 +299,12 @@ impl<G: Geometry> World<G> {
         world.start = self.start.clone();
         world.workshop = self.workshop.handed_on();
         Ok(world)
+    }
+
+    /// From now on a step that the token interrupts ends with [`Cause::Stopped`], within milliseconds, and leaves the world as it was. Copies of the world
+    /// heed nobody.
+    pub fn heed(&mut self, interrupt: &Interrupt) {
+        self.interrupt.become_same(interrupt);
     }
 
     /// One step with every control at zero.
@@ -381,7 +392,12 @@ impl<G: Geometry> World<G> {
             // The same pairs make the same islands. Kinematic bodies move on the world's clock and must be placed anew.
             if std::mem::take(&mut self.current) && self.built == self.pairs {
                 used = self.used;
-                self.islands[..used].iter_mut().for_each(|island| island.resume(&self.model));
+                for island in &mut self.islands[..used] {
+                    island.resume(&self.model);
+                    if self.lent {
+                        island.curvature_before.assign(&island.curvature);
+                    }
+                }
             } else {
                 if std::mem::take(&mut self.lent) {
                     self.islands[..self.used].iter().for_each(|island| island.curvature.give(&mut self.curvature, &island.joints));
@@ -391,7 +407,14 @@ impl<G: Geometry> World<G> {
                 self.built.clone_from(&self.pairs);
                 self.used = used;
             }
-            let ctx = Context { model: &self.model, controls, time: self.state.time, record: self.recording, pushes: &self.pushes };
+            let ctx = Context {
+                model: &self.model,
+                controls,
+                time: self.state.time,
+                record: self.recording,
+                pushes: &self.pushes,
+                interrupt: &self.interrupt,
+            };
             let islands = &mut self.islands[..used];
             let run = |island: &mut Island<G>| island.failure = advance(island, &ctx).err();
             if used > 1 && self.model.bodies.len() >= PARALLEL_BODIES {
@@ -421,10 +444,13 @@ impl<G: Geometry> World<G> {
             }
             std::mem::swap(&mut self.wider, &mut self.pairs);
         }
-        match self.islands[..used].iter_mut().find_map(|i| i.failure.take()) {
-            Some(error) => Err(error),
-            None => Ok(used),
+        // What islands were stopped in is nothing that went wrong, and what they came to is worth nothing.
+        let stopped = self.interrupt.raised().then(|| StepError::unfinished(Cause::Stopped, self.state.time));
+        let failed = stopped.or_else(|| self.islands[..used].iter_mut().find_map(|i| i.failure.take()));
+        if failed.is_some() && self.lent {
+            self.islands[..used].iter_mut().for_each(|island| std::mem::swap(&mut island.curvature, &mut island.curvature_before));
         }
+        failed.map_or(Ok(used), Err)
     }
 
     /// Writes the islands back.

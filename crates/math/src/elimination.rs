@@ -109,7 +109,8 @@ impl Elimination {
     /// Least degree first; what an eliminated node leaves behind is one element, and elements inside it are absorbed.
     fn order(&mut self) {
         let count = self.count();
-        let Scratch { neighbours, elements, within, eliminated, absorbed, degree, head, next, previous, mark, order, .. } = &mut self.scratch;
+        let Scratch { neighbours, elements, within, eliminated, absorbed, degree, head, next, previous, mark, order, .. } =
+            &mut self.scratch;
         for lists in [&mut *neighbours, &mut *within, &mut *elements] {
             if lists.len() < count {
                 lists.resize(count, Vec::new());

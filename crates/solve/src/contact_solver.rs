@@ -6,9 +6,11 @@
 use crate::contact::given::Given;
 use crate::contact::law::Law;
 use crate::contact::solver::Solver;
-use crate::contact::task::{Never, Task};
+use crate::contact::system::System;
+use crate::contact::task::Task;
 use crate::dense::multiply_add;
 use crate::interior_point::InteriorPoint;
+use crate::interrupt::Interrupt;
 use crate::lemke::Lemke;
 use crate::linear_complementarity::ComplementarityForm;
 use crate::modes::{ActiveSet, Start};
@@ -50,6 +52,7 @@ pub struct ContactSolver {
     iterations: usize,
     solves: [u64; Method::COUNT],
     interior_point_first: bool,
+    interrupt: Interrupt,
 }
 
 impl ContactSolver {
@@ -61,6 +64,11 @@ impl ContactSolver {
     /// Whether the interior point (then Lemke) is tried before the modes of the last step.
     pub fn prefer_interior_point(&mut self, prefer: bool) {
         self.interior_point_first = prefer;
+    }
+
+    /// From now on a solve ends where it stands when the token is raised; its impulses then mean nothing.
+    pub fn heed(&mut self, interrupt: &Interrupt) {
+        self.interrupt.become_same(interrupt);
     }
 
     /// Number of problems each [`Method`] has answered since the solver was made, indexed by `method as usize`.
@@ -94,7 +102,23 @@ impl ContactSolver {
         Outcome::judge(self.best_residual, RESIDUAL_WANTED, self.iterations, method)
     }
 
-    /// Tries one method after another until the residual aimed at is reached.
+    /// Solves a problem over any system into `impulses`, by the methods that need no dense matrix; `wanted` is the relative residual that counts as
+    /// solved, and `rough` says that it is a tolerance of the user's, which sweeps may meet.
+    pub fn solve_sparse<S: System>(
+        &mut self,
+        system: &mut S,
+        task: &Task,
+        warm: &[f64],
+        wanted: f64,
+        rough: bool,
+        impulses: &mut [f64],
+    ) -> Outcome {
+        let answer = self.general.solve(system, task, Some(warm), rough, &self.interrupt, impulses);
+        self.solves[answer.method as usize] += 1;
+        answer.outcome(wanted)
+    }
+
+    /// Tries one method after another until the residual aimed at is reached, or none is wanted any more.
     fn run(&mut self, problem: &Problem, warm: Option<&[f64]>) {
         self.trial.clear();
         self.trial.resize(problem.rows(), 0.0);
@@ -128,7 +152,7 @@ impl ContactSolver {
         self.laws.extend(problem.blocks.iter().map(|block| Law::of(block, problem.cone, problem.tangents)));
         self.given.read_dense(problem.blocks.iter().map(|block| block.rows(problem.tangents)), problem.matrix);
         let task = Task::new(&self.laws, problem.free, RESIDUAL_AIM);
-        let answer = self.general.solve(&mut self.given, &task, Some(&self.best), false, &Never, &mut self.trial);
+        let answer = self.general.solve(&mut self.given, &task, Some(&self.best), false, &self.interrupt, &mut self.trial);
         self.iterations += answer.factors + answer.sweeps;
         self.offer(problem, answer.method);
         // Exact modes leave less rounding than an iteration that stops at its aim.
@@ -140,6 +164,9 @@ impl ContactSolver {
     /// Sweeps from the trial impulses, then polishes; true when the residual aimed at is reached.
     fn sweep_and_polish(&mut self, problem: &Problem, count: usize, method: Method) -> bool {
         for _ in 0..count {
+            if self.interrupt.raised() {
+                return true;
+            }
             sweep(problem, &mut self.trial);
         }
         self.iterations += count;
@@ -149,13 +176,16 @@ impl ContactSolver {
 
     /// The methods for linear complementarity problems, which need no guess; true when the wanted residual is reached.
     fn complementarity(&mut self, problem: &Problem, edges: usize) -> bool {
+        if self.interrupt.raised() {
+            return true;
+        }
         self.form.build(problem, edges);
         self.solution.resize(self.form.problem.offset.len(), 0.0);
         for method in [Method::InteriorPoint, Method::Lemke] {
             let lcp = &self.form.problem;
             let outcome = match method {
-                Method::Lemke => self.lemke.solve(&lcp.matrix, &lcp.offset, &mut self.solution),
-                _ => self.interior_point.solve(&lcp.matrix, &lcp.offset, &mut self.solution),
+                Method::Lemke => self.lemke.solve(&lcp.matrix, &lcp.offset, &mut self.solution, &self.interrupt),
+                _ => self.interior_point.solve(&lcp.matrix, &lcp.offset, &mut self.solution, &self.interrupt),
             };
             self.iterations += outcome.iterations;
             self.form.impulses(problem, &self.solution, &mut self.trial);
@@ -175,7 +205,7 @@ impl ContactSolver {
     /// The same, with a choice of where the linear solves start.
     fn polish_from(&mut self, problem: &Problem, rounds: usize, method: Method, start: Start) -> bool {
         self.active.guess(problem, &self.trial, start);
-        let (residual, used) = self.active.iterate(problem, rounds, start);
+        let (residual, used) = self.active.iterate(problem, rounds, start, &self.interrupt);
         self.iterations += used;
         if residual < self.best_residual {
             self.best_residual = residual;

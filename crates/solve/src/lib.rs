@@ -11,6 +11,7 @@ pub mod dense;
 pub mod dynamics;
 pub mod impact;
 pub mod interior_point;
+pub mod interrupt;
 pub mod lemke;
 pub mod lineality;
 pub mod linear_complementarity;

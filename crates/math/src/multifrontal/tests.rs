@@ -31,7 +31,8 @@ fn random(numbers: &mut Numbers, factor: &mut Multifrontal, count: usize, links:
         // J' D J of one row over both nodes, with an unsymmetric part.
         let row: Vec<f64> = (0..ra + rb).map(|_| numbers.next()).collect();
         let twist: Vec<f64> = (0..ra + rb).map(|k| if symmetric { row[k] } else { row[k] + 0.1 * numbers.next() }).collect();
-        let block = |rows: &[f64], columns: &[f64]| -> Vec<f64> { rows.iter().flat_map(|r| columns.iter().map(move |c| 3.0 * r * c)).collect() };
+        let block =
+            |rows: &[f64], columns: &[f64]| -> Vec<f64> { rows.iter().flat_map(|r| columns.iter().map(move |c| 3.0 * r * c)).collect() };
         let parts = [(a, a, block(&row[..ra], &twist[..ra])), (b, b, block(&row[ra..], &twist[ra..]))];
         for (x, y, values) in parts.iter().take(if a == b { 1 } else { 2 }) {
             factor.add(factor.slot(*x, *y).unwrap(), sizes[*x], sizes[*y], values);
@@ -66,7 +67,11 @@ fn solutions_agree_with_dense_elimination() {
             let b = DVector::from_fn(dense.nrows(), |_, _| numbers.next());
             for transposed in [false, true] {
                 let mut x: Vec<f64> = b.iter().copied().collect();
-                if transposed { factor.solve_transpose(&mut x) } else { factor.solve(&mut x) }
+                if transposed {
+                    factor.solve_transpose(&mut x)
+                } else {
+                    factor.solve(&mut x)
+                }
                 let x = DVector::from_vec(x);
                 let miss = if transposed { dense.tr_mul(&x) - &b } else { &dense * &x - &b };
                 assert!(miss.amax() < 1e-10 * (1.0 + x.amax()), "{count} {links} {symmetric} {transposed}: {:e}", miss.amax());

@@ -4,8 +4,9 @@ use super::barrier::Barrier;
 use super::proximal::{Manner, Proximal};
 use super::sweeps::Sweeps;
 use super::system::System;
-use super::task::{Budget, Stop, Task};
+use super::task::{Budget, Task};
 use super::trace::{Path, Trace};
+use crate::interrupt::Interrupt;
 use crate::status::{Method, Outcome};
 
 /// Relative residual at which warm impulses are returned as they are: nothing has changed since, and a solve would only stir the rounding.
@@ -90,7 +91,7 @@ impl Solver {
         task: &Task,
         warm: Option<&[f64]>,
         rough: bool,
-        stop: &dyn Stop,
+        stop: &Interrupt,
         impulses: &mut [f64],
     ) -> Answer {
         let n = impulses.len();

@@ -2,6 +2,7 @@
 
 use super::law::{Law, WIDEST};
 use super::system::{Layout, System};
+use crate::interrupt::Interrupt;
 use crate::status::speed_scale;
 
 /// A contact problem without its matrix: find l such that w = W l + u obeys the law of every block, theory (4.2).
@@ -62,23 +63,7 @@ pub struct Budget<'a> {
     /// Sweeps left.
     pub sweeps: usize,
     /// Whether somebody wants it to end at once.
-    pub stop: &'a dyn Stop,
-}
-
-/// Somebody who may want a solve to end at once.
-pub trait Stop: std::fmt::Debug {
-    /// Whether it shall.
-    fn raised(&self) -> bool;
-}
-
-/// Nobody.
-#[derive(Clone, Copy, Debug)]
-pub struct Never;
-
-impl Stop for Never {
-    fn raised(&self) -> bool {
-        false
-    }
+    pub stop: &'a Interrupt,
 }
 
 impl Budget<'_> {

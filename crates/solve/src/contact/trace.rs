@@ -221,7 +221,13 @@ impl Trace {
                     return;
                 }
                 // The last tangent tells which way is on; at first it is towards a smaller tau.
-                let sign = if count == 0 { heading } else if along + self.tangent[n] >= 0.0 { 1.0 } else { -1.0 };
+                let sign = if count == 0 {
+                    heading
+                } else if along + self.tangent[n] >= 0.0 {
+                    1.0
+                } else {
+                    -1.0
+                };
                 for k in 0..n {
                     self.tangent[k] = -sign * self.drift[k] * self.weight[k] / length;
                 }
