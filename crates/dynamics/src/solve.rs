@@ -17,7 +17,7 @@ use carom_geometry::Geometry;
 use carom_math::{Twist, Vector};
 use carom_solve::contact_solver::ContactSolver;
 use carom_solve::problem::{Block, Cone, Problem};
-use carom_solve::status::{Method, Outcome, RESIDUAL_WANTED, Status};
+use carom_solve::status::{Method, Outcome, RESIDUAL_WANTED, Status, speed_scale};
 
 /// Rounds of the end-of-move correction. Flat contacts need one, curved ones and hinges 3-6; a move that needs more is too long.
 const CORRECTION_CAP: usize = 40;
@@ -83,6 +83,8 @@ pub(crate) struct Solve {
     pub ahead: bool,
     /// Softness of soft rows: (row, inverse stiffness).
     pub softness: Vec<(usize, f64)>,
+    /// Miss of a contact law [m/s] that will do, where the scene says so.
+    pub tolerance: Option<f64>,
     /// The selected rows over bodies, where there are many.
     pub sparse: SparseRows,
     open: Vec<OpenRow>,
@@ -205,6 +207,7 @@ pub(crate) fn select<G: Geometry>(
     }
     solve.matrix.clear();
     solve.sparse.ready = false;
+    solve.tolerance = model.tolerances.solve;
     if !assembly.articulated && !assembly.sparse {
         gather_matrix(assembly, solve);
     }
@@ -269,7 +272,7 @@ pub(crate) fn resolve<G: Geometry>(
     }
     report.solves += 1;
     report.iterations += outcome.iterations;
-    report.residual = report.residual.max(outcome.residual);
+    report.residual = report.residual.max(outcome.residual * speed_scale(&solve.free));
     if outcome.status != Status::Solved {
         report.inaccurate = true;
     }
@@ -319,7 +322,7 @@ fn resolve_sparse<G: Geometry>(
     cone: Cone,
     report: &mut IslandReport,
 ) -> Outcome {
-    let tolerance = None;
+    let tolerance = solve.tolerance;
     let mut outcome = solve_sparse(assembly, solve, solver, cone, tolerance);
     let rough = |block: &Block| matches!(block, Block::Contact { friction } if *friction > 0.0);
     if outcome.status == Status::Failed && solve.blocks.iter().any(rough) {
@@ -501,6 +504,8 @@ pub(crate) fn correct_targets<G: Geometry>(island: &mut Island<G>, ctx: &Context
     let mut to_go: f64 = 0.0;
     let model = ctx.model;
     let Island { joints, near, assembly, solve, pairs, next, half, poses, .. } = island;
+    // What a solve may miss in speed it may miss over the move.
+    let rough = model.tolerances.solve.map_or(0.0, |speed| speed * t);
 
     solve.open.clear();
     for (position, &index) in solve.groups.iter().enumerate() {
@@ -516,7 +521,7 @@ pub(crate) fn correct_targets<G: Geometry>(island: &mut Island<G>, ctx: &Context
                 let size = pairs[contact.pair].size;
                 let then = contact.at(model, next);
                 let reach = then.point_a.max_abs();
-                let tolerance = (model.tolerances.position * size).max(ROUNDING * f64::EPSILON * (reach + size));
+                let tolerance = (model.tolerances.position * size).max(ROUNDING * f64::EPSILON * (reach + size)).max(rough);
                 let start = contact.contact.gap;
                 let deeper = then.gap < start - tolerance;
                 // Overlap beyond touching is left alone unless it deepens. Within touching the sign of the gap is rounding and must not decide.

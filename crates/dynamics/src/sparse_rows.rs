@@ -1,4 +1,4 @@
-//! Room 5 of large islands: the selected rows over bodies, joints among them, for the sparse contact solver; theory (4.21).
+//! Room 5 of large islands: the selected rows over bodies, joints among them, for the sparse contact solver; theory (4.32).
 //!
 //! Rows are scaled by the root of the inverse mass, so that the solver needs no masses. Joints are rows that hold; their impulses serve the solve alone,
 //! since the joint factor answers the contact impulses exactly afterwards.

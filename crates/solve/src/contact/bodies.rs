@@ -1,4 +1,4 @@
-//! W = J M^-1 J' as rows over bodies, never as a matrix over contacts, theory (4.21).
+//! W = J M^-1 J' as rows over bodies, never as a matrix over contacts, theory (4.32).
 //!
 //! Velocities are scaled by the root of the mass, so that every linear system is I + J' D J: blocks of six rows (three in the plane) over the graph
 //! of bodies. Redundant contacts do it no harm.
@@ -271,7 +271,7 @@ impl<const B: usize> System for Bodies<B> {
             let rows = self.layout.rows_of(block);
             let d = rows.len();
             let slope = &mut self.slopes[self.layout.square_of(block)];
-            // Compliance is part of W, theory (4.23): D becomes (I + D S)^-1 D. Only single rows are soft.
+            // Compliance is part of W, theory (4.32): D becomes (I + D S)^-1 D. Only single rows are soft.
             if d == 1 {
                 slope[0] /= 1.0 + slope[0] * self.softness[rows.start];
             }

@@ -1,4 +1,4 @@
-//! W given as a matrix, dense or sparse: blocks over the graph of contacts, theory (4.22).
+//! W given as a matrix, dense or sparse: blocks over the graph of contacts, theory (4.31).
 
 use super::law::WIDEST;
 use super::system::{Layout, System};

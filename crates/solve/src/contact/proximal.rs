@@ -1,4 +1,4 @@
-//! The proximal Newton method on the laws, for warm starts and for the last digits; theory (4.29)-(4.33).
+//! The proximal Newton method on the laws, for warm starts and for the last digits; theory (4.33).
 //!
 //! Each round looks for the impulses R(l - rho w) that reproduce the velocities they cause, near the impulses of the last round: a Newton
 //! iteration whose matrices are I + D W, with the slopes of the laws in D. With growing rho the rounds become Newton's method on the law itself.

@@ -1,4 +1,4 @@
-//! The order in which the methods are tried, and the work they may take; theory (4.34).
+//! The order in which the methods are tried, and the work they may take; theory chapter 4.7.
 
 use super::barrier::Barrier;
 use super::proximal::{Manner, Proximal};

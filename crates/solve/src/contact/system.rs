@@ -55,7 +55,7 @@ impl Layout {
     }
 }
 
-/// A symmetric positive semidefinite W over the rows of a problem, theory (4.21)-(4.23).
+/// A symmetric positive semidefinite W over the rows of a problem, theory (4.31).
 pub trait System {
     /// The rows of the blocks.
     fn layout(&self) -> &Layout;
