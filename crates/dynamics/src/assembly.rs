@@ -284,7 +284,7 @@ pub(crate) fn assemble<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>) {
     // The mean rows of energy-momentum are not those of the joint factor alone.
     let exact = !jointed || (assembly.articulated && model.options.integrator != Integrator::EnergyMomentum);
     assembly.sparse = assembly.lines.len() > DENSE_ROWS && model.options.solver != SolverChoice::InteriorPoint && exact;
-    if assembly.sparse {
+    if assembly.sparse || ctx.capture {
         assembly.roots.clear();
         assembly.roots.extend(bodies.iter().map(Root::of));
     }

@@ -12,7 +12,7 @@ use crate::island::{Context, Island, IslandReport, LocalPair};
 use crate::options::{FrictionCone, ImpactLaw, Integrator, TimeOfImpact};
 use crate::predict::{kick, kick_share};
 use crate::secants::Secants;
-use crate::sparse_rows::{SparseRows, solve_sparse};
+use crate::sparse_rows::{SparseRows, capture, solve_sparse};
 use carom_geometry::Geometry;
 use carom_math::{Twist, Vector};
 use carom_solve::contact_solver::ContactSolver;
@@ -208,6 +208,7 @@ pub(crate) fn select<G: Geometry>(
     solve.matrix.clear();
     solve.sparse.ready = false;
     solve.tolerance = model.tolerances.solve;
+    solve.sparse.capture = ctx.capture;
     if !assembly.articulated && !assembly.sparse {
         gather_matrix(assembly, solve);
     }
@@ -257,6 +258,9 @@ pub(crate) fn resolve<G: Geometry>(
         // A direction that the joints lock has nothing to answer with.
         solve.free.push(if assembly.locked_rows[line] { 0.0 } else { assembly.lines[line].speed(out) - target });
     }
+    if solve.sparse.capture && !solve.lines.is_empty() {
+        capture(assembly, solve, shape_of(cone));
+    }
     let mut outcome = Outcome::failed(0, Method::Sweep);
     if assembly.articulated && !solve.lines.is_empty() {
         outcome = articulated::sweep(assembly, solve);
@@ -289,10 +293,7 @@ fn resolve_reduced<G: Geometry>(
     cone: FrictionCone,
     report: &mut IslandReport,
 ) -> Outcome {
-    let cone = match cone {
-        FrictionCone::Round => Cone::Round,
-        FrictionCone::Polyhedral(edges) => Cone::Polyhedral(edges),
-    };
+    let cone = shape_of(cone);
     if assembly.sparse {
         return resolve_sparse(assembly, solve, solver, cone, report);
     }
@@ -312,6 +313,14 @@ fn resolve_reduced<G: Geometry>(
         report.inaccurate = true;
     }
     outcome
+}
+
+/// The shape of friction cones, in the words of the solver.
+fn shape_of(cone: FrictionCone) -> Cone {
+    match cone {
+        FrictionCone::Round => Cone::Round,
+        FrictionCone::Polyhedral(edges) => Cone::Polyhedral(edges),
+    }
 }
 
 /// The same over bodies, for many rows.
