@@ -103,8 +103,7 @@ fn solve<const B: usize>(numbers: &[f64], tallies: &mut [Tally; 2]) {
         let task = Task::new(&stored.laws, &stored.free, RESIDUAL_AIM);
         let mut impulses = vec![0.0; stored.free.len()];
         let begun = Instant::now();
-        let answer =
-            Solver::default().solve(&mut rows, &task, warm.then_some(&stored.warm[..]), false, &Interrupt::NEVER, &mut impulses);
+        let answer = Solver::default().solve(&mut rows, &task, warm.then_some(&stored.warm[..]), false, &Interrupt::NEVER, &mut impulses);
         tally.count(answer, task.scale, begun.elapsed().as_secs_f64());
         // What it says of its residual is true.
         let mut velocity = vec![0.0; stored.free.len()];

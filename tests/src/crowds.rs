@@ -108,8 +108,10 @@ pub fn stack(count: usize, step: f64) -> String {
     let mut text = head(step) + GROUND;
     for row in 0..count {
         let z = 0.1 + 0.2 * row as f64;
-        let _ =
-            writeln!(text, "[[body]]\nname = \"k{row}\"\nshape = {{ box = [0.2, 0.2, 0.2] }}\nmass = 8\nposition = [0, 0, {z}]\nmaterial = \"m\"");
+        let _ = writeln!(
+            text,
+            "[[body]]\nname = \"k{row}\"\nshape = {{ box = [0.2, 0.2, 0.2] }}\nmass = 8\nposition = [0, 0, {z}]\nmaterial = \"m\""
+        );
     }
     text
 }
@@ -145,10 +147,14 @@ pub fn arch(wedges: usize, step: f64) -> String {
 pub fn wedged(count: usize, step: f64) -> String {
     let (sin, cos) = 0.35f64.sin_cos();
     let mut text = head(step);
-    for (index, (normal, at)) in
-        [([cos, 0.0, sin], [0.0; 3]), ([-cos, 0.0, sin], [0.0; 3]), ([0.0, 1.0, 0.0], [0.0, -0.5, 0.0]), ([0.0, -1.0, 0.0], [0.0, 0.5, 0.0])]
-            .iter()
-            .enumerate()
+    for (index, (normal, at)) in [
+        ([cos, 0.0, sin], [0.0; 3]),
+        ([-cos, 0.0, sin], [0.0; 3]),
+        ([0.0, 1.0, 0.0], [0.0, -0.5, 0.0]),
+        ([0.0, -1.0, 0.0], [0.0, 0.5, 0.0]),
+    ]
+    .iter()
+    .enumerate()
     {
         let _ = writeln!(
             text,
@@ -159,7 +165,10 @@ pub fn wedged(count: usize, step: f64) -> String {
     for index in 0..count {
         let mass = if index + 5 >= count { 100 } else { 1 };
         let position = [random.range(-0.02, 0.02), -0.35 + 0.17 * (index % 5) as f64, 0.3 + 0.18 * (index / 5) as f64];
-        let _ = writeln!(text, "[[body]]\nname = \"b{index}\"\nshape = {{ ball = 0.08 }}\nmass = {mass}\nposition = {position:?}\nmaterial = \"m\"");
+        let _ = writeln!(
+            text,
+            "[[body]]\nname = \"b{index}\"\nshape = {{ ball = 0.08 }}\nmass = {mass}\nposition = {position:?}\nmaterial = \"m\""
+        );
     }
     text
 }
@@ -178,7 +187,8 @@ pub fn ropes(count: usize, links: usize, step: f64) -> String {
                 "[[body]]\nname = \"r{rope}_{link}\"\nshape = {{ capsule = [0.12, 0.04] }}\nmass = 0.5\nposition = [{x}, 0, {z}]\nvelocity = [{push}, 0, 0]\nmaterial = \"m\""
             );
             let above = if link == 0 { "world".to_string() } else { format!("r{rope}_{}", link - 1) };
-            let _ = writeln!(joints, "[[joint]]\nkind = \"ball\"\nbetween = [\"r{rope}_{link}\", \"{above}\"]\nanchor = [{x}, 0, {}]", z + 0.1);
+            let _ =
+                writeln!(joints, "[[joint]]\nkind = \"ball\"\nbetween = [\"r{rope}_{link}\", \"{above}\"]\nanchor = [{x}, 0, {}]", z + 0.1);
         }
     }
     text + &joints

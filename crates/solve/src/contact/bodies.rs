@@ -125,8 +125,18 @@ impl<const B: usize> Bodies<B> {
     /// Takes over the analysis of an earlier problem, which often has the same graph.
     pub fn take_analysis(&mut self, earlier: &mut Self) {
         std::mem::swap(&mut self.factor, &mut earlier.factor);
-        (self.valid, self.analysed) = (false, false);
-        earlier.valid = false;
+        self.valid = false;
+        // The same pairs of bodies in the same order have their products in the same places.
+        let same = earlier.analysed
+            && self.count == earlier.count
+            && self.first_side == earlier.first_side
+            && self.sides.iter().zip(&earlier.sides).all(|(one, two)| one.body == two.body);
+        self.analysed = same;
+        if same {
+            std::mem::swap(&mut self.slots, &mut earlier.slots);
+            std::mem::swap(&mut self.first_slot, &mut earlier.first_slot);
+        }
+        (earlier.valid, earlier.analysed) = (false, false);
     }
 
     /// Number of bodies.
@@ -286,11 +296,11 @@ impl<const B: usize> System for Bodies<B> {
                     let (rows, _) = self.numbers[other.at..other.at + d * B].as_chunks::<B>();
                     let at = self.slots[slot];
                     slot += 1;
-                    multiply::<B>(slope, rows, false, &mut turned);
+                    multiply::<B>(slope, rows, &mut turned);
                     outer::<B>(own, &turned[..d], &mut block_values);
                     self.factor.add(at, B, B, &block_values[..B * B]);
-                    if other.at != side.at {
-                        multiply::<B>(slope, own, false, &mut turned);
+                    if other.at != side.at && (!symmetric || side.body == other.body) {
+                        multiply::<B>(slope, own, &mut turned);
                         outer::<B>(rows, &turned[..d], &mut block_values);
                         if side.body == other.body {
                             self.factor.add(at, B, B, &block_values[..B * B]);
@@ -400,14 +410,14 @@ impl<const B: usize> System for Bodies<B> {
     }
 }
 
-/// out = D rows, or D' rows.
+/// out = D rows.
 #[inline]
-fn multiply<const B: usize>(slope: &[f64], rows: &[[f64; B]], transposed: bool, out: &mut [[f64; B]; WIDEST]) {
+fn multiply<const B: usize>(slope: &[f64], rows: &[[f64; B]], out: &mut [[f64; B]; WIDEST]) {
     let d = rows.len();
     for i in 0..d {
         out[i] = [0.0; B];
         for j in 0..d {
-            let s = if transposed { slope[j * d + i] } else { slope[i * d + j] };
+            let s = slope[i * d + j];
             if s != 0.0 {
                 for k in 0..B {
                     out[i][k] += s * rows[j][k];

@@ -37,8 +37,9 @@ const PROGRESS: f64 = 0.9;
 pub struct Manner {
     /// First step over the inverse of a block's own answer; by the residual where it is `None`.
     pub step: Option<f64>,
-    /// Whether the step may grow; where it may not, rounds share their factor while no block slides.
-    pub grows: bool,
+    /// Whether the modes of the given impulses are trusted: the first Newton step of a round keeps them, and the step does not grow, so that rounds share
+    /// their factor while no block slides.
+    pub trusting: bool,
     /// Rounds that may be rejected before it gives up.
     pub rejections: usize,
     /// Factorisations at most.
@@ -67,12 +68,40 @@ pub struct Proximal {
 impl Proximal {
     /// Improves `impulses`; returns their relative residual.
     pub fn solve<S: System>(&mut self, system: &mut S, task: &Task, manner: Manner, budget: &mut Budget, impulses: &mut [f64]) -> f64 {
+        self.velocity.resize(impulses.len(), 0.0);
+        let residual = task.judge(system, impulses, &mut self.velocity);
+        self.solve_from(system, task, manner, budget, residual, impulses)
+    }
+
+    /// The same where the residual and the velocities of the impulses are known already.
+    pub fn solve_known<S: System>(
+        &mut self,
+        system: &mut S,
+        task: &Task,
+        manner: Manner,
+        budget: &mut Budget,
+        known: (f64, &[f64]),
+        impulses: &mut [f64],
+    ) -> f64 {
+        self.velocity.clear();
+        self.velocity.extend_from_slice(known.1);
+        self.solve_from(system, task, manner, budget, known.0, impulses)
+    }
+
+    fn solve_from<S: System>(
+        &mut self,
+        system: &mut S,
+        task: &Task,
+        manner: Manner,
+        budget: &mut Budget,
+        mut best: f64,
+        impulses: &mut [f64],
+    ) -> f64 {
         let n = impulses.len();
         for list in [
             &mut self.anchor,
             &mut self.inner,
             &mut self.admitted,
-            &mut self.velocity,
             &mut self.trial_velocity,
             &mut self.trial,
             &mut self.step,
@@ -98,7 +127,6 @@ impl Proximal {
         // Misses of the scaled velocities that a speed is worth at the lightest block.
         let worth = task.scale * if least.is_finite() { least.sqrt() } else { 1.0 };
 
-        let mut best = task.judge(system, impulses, &mut self.velocity);
         self.best.copy_from_slice(impulses);
         if best <= task.aim {
             return best;
@@ -112,9 +140,29 @@ impl Proximal {
             self.inner.copy_from_slice(impulses);
             self.trial.copy_from_slice(&self.inner);
             self.trial_velocity.copy_from_slice(&self.velocity);
-            let mut merit = self.project(system, task, length);
             let mut steps = 0;
             let mut failed = false;
+            if manner.trusting {
+                self.keep_modes(system, task, length);
+                let before = system.factors();
+                if !system.factor(&self.slopes, self.symmetric) {
+                    return self.end(best, impulses);
+                }
+                if system.factors() > before {
+                    factors -= 1;
+                    if !budget.factor() {
+                        return self.end(best, impulses);
+                    }
+                }
+                steps += 1;
+                self.step.copy_from_slice(&self.lacking);
+                system.solve(&mut self.step, &mut self.response);
+                for k in 0..n {
+                    self.trial[k] += self.step[k];
+                    self.trial_velocity[k] += self.response[k];
+                }
+            }
+            let mut merit = self.project(system, task, length);
             loop {
                 let miss = merit.sqrt();
                 if miss <= EXACT * task.aim * worth || (steps > 0 && miss <= LOOSE * last.min(best) * worth) {
@@ -169,7 +217,7 @@ impl Proximal {
                 }
                 let growth = FEW.iter().zip(GROWTH).find(|(few, _)| steps <= **few);
                 if let Some((_, growth)) = growth
-                    && manner.grows
+                    && !manner.trusting
                     && !hold
                 {
                     length = (length * growth).min(LONGEST);
@@ -210,6 +258,29 @@ impl Proximal {
             }
         }
         system.energy(&self.lacking)
+    }
+
+    /// The Newton step of a long step with the modes of a short one: at velocities that are not yet right a long step would find others.
+    fn keep_modes<S: System>(&mut self, system: &mut S, task: &Task, length: f64) {
+        let layout = system.layout();
+        self.symmetric = true;
+        for (block, law) in task.laws.iter().enumerate() {
+            let rows = layout.rows_of(block);
+            let d = rows.len();
+            let (short, long) = (self.resistance[block], length * self.resistance[block]);
+            let mut z = [0.0; WIDEST];
+            for (k, row) in rows.clone().enumerate() {
+                z[k] = self.anchor[row] - short * self.trial_velocity[row];
+            }
+            let slope = &mut self.slopes[layout.square_of(block)];
+            let mode = law.project(&mut z[..d], Some(slope));
+            self.symmetric &= mode != Mode::Slide;
+            for i in 0..d {
+                let along: f64 = (0..d).map(|j| slope[i * d + j] * self.trial_velocity[rows.start + j]).sum();
+                self.lacking[rows.start + i] = z[i] - self.trial[rows.start + i] - (long - short) * along;
+            }
+            slope.iter_mut().for_each(|s| *s *= long);
+        }
     }
 
     /// Goes along the Newton step as far as the miss falls; false where it does not.
