@@ -108,6 +108,26 @@ impl ContactSolver {
         Outcome::judge(self.best_residual, RESIDUAL_WANTED, self.iterations, method)
     }
 
+    /// Factorisations made by guessing modes since the solver was made.
+    pub fn factorisations(&self) -> u64 {
+        self.active.factorisations()
+    }
+
+    /// Solves the last problem again with other free velocities by the modes and the factor it ended with: a back-substitution.
+    ///
+    /// `None`, with `impulses` as they were, where matrix or laws are others, where the last solve did not end with modes, or where these do not fit.
+    pub fn substitute(&mut self, problem: &Problem, impulses: &mut [f64]) -> Option<Outcome> {
+        let residual = self.active.again(problem)?;
+        self.best_residual = residual;
+        self.best.clear();
+        self.best.extend_from_slice(self.active.impulses());
+        if !self.is_exact(problem) {
+            return None;
+        }
+        impulses.copy_from_slice(&self.best);
+        Some(Outcome::judge(residual, RESIDUAL_WANTED, 1, Method::Modes))
+    }
+
     /// Tries one method after another until the residual aimed at is reached.
     fn run(&mut self, problem: &Problem, warm: Option<&[f64]>) {
         self.trial.clear();
