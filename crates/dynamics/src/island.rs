@@ -260,8 +260,12 @@ pub struct IslandReport {
     pub impacts: usize,
     /// Reflections or collisions inside them.
     pub impact_iterations: usize,
-    /// Solves of the complementarity problem.
+    /// Solves of the complementarity problem, or of the joints where there are no other rows.
     pub solves: usize,
+    /// Back-substitutions besides: other targets, but the modes and the factor of the solve before.
+    pub substitutions: usize,
+    /// Factorisations inside the solves.
+    pub factorisations: usize,
     /// Iterations inside them.
     pub iterations: usize,
     /// Of them, those solved by sweeps along the joints.
@@ -298,6 +302,8 @@ impl IslandReport {
         self.impacts += other.impacts;
         self.impact_iterations += other.impact_iterations;
         self.solves += other.solves;
+        self.substitutions += other.substitutions;
+        self.factorisations += other.factorisations;
         self.iterations += other.iterations;
         self.swept += other.swept;
         self.redundant += other.redundant;

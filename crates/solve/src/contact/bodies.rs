@@ -316,6 +316,10 @@ impl<const B: usize> System for Bodies<B> {
         self.valid
     }
 
+    fn is_factored(&self) -> bool {
+        self.valid
+    }
+
     fn solve(&mut self, x: &mut [f64], response: &mut [f64]) {
         // With softness S the rows say (I + D S) x + D J J' x = b: the first square is taken out of b as it was out of D.
         for block in 0..self.layout.blocks() {

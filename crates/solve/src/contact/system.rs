@@ -73,6 +73,9 @@ pub trait System {
     /// Nothing is done where the last factor serves.
     fn factor(&mut self, slopes: &[f64], symmetric: bool) -> bool;
 
+    /// Whether a factor is at hand, whatever the slopes it was made with.
+    fn is_factored(&self) -> bool;
+
     /// Solves (I + D W) x = b in place; W x goes into `response`.
     fn solve(&mut self, x: &mut [f64], response: &mut [f64]);
 
