@@ -157,6 +157,8 @@ pub(crate) struct Island<G: Geometry> {
     pub shaped: Vec<usize>,
     /// Box of everywhere the shapes of each of these have been in this step.
     pub travelled: Vec<Aabb<G>>,
+    /// Bodies that share the island only because they meet nobody; 0 where bodies are bound to each other.
+    pub company: usize,
     /// Whether any body moves whatever pushes it.
     pub driven: bool,
     /// Whether any body moves that no joint holds.
@@ -291,6 +293,12 @@ pub struct IslandReport {
 }
 
 impl IslandReport {
+    /// The report of so many islands that went like this one.
+    pub(crate) fn times(&self, count: usize) -> Self {
+        let [substeps, solves, iterations, corrections] =
+            [self.substeps, self.solves, self.iterations, self.corrections].map(|n| n * count);
+        IslandReport { substeps, solves, iterations, corrections, ..*self }
+    }
     /// Adds another island's counts.
     pub fn merge(&mut self, other: &IslandReport) {
         self.substeps += other.substeps;
@@ -344,6 +352,7 @@ impl<G: Geometry> Island<G> {
             bodies: Vec::new(),
             shaped: Vec::new(),
             travelled: Vec::new(),
+            company: 0,
             driven: false,
             loose: false,
             poses: Vec::new(),
@@ -400,6 +409,7 @@ impl<G: Geometry> Island<G> {
         self.bodies.clear();
         self.shaped.clear();
         self.travelled.clear();
+        self.company = 0;
         self.driven = false;
         self.loose = false;
         self.poses.clear();
