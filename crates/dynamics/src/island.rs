@@ -336,6 +336,8 @@ pub(crate) struct Context<'a, G: Geometry> {
     pub pushes: &'a [Wrench<G>],
     /// The wish to stop: loops that see it raised end where they stand, and the step is not taken.
     pub interrupt: &'a Interrupt,
+    /// Whether contact problems are kept.
+    pub capture: bool,
 }
 
 impl<G: Geometry> Context<'_, G> {

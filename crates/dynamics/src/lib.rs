@@ -33,6 +33,7 @@ mod secants;
 mod simultaneous;
 mod snapshot;
 mod solve;
+mod sparse_rows;
 pub mod state;
 mod step;
 mod strain;

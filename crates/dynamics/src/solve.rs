@@ -12,11 +12,12 @@ use crate::island::{Context, Island, IslandReport, LocalPair};
 use crate::options::{FrictionCone, ImpactLaw, Integrator, TimeOfImpact};
 use crate::predict::{kick, kick_share};
 use crate::secants::Secants;
+use crate::sparse_rows::{SparseRows, capture, solve_sparse};
 use carom_geometry::Geometry;
 use carom_math::{Twist, Vector};
 use carom_solve::contact_solver::ContactSolver;
 use carom_solve::problem::{Block, Cone, Problem};
-use carom_solve::status::{Method, Outcome, RESIDUAL_WANTED, Status};
+use carom_solve::status::{Method, Outcome, RESIDUAL_WANTED, Status, speed_scale};
 
 /// Rounds of the end-of-move correction. Flat contacts need one, curved ones and hinges 3-6; a move that needs more is too long.
 const CORRECTION_CAP: usize = 40;
@@ -82,8 +83,12 @@ pub(crate) struct Solve {
     pub ahead: bool,
     /// Softness of soft rows: (row, inverse stiffness).
     pub softness: Vec<(usize, f64)>,
+    /// Miss of a contact law [m/s] that will do, where the scene says so.
+    pub tolerance: Option<f64>,
+    /// The selected rows over bodies, where there are many.
+    pub sparse: SparseRows,
     open: Vec<OpenRow>,
-    scratch: Vec<f64>,
+    pub scratch: Vec<f64>,
     secants: Secants,
 }
 
@@ -201,7 +206,10 @@ pub(crate) fn select<G: Geometry>(
         assembly.lines[group.first].bodies.into_iter().for_each(|body| solve.pushed[body] = true);
     }
     solve.matrix.clear();
-    if !assembly.articulated {
+    solve.sparse.ready = false;
+    solve.tolerance = model.tolerances.solve;
+    solve.sparse.capture = ctx.capture;
+    if !assembly.articulated && !assembly.sparse {
         gather_matrix(assembly, solve);
     }
     solve.impulses.clear();
@@ -250,6 +258,9 @@ pub(crate) fn resolve<G: Geometry>(
         // A direction that the joints lock has nothing to answer with.
         solve.free.push(if assembly.locked_rows[line] { 0.0 } else { assembly.lines[line].speed(out) - target });
     }
+    if solve.sparse.capture && !solve.lines.is_empty() {
+        capture(assembly, solve, shape_of(cone));
+    }
     let mut outcome = Outcome::failed(0, Method::Sweep);
     if assembly.articulated && !solve.lines.is_empty() {
         outcome = articulated::sweep(assembly, solve);
@@ -265,7 +276,7 @@ pub(crate) fn resolve<G: Geometry>(
     }
     report.solves += 1;
     report.iterations += outcome.iterations;
-    report.residual = report.residual.max(outcome.residual);
+    report.residual = report.residual.max(outcome.residual * speed_scale(&solve.free));
     if outcome.status != Status::Solved {
         report.inaccurate = true;
     }
@@ -282,13 +293,13 @@ fn resolve_reduced<G: Geometry>(
     cone: FrictionCone,
     report: &mut IslandReport,
 ) -> Outcome {
+    let cone = shape_of(cone);
+    if assembly.sparse {
+        return resolve_sparse(assembly, solve, solver, cone, report);
+    }
     if solve.matrix.len() != solve.lines.len() * solve.lines.len() {
         gather_matrix(assembly, solve);
     }
-    let cone = match cone {
-        FrictionCone::Round => Cone::Round,
-        FrictionCone::Polyhedral(edges) => Cone::Polyhedral(edges),
-    };
     let Solve { blocks, matrix, free: speeds, warm, impulses, .. } = solve;
     let mut outcome = solver.solve(&Problem { tangents: G::TANGENTS, blocks, matrix, free: speeds, cone }, Some(warm), impulses);
     let rough = |block: &Block| matches!(block, Block::Contact { friction } if *friction > 0.0);
@@ -298,6 +309,36 @@ fn resolve_reduced<G: Geometry>(
             *block = Block::Contact { friction: 0.0 };
         }
         outcome = solver.solve(&Problem { tangents: G::TANGENTS, blocks, matrix, free: speeds, cone }, Some(warm), impulses);
+        solve.jammed = true;
+        report.inaccurate = true;
+    }
+    outcome
+}
+
+/// The shape of friction cones, in the words of the solver.
+fn shape_of(cone: FrictionCone) -> Cone {
+    match cone {
+        FrictionCone::Round => Cone::Round,
+        FrictionCone::Polyhedral(edges) => Cone::Polyhedral(edges),
+    }
+}
+
+/// The same over bodies, for many rows.
+fn resolve_sparse<G: Geometry>(
+    assembly: &Assembly<G>,
+    solve: &mut Solve,
+    solver: &mut ContactSolver,
+    cone: Cone,
+    report: &mut IslandReport,
+) -> Outcome {
+    let tolerance = solve.tolerance;
+    let mut outcome = solve_sparse(assembly, solve, solver, cone, tolerance);
+    let rough = |block: &Block| matches!(block, Block::Contact { friction } if *friction > 0.0);
+    if outcome.status == Status::Failed && solve.blocks.iter().any(rough) {
+        for block in solve.blocks.iter_mut().filter(|block| rough(block)) {
+            *block = Block::Contact { friction: 0.0 };
+        }
+        outcome = solve_sparse(assembly, solve, solver, cone, tolerance);
         solve.jammed = true;
         report.inaccurate = true;
     }
@@ -472,6 +513,8 @@ pub(crate) fn correct_targets<G: Geometry>(island: &mut Island<G>, ctx: &Context
     let mut to_go: f64 = 0.0;
     let model = ctx.model;
     let Island { joints, near, assembly, solve, pairs, next, half, poses, .. } = island;
+    // What a solve may miss in speed it may miss over the move.
+    let rough = model.tolerances.solve.map_or(0.0, |speed| speed * t);
 
     solve.open.clear();
     for (position, &index) in solve.groups.iter().enumerate() {
@@ -487,7 +530,7 @@ pub(crate) fn correct_targets<G: Geometry>(island: &mut Island<G>, ctx: &Context
                 let size = pairs[contact.pair].size;
                 let then = contact.at(model, next);
                 let reach = then.point_a.max_abs();
-                let tolerance = (model.tolerances.position * size).max(ROUNDING * f64::EPSILON * (reach + size));
+                let tolerance = (model.tolerances.position * size).max(ROUNDING * f64::EPSILON * (reach + size)).max(rough);
                 let start = contact.contact.gap;
                 let deeper = then.gap < start - tolerance;
                 // Overlap beyond touching is left alone unless it deepens. Within touching the sign of the gap is rounding and must not decide.

@@ -81,6 +81,8 @@ pub struct World<G: Geometry> {
     recording: bool,
     /// The wish to stop.
     interrupt: Interrupt,
+    /// Contact problems are kept before they are solved.
+    capture: bool,
     /// Wrenches from outside, one per body, or none.
     pub(crate) pushes: Vec<Wrench<G>>,
     /// Where derivatives of its rollouts are worked out.
@@ -155,6 +157,7 @@ impl<G: Geometry> World<G> {
             idle: vec![0.0; model.control_count()],
             recording: false,
             interrupt: Interrupt::NEVER,
+            capture: false,
             pushes: Vec::new(),
             workshop: Workshop::default(),
             start: state.clone(),
@@ -286,6 +289,7 @@ impl<G: Geometry> World<G> {
             idle: self.idle.clone(),
             recording: false,
             interrupt: Interrupt::NEVER,
+            capture: false,
             pushes: Vec::new(),
             start: self.start.clone(),
             state: self.state.clone(),
@@ -309,6 +313,16 @@ impl<G: Geometry> World<G> {
     /// heed nobody.
     pub fn heed(&mut self, interrupt: &Interrupt) {
         self.interrupt.become_same(interrupt);
+    }
+
+    /// From now on contact problems are kept as numbers, each before it is solved; `carom_solve::contact::problem_file` reads them.
+    pub fn capture_problems(&mut self, capture: bool) {
+        self.capture = capture;
+    }
+
+    /// Takes the contact problems that were captured since the last call.
+    pub fn captured_problems(&mut self) -> Vec<Vec<f64>> {
+        self.islands.iter_mut().flat_map(|island| std::mem::take(&mut island.solve.sparse.captured)).collect()
     }
 
     /// One step with every control at zero.
@@ -421,6 +435,7 @@ impl<G: Geometry> World<G> {
                 record: self.recording,
                 pushes: &self.pushes,
                 interrupt: &self.interrupt,
+                capture: self.capture,
             };
             let islands = &mut self.islands[..used];
             let run = |island: &mut Island<G>| island.failure = advance(island, &ctx).err();
