@@ -48,6 +48,9 @@ pub struct Summary {
     ledger: LedgerLines,
     hash: String,
     files: Vec<String>,
+    /// The log that a stopped run goes on from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    resume: Option<String>,
 }
 
 #[derive(Debug, Serialize)]
@@ -149,7 +152,12 @@ impl Summary {
             },
             hash: world.state().hash(),
             files: Vec::new(),
+            resume: None,
         }
+    }
+    /// Names the log that the run can go on from.
+    pub fn can_go_on_from(&mut self, log: String) {
+        self.resume = Some(log);
     }
     /// Names the files written.
     pub fn wrote(&mut self, files: Vec<String>) {
@@ -213,6 +221,7 @@ impl Summary {
         rows.push(vec!["  angular momentum".to_string(), format!("{} kg m^2/s", list(&l.angular_momentum))]);
         rows.push(vec!["state hash".to_string(), self.hash.clone()]);
         rows.extend(self.files.iter().map(|file| vec!["saved".to_string(), file.clone()]));
+        rows.extend(self.resume.iter().map(|log| vec!["to go on".to_string(), format!("carom run --resume {log}")]));
         format!("{}: {} at t = {} s\n{}", self.scene, self.ending, measure(self.time), columns(&rows))
     }
 }

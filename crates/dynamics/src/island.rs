@@ -157,6 +157,8 @@ pub(crate) struct Island<G: Geometry> {
     pub shaped: Vec<usize>,
     /// Box of everywhere the shapes of each of these have been in this step.
     pub travelled: Vec<Aabb<G>>,
+    /// Bodies that share the island only because they meet nobody; 0 where bodies are bound to each other.
+    pub company: usize,
     /// Whether any body moves whatever pushes it.
     pub driven: bool,
     /// Whether any body moves that no joint holds.
@@ -295,6 +297,12 @@ pub struct IslandReport {
 }
 
 impl IslandReport {
+    /// The report of so many islands that went like this one.
+    pub(crate) fn times(&self, count: usize) -> Self {
+        let [substeps, solves, iterations, corrections] =
+            [self.substeps, self.solves, self.iterations, self.corrections].map(|n| n * count);
+        IslandReport { substeps, solves, iterations, corrections, ..*self }
+    }
     /// Adds another island's counts.
     pub fn merge(&mut self, other: &IslandReport) {
         self.substeps += other.substeps;
@@ -352,6 +360,7 @@ impl<G: Geometry> Island<G> {
             bodies: Vec::new(),
             shaped: Vec::new(),
             travelled: Vec::new(),
+            company: 0,
             driven: false,
             loose: false,
             poses: Vec::new(),
@@ -408,6 +417,7 @@ impl<G: Geometry> Island<G> {
         self.bodies.clear();
         self.shaped.clear();
         self.travelled.clear();
+        self.company = 0;
         self.driven = false;
         self.loose = false;
         self.poses.clear();

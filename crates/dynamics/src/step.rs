@@ -28,7 +28,10 @@ pub(crate) fn advance<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>) -> 
     island.impact.heed(ctx.interrupt);
     island.solver.prefer_interior_point(ctx.model.options.solver == SolverChoice::InteriorPoint);
     island.record = ctx.record.then(|| IslandRecord::begin(island));
-    grow_travelled(island, ctx);
+    // The box swept by a body in company holds the place it starts from.
+    if island.company == 0 {
+        grow_travelled(island, ctx);
+    }
     if !island.current {
         island.refresh_inertia();
         contacts::detect(island, ctx.model); //                                            1. gaps, normals, arms   (2.1)

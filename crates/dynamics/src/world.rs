@@ -9,6 +9,7 @@ use crate::island::{Context, Island, IslandReport};
 use crate::islands::{PairTable, Partition, pair_size};
 use crate::ledger::{Flow, Ledger};
 use crate::model::{BodyKind, Model};
+use crate::options::Integrator;
 use crate::state::State;
 use crate::step::advance;
 use carom_geometry::broadphase::Broadphase;
@@ -60,8 +61,9 @@ pub struct World<G: Geometry> {
     wider: Vec<(usize, usize)>,
     partition: Partition,
     islands: Vec<Island<G>>,
-    /// Pairs the islands were built from, how many there are, and whether they ended where the state is now.
+    /// Pairs the islands were built from, whether each body has one of its own, how many there are, and whether they ended where the state is now.
     built: Vec<(usize, usize)>,
+    apart: bool,
     used: usize,
     current: bool,
     memory: Vec<Memory<G>>,
@@ -141,6 +143,7 @@ impl<G: Geometry> World<G> {
             partition: Partition::default(),
             islands: Vec::new(),
             built: Vec::new(),
+            apart: false,
             used: 0,
             current: false,
             memory: Vec::new(),
@@ -272,6 +275,7 @@ impl<G: Geometry> World<G> {
             partition: Partition::default(),
             islands: Vec::new(),
             built: Vec::new(),
+            apart: false,
             used: 0,
             current: false,
             curvature: self.present_curvature(),
@@ -401,10 +405,12 @@ impl<G: Geometry> World<G> {
 
     /// Advances every island. A body that left its box gets a larger one; where that brings new pairs the step is taken again.
     fn advance_islands(&mut self, controls: &[f64]) -> Result<usize, StepError> {
+        // A record is one of islands that were bound together, and so are the rounds of mean velocities.
+        let apart = self.recording || self.model.options.integrator == Integrator::EnergyMomentum;
         let mut used = 0;
         for round in 0..=SWEEP_CAP {
             // The same pairs make the same islands. Kinematic bodies move on the world's clock and must be placed anew.
-            if std::mem::take(&mut self.current) && self.built == self.pairs {
+            if std::mem::take(&mut self.current) && self.apart == apart && self.built == self.pairs {
                 used = self.used;
                 for island in &mut self.islands[..used] {
                     island.resume(&self.model);
@@ -417,7 +423,8 @@ impl<G: Geometry> World<G> {
                     self.islands[..self.used].iter().for_each(|island| island.curvature.give(&mut self.curvature, &island.joints));
                 }
                 let World { model, state, table, extents, pairs, memory, curvature, islands, .. } = self;
-                used = self.partition.build(model, state, table, extents, pairs, memory, curvature, islands);
+                used = self.partition.build(model, state, table, extents, pairs, memory, curvature, apart, islands);
+                self.apart = apart;
                 self.built.clone_from(&self.pairs);
                 self.used = used;
             }
@@ -492,7 +499,7 @@ impl<G: Geometry> World<G> {
             }
             self.reports.extend_from_slice(&island.reports);
             self.flow.add(&island.flow);
-            self.last.merge(&island.report);
+            self.last.merge(&island.report.times(island.company.max(1)));
         }
         for &index in &self.census.kinematic {
             self.state.poses[index] = self.state.poses[index].advanced(self.state.twists[index], h);
@@ -590,17 +597,23 @@ impl<G: Geometry> World<G> {
 
     /// Deepest overlap [m] at the present state over all pairs that may touch: 0 or negative.
     pub fn deepest(&self) -> f64 {
+        // What overlaps has boxes that do.
+        let bodies = &self.model.bodies;
+        let bounds = |body: usize| {
+            let pose = &self.state.poses[body];
+            let boxes = bodies[body].colliders.iter().map(|collider| G::bounds(&collider.shape, &pose.compose(&collider.local)));
+            boxes.reduce(|all, one| all.union(&one)).unwrap_or_else(|| Aabb::of_point(pose.position))
+        };
+        let boxes: Vec<Aabb<G>> = self.shaped.iter().map(|&body| bounds(body)).collect();
+        let mut pairs = Vec::new();
+        Broadphase::new().pairs(&boxes, |i, j| self.table.collide(&self.model, self.shaped[i], self.shaped[j]), &mut pairs);
         let mut least: f64 = 0.0;
-        for i in 0..self.model.bodies.len() {
-            for j in i + 1..self.model.bodies.len() {
-                if self.table.collide(&self.model, i, j) {
-                    for (ca, a) in self.model.bodies[i].colliders.iter().enumerate() {
-                        for (cb, b) in self.model.bodies[j].colliders.iter().enumerate() {
-                            let pose_a = placed(&self.model, i, ca, &self.state.poses[i]);
-                            let pose_b = placed(&self.model, j, cb, &self.state.poses[j]);
-                            least = least.min(G::separation(&a.shape, &pose_a, &b.shape, &pose_b, 0.0));
-                        }
-                    }
+        for (i, j) in pairs.into_iter().map(|(i, j)| (self.shaped[i], self.shaped[j])) {
+            for (ca, a) in bodies[i].colliders.iter().enumerate() {
+                for (cb, b) in bodies[j].colliders.iter().enumerate() {
+                    let pose_a = placed(&self.model, i, ca, &self.state.poses[i]);
+                    let pose_b = placed(&self.model, j, cb, &self.state.poses[j]);
+                    least = least.min(G::separation(&a.shape, &pose_a, &b.shape, &pose_b, 0.0));
                 }
             }
         }

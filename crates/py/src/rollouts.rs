@@ -1,7 +1,7 @@
 //! Rollouts in a row, with the axis of worlds first, and their gradients.
 
 use crate::arrays::{Flat, array, fixed, flat};
-use crate::crew::Crew;
+use crate::crew::{CROWD, Crew};
 use crate::engine::Run;
 use crate::error::{Raise, SolveError};
 use crate::worlds::first;
@@ -150,8 +150,9 @@ impl Rollouts {
         let part = |x: &Option<Vec<f64>>, i: usize| {
             x.as_ref().map_or_else(Vec::new, |x| x[i * (x.len() / count)..(i + 1) * (x.len() / count)].to_vec())
         };
-        let results = self.crew.work(py, count > 1, |stop| {
-            let run = |i: usize, run: &dyn Run| run.backward(&Cotangents { poses: part(&dq, i), twists: part(&dv, i) }, wrt, weak, stop);
+        let results = self.crew.work(py, count > 1 || self.bodies >= CROWD, |interrupt| {
+            let run =
+                |i: usize, run: &dyn Run| run.backward(&Cotangents { poses: part(&dq, i), twists: part(&dv, i) }, wrt, weak, interrupt);
             if count == 1 {
                 vec![run(0, self.runs[0].as_ref())]
             } else {
