@@ -10,6 +10,7 @@ use crate::ledger::Flow;
 use crate::model::{Body, BodyKind, Model};
 use crate::options::ImpactLaw;
 use crate::solve::Solve;
+use crate::start::Placement;
 use carom_geometry::{Aabb, Contact, Geometry};
 use carom_math::{Pose, Twist, Vector, Wrench};
 use carom_solve::contact_solver::ContactSolver;
@@ -229,6 +230,8 @@ pub(crate) struct Island<G: Geometry> {
     pub failure: Option<StepError>,
     /// What its derivative needs, where it is recorded.
     pub record: Option<IslandRecord<G>>,
+    /// What was put right before it moved.
+    pub placement: Placement,
 }
 
 /// Loads on a body at one instant, by what they are booked as.
@@ -288,6 +291,8 @@ pub struct IslandReport {
     pub unconverged: bool,
     /// Positions were projected.
     pub projected: bool,
+    /// The state started wrong and was put right before it moved; `World::placement` says what was.
+    pub placed: bool,
 }
 
 impl IslandReport {
@@ -311,6 +316,7 @@ impl IslandReport {
         self.soft_spring |= other.soft_spring;
         self.unconverged |= other.unconverged;
         self.projected |= other.projected;
+        self.placed |= other.placed;
     }
 }
 
@@ -328,6 +334,8 @@ pub(crate) struct Context<'a, G: Geometry> {
     pub pushes: &'a [Wrench<G>],
     /// The wish to stop: loops that see it raised end where they stand, and the step is not taken.
     pub interrupt: &'a Interrupt,
+    /// The state was set from outside since the last step: it may start wrong.
+    pub fresh: bool,
 }
 
 impl<G: Geometry> Context<'_, G> {
@@ -380,6 +388,7 @@ impl<G: Geometry> Island<G> {
             pace: f64::INFINITY,
             failure: None,
             record: None,
+            placement: Placement::default(),
         }
     }
     /// Starts the next step where the last one ended, without being built anew; the result is the same bit for bit.
@@ -391,6 +400,7 @@ impl<G: Geometry> Island<G> {
         self.flow = Flow::default();
         self.report = IslandReport::default();
         self.failure = None;
+        self.placement.clear();
         self.pace = f64::INFINITY;
         // Which limits and contacts have rows depends on velocities and on what was active.
         self.current = self.near.is_empty() && self.acting.iter().all(|&j| model.joints[self.joints[j].index].inequality_count() == 0);
@@ -416,6 +426,7 @@ impl<G: Geometry> Island<G> {
         self.report = IslandReport::default();
         self.failure = None;
         self.record = None;
+        self.placement.clear();
         self.pace = f64::INFINITY;
         self.current = false;
         self.weight_alone = false;

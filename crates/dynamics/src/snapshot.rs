@@ -30,6 +30,8 @@ pub struct Snapshot<G: Geometry> {
     flow: Flow,
     start_energy: f64,
     largest: f64,
+    /// The state was set from outside and has not moved since.
+    fresh: bool,
     contacts: Vec<Remembered<G>>,
     /// What is remembered of joints.
     joints: Vec<f64>,
@@ -75,6 +77,7 @@ impl<G: Geometry> Snapshot<G> {
         word(self.state.poses.len() as u64);
         word(self.contacts.len() as u64);
         word(self.joints.len() as u64);
+        word(u64::from(self.fresh));
         let books =
             [flow.work_in, flow.friction_loss, flow.impact_loss, flow.contact_loss, flow.damping_loss, flow.joint_work, flow.projection];
         for number in [self.state.time, self.start_energy, self.largest].into_iter().chain(books) {
@@ -108,6 +111,7 @@ impl<G: Geometry> Snapshot<G> {
         let mut words = bytes.chunks_exact(size_of::<u64>()).map(|c| u64::from_le_bytes(c.try_into().unwrap_or_default()));
         let mut word = || words.next().ok_or(length.clone());
         let (bodies, contacts, joint_numbers) = (word()? as usize, word()? as usize, word()? as usize);
+        let fresh = word()? != 0;
         let mut number = || -> Result<f64, SnapshotError> { Ok(f64::from_bits(word()?)) };
         let mut head = [0.0; 10];
         for x in &mut head {
@@ -150,7 +154,7 @@ impl<G: Geometry> Snapshot<G> {
         if word().is_ok() {
             return Err(length);
         }
-        Ok(Snapshot { state, flow, start_energy, largest, contacts: remembered, joints })
+        Ok(Snapshot { state, flow, start_energy, largest, fresh, contacts: remembered, joints })
     }
 }
 
@@ -173,7 +177,8 @@ impl<G: Geometry> World<G> {
             }
         }
         let (flow, start_energy, largest) = self.books();
-        Snapshot { state: self.state().clone(), flow, start_energy, largest, contacts, joints: self.curvature_values() }
+        let (fresh, joints) = (self.fresh, self.curvature_values());
+        Snapshot { state: self.state().clone(), flow, start_energy, largest, fresh, contacts, joints }
     }
 
     /// Takes a snapshot's place; the next step is the one that would have followed it.
@@ -202,6 +207,7 @@ impl<G: Geometry> World<G> {
             return Err(SnapshotError::Value);
         }
         self.resume(memory, (snapshot.flow, snapshot.start_energy, snapshot.largest));
+        self.fresh = snapshot.fresh;
         Ok(())
     }
 
