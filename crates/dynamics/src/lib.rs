@@ -47,7 +47,7 @@ pub use error::{ModelError, StepError};
 pub use ledger::{Flow, Ledger};
 pub use model::{Body, BodyKind, Collider, Force, Model, PairRule};
 pub use options::Options;
-pub use snapshot::{Snapshot, SnapshotError};
+pub use snapshot::{PHYSICS, Snapshot, SnapshotError};
 pub use start::{Fault, Placement};
 pub use state::State;
 pub use tolerances::Tolerances;

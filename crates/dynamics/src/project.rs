@@ -233,7 +233,9 @@ pub(crate) fn project<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>) -> 
 
 /// Rounds until everything is where the model lets it be, as far as it can be brought there, and velocities that the joints allow there.
 pub(crate) fn bring_home<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, aim: Aim) -> Result<(), StepError> {
-    rounds(island, ctx, aim);
+    if needed(island, ctx, LIMIT_HELD) {
+        rounds(island, ctx, aim);
+    }
     if aim.far() && worst_limit(island, ctx) > LIMIT_HELD {
         // Overlap that cannot be removed must not keep a limit passed,
         rounds(island, ctx, Aim::Limits);

@@ -11,6 +11,20 @@ use carom_geometry::Geometry;
 use carom_math::{Pose, Twist, Vector};
 use std::fmt;
 
+/// The version of the physics: raised whenever the step that follows a state may end in other bits than before. Snapshots and the logs of runs say which
+/// they were made with, and no other goes on from them.
+pub const PHYSICS: u32 = 2;
+
+/// What stands before the version in the first word of a snapshot. The first version wrote no word for it but its number of bodies, which is never as
+/// large.
+const PHYSICS_WORD: u64 = u64::from_le_bytes(*b"\0\0\0\0csnp");
+
+/// The version of the physics that the first word of a snapshot tells.
+fn physics_of(word: u64) -> u32 {
+    let (kind, version) = (word >> u32::BITS, word as u32);
+    if kind == PHYSICS_WORD >> u32::BITS { version } else { 1 }
+}
+
 /// A contact that was active or held, by its place in the manifold of two colliders.
 #[derive(Clone, Debug, PartialEq)]
 struct Remembered<G: Geometry> {
@@ -45,6 +59,11 @@ pub enum SnapshotError {
         /// Bytes found.
         found: usize,
     },
+    /// They were made by another version of the physics, from which this one would not go on to the same bits.
+    Physics {
+        /// Its version.
+        found: u32,
+    },
     /// They belong to another number of bodies.
     Bodies {
         /// Bodies in the snapshot.
@@ -60,6 +79,9 @@ impl fmt::Display for SnapshotError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             SnapshotError::Length { found } => write!(f, "snapshot of {found} bytes is truncated or too long"),
+            SnapshotError::Physics { found } => {
+                write!(f, "made by version {found} of the physics, this is version {PHYSICS}: the run would not go on to the same bits")
+            }
             SnapshotError::Bodies { found, wanted } => write!(f, "snapshot of {found} bodies for a model of {wanted}"),
             SnapshotError::Value => f.write_str("snapshot holds a value this model cannot take"),
         }
@@ -74,6 +96,7 @@ impl<G: Geometry> Snapshot<G> {
         let mut out = Vec::new();
         let mut word = |w: u64| out.extend_from_slice(&w.to_le_bytes());
         let flow = &self.flow;
+        word(PHYSICS_WORD | u64::from(PHYSICS));
         word(self.state.poses.len() as u64);
         word(self.contacts.len() as u64);
         word(self.joints.len() as u64);
@@ -102,6 +125,11 @@ impl<G: Geometry> Snapshot<G> {
         out
     }
 
+    /// The version of the physics that made these bytes; `None` where there are too few.
+    pub fn physics(bytes: &[u8]) -> Option<u32> {
+        bytes.first_chunk().map(|word| physics_of(u64::from_le_bytes(*word)))
+    }
+
     /// Reads what `to_bytes` wrote.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, SnapshotError> {
         let length = SnapshotError::Length { found: bytes.len() };
@@ -110,6 +138,10 @@ impl<G: Geometry> Snapshot<G> {
         }
         let mut words = bytes.chunks_exact(size_of::<u64>()).map(|c| u64::from_le_bytes(c.try_into().unwrap_or_default()));
         let mut word = || words.next().ok_or(length.clone());
+        match physics_of(word()?) {
+            PHYSICS => {}
+            found => return Err(SnapshotError::Physics { found }),
+        }
         let (bodies, contacts, joint_numbers) = (word()? as usize, word()? as usize, word()? as usize);
         let fresh = word()? != 0;
         let mut number = || -> Result<f64, SnapshotError> { Ok(f64::from_bits(word()?)) };

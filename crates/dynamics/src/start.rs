@@ -71,8 +71,8 @@ pub struct Placement {
     pub shift: f64,
     /// Largest turn of a body [rad].
     pub turn: f64,
-    /// Deepest overlap that could not be removed, of the size of the smaller body.
-    pub overlap: f64,
+    /// The deepest overlap that could not be removed: bodies, and depth of the size of the smaller one.
+    pub left: Option<([usize; 2], f64)>,
 }
 
 impl Placement {
@@ -91,17 +91,19 @@ impl Placement {
         self.energy += other.energy;
         self.shift = self.shift.max(other.shift);
         self.turn = self.turn.max(other.turn);
-        self.overlap = self.overlap.max(other.overlap);
+        let depth = |left: &Option<([usize; 2], f64)>| left.map_or(0.0, |(_, depth)| depth);
+        if depth(&other.left) > depth(&self.left) {
+            self.left = other.left;
+        }
     }
     /// In words, by name: a line for every fault, then one for what was moved.
     pub fn notes<G: Geometry>(&self, model: &Model<G>) -> Vec<String> {
         let mut out: Vec<String> = self.faults.iter().map(|fault| fault.words(model)).collect();
         if self.moved {
-            let left = if self.overlap > 0.0 {
-                format!("; overlap of {} of the smaller body is left", short(self.overlap))
-            } else {
-                String::new()
-            };
+            let left = self.left.map_or_else(String::new, |([a, b], depth)| {
+                let [a, b] = [a, b].map(|body| &model.bodies[body].name);
+                format!("; \"{a}\" and \"{b}\" still overlap by {} of the smaller one", short(depth))
+            });
             out.push(format!(
                 "put right before the first step: moved by up to {} m and {} rad, {} J booked as projection{left}",
                 short(self.shift),
@@ -192,8 +194,10 @@ pub(crate) fn place<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>) -> Re
     let [shift, turn] = moved.fold([0.0f64; 2], |[shift, turn], (_, (from, to))| {
         [shift.max((to.position - from.position).norm()), turn.max(turned(from, to))]
     });
-    let overlap = project::deepest(island, ctx);
-    island.placement = Placement { faults: std::mem::take(&mut island.placement.faults), moved: true, energy: gained, shift, turn, overlap };
+    let slop = ctx.model.tolerances.slop;
+    let depths = island.near.iter().map(|near| (near.key.bodies, -near.contact.gap / island.pairs[near.pair].size));
+    let left = depths.filter(|(_, depth)| *depth > slop).max_by(|(_, a), (_, b)| a.total_cmp(b));
+    island.placement = Placement { faults: std::mem::take(&mut island.placement.faults), moved: true, energy: gained, shift, turn, left };
     note(island, |record, _| record.placed = true);
     Ok(())
 }
@@ -283,6 +287,7 @@ impl<G: Geometry> World<G> {
     ///
     /// # Errors
     /// A joint that cannot be closed or brought within its limits: the next step would fail.
+    #[inline(never)]
     pub fn foreseen_placement(&self) -> Result<Placement, StepError> {
         if !self.fresh {
             return Ok(Placement::default());
