@@ -88,7 +88,9 @@ fn judged<G: Geometry>(name: &str, world: &World<G>, step: Result<StepReport, St
             true
         }
         Err(error) => {
-            let (Cause::JointOpen { joint, gap } | Cause::LimitPassed { joint, beyond: gap }) = &error.cause else { panic!("{name}: {error}") };
+            let (Cause::JointOpen { joint, gap } | Cause::LimitPassed { joint, beyond: gap }) = &error.cause else {
+                panic!("{name}: {error}")
+            };
             assert!(world.model().joints.iter().any(|j| j.name == *joint) && *gap > 0.0, "{name}: {error}");
             assert!(error.to_string().contains(joint), "{name}: {error}");
             false

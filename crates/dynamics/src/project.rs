@@ -244,6 +244,8 @@ pub(crate) fn bring_home<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, 
         // nor any of them a joint open.
         rounds(island, ctx, Aim::Joints);
     }
+    // Rounds that were given up close nothing, which is no fault of the joints.
+    ctx.go_on()?;
     refuse_open(island, ctx)?;
     grow_travelled(island, ctx);
     let Island { assembly, solve, twists, .. } = island;

@@ -240,6 +240,7 @@ impl<G: Geometry> World<G> {
         }
         self.resume(memory, (snapshot.flow, snapshot.start_energy, snapshot.largest));
         self.fresh = snapshot.fresh;
+        self.placement.clear();
         Ok(())
     }
 

@@ -191,9 +191,8 @@ pub(crate) fn place<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>) -> Re
     let gained = project::potential(island, ctx) - potential + island.kinetic(&island.twists) - kinetic;
     island.flow.projection += gained;
     let moved = island.bodies.iter().zip(from.iter().zip(&island.poses)).filter(|(body, _)| body.dynamic);
-    let [shift, turn] = moved.fold([0.0f64; 2], |[shift, turn], (_, (from, to))| {
-        [shift.max((to.position - from.position).norm()), turn.max(turned(from, to))]
-    });
+    let [shift, turn] = moved
+        .fold([0.0f64; 2], |[shift, turn], (_, (from, to))| [shift.max((to.position - from.position).norm()), turn.max(turned(from, to))]);
     let slop = ctx.model.tolerances.slop;
     let depths = island.near.iter().map(|near| (near.key.bodies, -near.contact.gap / island.pairs[near.pair].size));
     let left = depths.filter(|(_, depth)| *depth > slop).max_by(|(_, a), (_, b)| a.total_cmp(b));

@@ -269,7 +269,8 @@ fn a_start_that_is_wrong_is_named_and_put_right() {
                 position = [3, 0]\n[[body]]\nname = \"other\"\nshape = { ball = 0.1 }\nposition = [3.15, 0]\n";
     folder.write("wrong.toml", text);
     let said = out(&folder.carom(&["check", "wrong.toml"]));
-    for words in ["\"elbow\" at 0 rad is beyond its limits [0.5, 1.2] by 0.5 rad", "\"ball\" and \"other\" overlap by 0.05 m", "put right"] {
+    for words in ["\"elbow\" at 0 rad is beyond its limits [0.5, 1.2] by 0.5 rad", "\"ball\" and \"other\" overlap by 0.05 m", "put right"]
+    {
         assert!(said.contains(words), "{words}: {said}");
     }
     let facts = folder.json(&["check", "wrong.toml", "--json"]);
