@@ -32,7 +32,11 @@ pub(crate) struct Crossing<G: Geometry> {
 }
 
 /// The features that meet at the end of a move cut at a crossing, and their local bodies.
-pub(crate) fn touching_features<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, crossing: &Crossing<G>) -> Option<(Key<G>, [usize; 2])> {
+pub(crate) fn touching_features<G: Geometry>(
+    island: &mut Island<G>,
+    ctx: &Context<G>,
+    crossing: &Crossing<G>,
+) -> Option<(Key<G>, [usize; 2])> {
     let pair = island.pairs[crossing.pair];
     let bodies = pair.bodies.map(|b| island.bodies[b].index);
     let key = |feature| Key { bodies, colliders: crossing.colliders, feature };
@@ -169,7 +173,13 @@ fn manifold<G: Geometry>(
 }
 
 /// The gap of a pair of features at given body poses.
-pub(crate) fn feature_gap<G: Geometry>(ctx: &Context<G>, bodies: [usize; 2], colliders: [usize; 2], feature: G::Feature, poses: [Pose<G>; 2]) -> f64 {
+pub(crate) fn feature_gap<G: Geometry>(
+    ctx: &Context<G>,
+    bodies: [usize; 2],
+    colliders: [usize; 2],
+    feature: G::Feature,
+    poses: [Pose<G>; 2],
+) -> f64 {
     let shapes = [0, 1].map(|side| &ctx.model.bodies[bodies[side]].colliders[colliders[side]].shape);
     let placed = [0, 1].map(|side| placed(ctx.model, bodies[side], colliders[side], &poses[side]));
     G::evaluate(feature, shapes[0], &placed[0], shapes[1], &placed[1]).gap
@@ -255,7 +265,13 @@ pub(crate) fn add_rows<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, cr
 }
 
 /// Signed distance of two colliders at given body poses.
-pub(crate) fn separation<G: Geometry>(ctx: &Context<G>, bodies: [usize; 2], colliders: [usize; 2], poses: [Pose<G>; 2], cutoff: f64) -> f64 {
+pub(crate) fn separation<G: Geometry>(
+    ctx: &Context<G>,
+    bodies: [usize; 2],
+    colliders: [usize; 2],
+    poses: [Pose<G>; 2],
+    cutoff: f64,
+) -> f64 {
     let shapes = [0, 1].map(|side| &ctx.model.bodies[bodies[side]].colliders[colliders[side]].shape);
     let placed = [0, 1].map(|side| placed(ctx.model, bodies[side], colliders[side], &poses[side]));
     G::separation(shapes[0], &placed[0], shapes[1], &placed[1], cutoff)
@@ -274,4 +290,3 @@ pub(crate) fn overlaps_after<G: Geometry>(island: &Island<G>, ctx: &Context<G>) 
         })
     })
 }
-
