@@ -38,6 +38,7 @@ mod snapshot;
 mod solve;
 pub mod state;
 mod step;
+mod stepped;
 mod strain;
 pub mod tolerances;
 pub mod world;

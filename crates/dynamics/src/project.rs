@@ -81,7 +81,7 @@ fn worst_miss<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>) -> f64 {
 }
 
 /// Potential energy [J] of the island's bodies and springs.
-fn potential<G: Geometry>(island: &Island<G>, ctx: &Context<G>) -> f64 {
+pub(crate) fn potential<G: Geometry>(island: &Island<G>, ctx: &Context<G>) -> f64 {
     let weights = island.bodies.iter().zip(&island.poses).filter(|(b, _)| b.dynamic);
     let lifted: f64 = weights.map(|(b, p)| -b.mass * ctx.model.gravity.dot(p.position)).sum();
     let springs = island.joints.iter().filter_map(|joint| {
@@ -197,6 +197,7 @@ fn displacement<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, with_cont
             solve.joint_target[joint.first_row + row] = -solve.error[row];
         }
     }
+    solve.known = false;
     solve.lines.clear();
     solve.blocks.clear();
     solve.target.clear();

@@ -9,7 +9,7 @@ use crate::island::{Context, Island};
 use crate::options::{ImpactLaw, SolverChoice, TimeOfImpact};
 use crate::predict::{Instant, accelerate, loads};
 use crate::project::{place, project};
-use crate::{assembly, contacts};
+use crate::{assembly, contacts, stepped};
 use carom_geometry::Geometry;
 use carom_solve::status::{RESIDUAL_WANTED, Status};
 
@@ -25,6 +25,8 @@ pub(crate) fn advance<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>) -> 
     let step = ctx.model.step;
     let mut remaining = step;
     island.solver.prefer_interior_point(ctx.model.options.solver == SolverChoice::InteriorPoint);
+    // A step begins with nothing but the state and what is remembered of contacts, or a run that was resumed would end elsewhere.
+    island.solve.known = false;
     island.record = ctx.record.then(|| IslandRecord::begin(island));
     grow_travelled(island, ctx);
     if !island.current {
@@ -60,8 +62,10 @@ fn substep<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, elapsed: f64, 
     if !island.pairs.is_empty() {
         held_accelerations(island);
     }
+    // Mean rows have no stepped move: past the cap their impacts are inelastic.
+    let capped = !stepped::steps(ctx) && stepped::spent(island, ctx);
     let inside_the_problem = options.impact == ImpactLaw::Newton && options.time_of_impact != TimeOfImpact::Event;
-    if !inside_the_problem && impact(island, ctx, island.report.events_capped)? {
+    if !inside_the_problem && impact(island, ctx, capped)? {
         // 2. v jumped: what depends on it is taken anew                                                            (2.4)
         loads(island, ctx, Instant::Start, time);
         accelerate(island);
@@ -80,16 +84,20 @@ fn substep<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, elapsed: f64, 
     }
     if moved.event {
         island.report.events += 1;
-        island.report.events_capped |= island.report.events >= ctx.model.tolerances.max_events;
     }
     // An event at the very end of the step leaves the step as long as it is; the strike that follows moves in time, theory (17.59).
     let last = remaining - moved.time <= NOTHING_LEFT * ctx.model.step;
     let rule = if moved.event && last { Length::OfRemaining(moved.time / remaining) } else { decided.length };
+    let stepped = moved.stepped || capped;
     note(island, |record, island| {
+        if let Some(substep) = record.last() {
+            substep.stepped = stepped;
+        }
         let weak = record.last().map_or(0, |s| s.note_move(island, ctx, moved.time, rule, decided.pace));
         record.weak += weak;
     });
-    finish(island, ctx, &moved, time); //                                                   7. second kick           (2.23)
+    island.report.stepped += usize::from(moved.stepped || capped);
+    finish(island, ctx, &moved, time)?; //                                                   7. second kick           (2.23)
     if let Some(body) = first_not_finite(island, &island.twists, &island.poses) {
         return Err(not_finite(ctx, Room::Finish, body));
     }

@@ -20,7 +20,7 @@ pub struct Tolerances {
     pub locked: f64,
     /// Largest turn [rad] of a jointed body in one substep; beyond it start-pose impulses lose the energy (theory 2.9).
     pub turn: f64,
-    /// Events allowed per step and island; past them restitution is 0 for the rest of the step.
+    /// Events at which a step and island may be cut; past them the rest of the step is one stepped move, theory (2.32).
     pub max_events: usize,
     /// Rounds of impact at one instant; the first with restitution.
     pub max_rounds: usize,

@@ -12,11 +12,11 @@ pub(crate) use finish::{finish, obey_joints};
 
 use crate::assembly::Source;
 use crate::constraints::Row;
+use crate::hold::{Held, INACCURATE_SLACK, correct_targets, select_move};
 use crate::island::{Context, Island, LocalBody};
 use crate::joint_factor::JointFactor;
 use crate::joint_rows::JointRows;
 use crate::line::Line;
-use crate::hold::{Held, INACCURATE_SLACK, correct_targets, select_move};
 use crate::solve::resolve;
 use carom_geometry::Geometry;
 use carom_math::{Twist, Wrench};
