@@ -2,10 +2,12 @@
 
 mod determinism;
 mod economy;
+mod interrupted;
 mod joints;
 mod ledger;
 mod momentum;
 mod piles;
 mod random_scenes;
 mod resting;
+mod size;
 mod two_roads;

@@ -73,7 +73,7 @@ pub use carom_scene::{Scene, SceneError, from_toml, load, scenes};
 pub mod prelude {
     pub use carom_dynamics::options::{FrictionCone, Gyroscopic, ImpactLaw, Integrator, Options, Order, SolverChoice, TimeOfImpact};
     pub use carom_dynamics::{Body, BodyKind, Collider, Force, Joint, JointKind, JointSpec, Model, Motor, PairRule, State, Tolerances};
-    pub use carom_dynamics::{ContactReport, Ledger, ModelError, Snapshot, StepError, StepReport, World};
+    pub use carom_dynamics::{ContactReport, Interrupt, Ledger, ModelError, Snapshot, StepError, StepReport, World};
     pub use carom_geometry::{Geometry, planar, spatial};
     pub use carom_math::{Planar, Pose, Space, Spatial, Twist, Vector, Wrench};
     pub use carom_record::{Ending, Frame, Header, Log, LogWriter, RecordError, Trajectory};

@@ -8,8 +8,9 @@ use crate::island::{Context, Island, LocalBody};
 use crate::joint_factor::JointFactor;
 use crate::joint_rows::{JointRows, Placed};
 use crate::line::Line;
-use crate::options::{FrictionCone, Options, SolverChoice};
+use crate::options::{FrictionCone, Integrator, Options, SolverChoice};
 use crate::predict::{effective_mass, soft_spring};
+use crate::sparse_rows::{DENSE_ROWS, Root};
 use carom_geometry::Geometry;
 use carom_math::{Twist, Wrench};
 
@@ -95,6 +96,10 @@ pub(crate) struct Assembly<G: Geometry> {
     pub inserted: Inserted<G>,
     /// Whether a row has no freedom left.
     pub locked_rows: Vec<bool>,
+    /// There are so many rows that they are solved over bodies; the matrix of all rows with each other is made only if somebody asks for it.
+    pub sparse: bool,
+    /// Roots of the inverse masses, body by body, where rows are solved over bodies.
+    pub roots: Vec<Root>,
     /// (J_e M^-1 J_e')^-1 J_e M^-1 J' of the row at hand.
     column: Vec<f64>,
     /// Held responses M~^-1 J' and their momenta, row by row over all bodies.
@@ -122,6 +127,8 @@ impl<G: Geometry> Assembly<G> {
             articulated: false,
             inserted: Inserted::default(),
             locked_rows: Vec::new(),
+            sparse: false,
+            roots: Vec::new(),
             column: Vec::new(),
             held: Vec::new(),
             momenta: Vec::new(),
@@ -152,6 +159,18 @@ impl<G: Geometry> Assembly<G> {
         for (sum, impulse) in reaction.iter_mut().zip(scratch.iter()) {
             *sum += impulse;
         }
+    }
+
+    /// The joint impulses that answer impulses along selected rows.
+    pub fn answer_joints(&self, selected: &[usize], impulses: &[f64], out: &mut Vec<f64>) {
+        out.clear();
+        out.resize(self.equalities.len(), 0.0);
+        for (&line, &impulse) in selected.iter().zip(impulses) {
+            if impulse != 0.0 {
+                couple_joints(&self.factor, &self.equalities, &self.lines[line], -impulse, out);
+            }
+        }
+        self.factor.solve(out);
     }
 
     /// Takes over the joint rows at the end of the move, where the island now is.
@@ -265,7 +284,20 @@ pub(crate) fn assemble<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>) {
         // Rows that cannot be inserted are left to the reduced matrix.
         assembly.articulated = inserted.insert(factor, equalities, groups, lines, model.tolerances.locked, locked_rows, bodies.len());
     }
-    if !assembly.articulated {
+    let jointed = !assembly.equalities.is_empty();
+    // The mean rows of energy-momentum are not those of the joint factor alone.
+    let exact = !jointed || (assembly.articulated && model.options.integrator != Integrator::EnergyMomentum);
+    assembly.sparse = assembly.lines.len() > DENSE_ROWS && model.options.solver != SolverChoice::InteriorPoint && exact;
+    if assembly.sparse || ctx.capture {
+        assembly.roots.clear();
+        assembly.roots.extend(bodies.iter().map(Root::of));
+    }
+    if !jointed {
+        let Assembly { lines, locked_rows, .. } = assembly;
+        locked_rows.clear();
+        locked_rows.extend(lines.iter().map(|line| line.couple(line) <= 0.0));
+    }
+    if !assembly.articulated && !assembly.sparse {
         reduce(assembly, bodies, model.tolerances.locked);
     }
     let Assembly { groups, locked_rows, .. } = assembly;
@@ -306,6 +338,10 @@ impl<G: Geometry> Assembly<G> {
         if self.reduced {
             return;
         }
+        if self.equalities.is_empty() {
+            reduce_unjointed(self);
+            return;
+        }
         let Assembly { lines, matrix, locked_rows, inserted, groups, column, factor, .. } = self;
         let n = lines.len();
         matrix.clear();
@@ -336,6 +372,41 @@ impl<G: Geometry> Assembly<G> {
         }
         self.reduced = true;
     }
+}
+
+/// The matrix J M^-1 J' of rows that no joint holds.
+fn reduce_unjointed<G: Geometry>(assembly: &mut Assembly<G>) {
+    let Assembly { lines, matrix, last_at, previous, .. } = assembly;
+    let n = lines.len();
+    matrix.clear();
+    matrix.resize(n * n, 0.0);
+    // Rows couple only through bodies that answer: each row looks up those before it at its own two bodies.
+    let count = lines.iter().flat_map(|line| line.bodies).max().map_or(0, |most| most + 1);
+    last_at.clear();
+    last_at.resize(count, NO_LINE);
+    previous.clear();
+    for i in 0..n {
+        let mut links = [NO_LINE; 2];
+        for side in 0..2 {
+            let body = lines[i].bodies[side];
+            if lines[i].response[side] != Twist::zero() {
+                links[side] = last_at[body];
+                last_at[body] = i;
+            }
+        }
+        previous.push(links);
+        matrix[i * n + i] = lines[i].couple(&lines[i]);
+        for side in 0..2 {
+            let body = lines[i].bodies[side];
+            let mut j = links[side];
+            while j != NO_LINE {
+                let coupling = lines[i].couple(&lines[j]);
+                (matrix[i * n + j], matrix[j * n + i]) = (coupling, coupling);
+                j = previous[j][usize::from(lines[j].bodies[1] == body)];
+            }
+        }
+    }
+    assembly.reduced = true;
 }
 
 /// The reduced matrix J M~^-1 J' of few rows, theory (2.12).

@@ -93,6 +93,9 @@ fn first_crossing<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, limit: 
     let mut first: Option<Crossing<G>> = None;
     let mut found = std::mem::take(&mut island.manifold);
     for (index, pair) in island.pairs.iter().enumerate() {
+        if ctx.interrupt.raised() {
+            break;
+        }
         let [a, b] = pair.bodies;
         let shapes = [0, 1].map(|side| &ctx.model.bodies[island.bodies[pair.bodies[side]].index].colliders);
         debug_assert!(a != b, "a pair has two bodies");

@@ -34,6 +34,12 @@ impl Curvature {
         self.terms.clear();
         self.terms.resize(rows, [0.0; TERMS]);
     }
+    /// Becomes like another, in the room it has.
+    pub fn assign(&mut self, other: &Curvature) {
+        self.spans.clone_from(&other.spans);
+        self.ages.clone_from(&other.ages);
+        self.terms.clone_from(&other.terms);
+    }
     /// Forgets everything but the sizes.
     pub fn forget(&mut self) {
         self.spans.fill(0.0);

@@ -57,6 +57,9 @@ pub(crate) fn event_time<G: Geometry>(
     let mut newest = (0.0, pair.bodies.map(|b| island.twists[b]));
     let mut t = crossing.time.min(longest);
     for round in 0..SOLVE_CAP {
+        if ctx.interrupt.raised() {
+            break;
+        }
         let ((from, before), (to, after)) = (newest, older);
         if (to - from).abs() <= f64::EPSILON * longest {
             return None;

@@ -168,7 +168,7 @@ fn hold_within<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, t: f64, un
             }
             break;
         }
-        if !worst.is_finite() {
+        if !worst.is_finite() || ctx.interrupt.raised() {
             break;
         }
         if held.outcome.residual > UNSOLVABLE && worst > 0.5 * last {
@@ -245,6 +245,8 @@ pub(crate) fn correct_targets<G: Geometry>(island: &mut Island<G>, ctx: &Context
     let mut to_go: f64 = 0.0;
     let model = ctx.model;
     let Island { joints, near, assembly, solve, pairs, next, half, poses, .. } = island;
+    // What a solve may miss in speed it may miss over the move.
+    let rough = model.tolerances.solve.map_or(0.0, |speed| speed * t);
 
     solve.open.clear();
     for (position, &index) in solve.groups.iter().enumerate() {
@@ -260,7 +262,7 @@ pub(crate) fn correct_targets<G: Geometry>(island: &mut Island<G>, ctx: &Context
                 let size = pairs[contact.pair].size;
                 let then = contact.at(model, next);
                 let reach = then.point_a.max_abs();
-                let tolerance = (model.tolerances.position * size).max(ROUNDING * f64::EPSILON * (reach + size));
+                let tolerance = (model.tolerances.position * size).max(ROUNDING * f64::EPSILON * (reach + size)).max(rough);
                 let start = contact.contact.gap;
                 let deeper = then.gap < start - tolerance;
                 // Overlap beyond touching is left alone unless it deepens. Within touching the sign of the gap is rounding and must not decide.

@@ -13,6 +13,7 @@ use carom_geometry::Geometry;
 use carom_math::Vector;
 use carom_solve::collision::collide_contact;
 use carom_solve::impact::{self, ContactSpace, Friction, GramView, Law, Restitution, Settings};
+use carom_solve::interrupt::Interrupt;
 use carom_solve::problem::{Block, Cone, Problem};
 
 /// Tolerance handed to the collision at one point, relative.
@@ -25,6 +26,10 @@ const SEQUENCE_FACTOR: usize = 1000;
 #[derive(Debug, Default)]
 pub(crate) struct ImpactScratch {
     parent: Vec<usize>,
+    /// Touching contacts by component, components in the order of their first contact: (component, contact).
+    grouped: Vec<(usize, usize)>,
+    /// The number of the component of a body that stands for it.
+    number: Vec<usize>,
     pub members: Vec<usize>,
     pub lines: Vec<usize>,
     pub gram: Vec<f64>,
@@ -45,6 +50,13 @@ pub(crate) struct ImpactScratch {
     /// What the last law of all contacts at once decided, where a tape asks for it, and whether it ended without restitution.
     active: impact::Record,
     capped: bool,
+}
+
+impl ImpactScratch {
+    /// Impacts end where they stand when the token is raised.
+    pub fn heed(&mut self, interrupt: &Interrupt) {
+        self.work.heed(interrupt);
+    }
 }
 
 /// The closing speed below which a contact does not bounce: max(least, k h (|n.a_a| + |n.a_b|)), theory (2.4).
@@ -85,29 +97,16 @@ pub(crate) fn impact<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, inel
     components(island, &mut work.parent);
     // Every connected component of touching contacts and joints is a problem of its own, in the order of its first contact.
     let mut outcome = Ok(());
-    for first in 0..island.near.len() {
-        let near = &island.near[first];
-        if !(near.touching && live(island, near)) {
-            continue;
-        }
-        let root = component(island, &mut work.parent, near);
-        let seen = (0..first).any(|k| {
-            let other = &island.near[k];
-            other.touching && live(island, other) && component(island, &mut work.parent, other) == root
-        });
-        if seen {
-            continue;
-        }
+    group(island, &mut work);
+    let mut first = 0;
+    while first < work.grouped.len() && outcome.is_ok() {
+        let end = first + work.grouped[first..].partition_point(|(of, _)| *of == work.grouped[first].0);
         work.members.clear();
-        for k in first..island.near.len() {
-            let other = &island.near[k];
-            if other.touching && live(island, other) && component(island, &mut work.parent, other) == root {
-                work.members.push(k);
-            }
-        }
-        outcome = resolve(island, ctx, &mut work, inelastic);
-        if outcome.is_err() {
-            break;
+        // The first problem may have found that joints lock a contact.
+        work.members.extend(work.grouped[first..end].iter().map(|(_, contact)| *contact).filter(|&k| live(island, &island.near[k])));
+        first = end;
+        if !work.members.is_empty() {
+            outcome = resolve(island, ctx, &mut work, inelastic);
         }
     }
     island.impact = work;
@@ -162,6 +161,24 @@ fn component<G: Geometry>(island: &Island<G>, parent: &mut [usize], near: &Near<
     root(parent, if island.bodies[a].dynamic { a } else { b })
 }
 
+/// Sorts the touching contacts by component.
+fn group<G: Geometry>(island: &Island<G>, work: &mut ImpactScratch) {
+    let ImpactScratch { parent, grouped, number, .. } = work;
+    grouped.clear();
+    number.clear();
+    number.resize(island.bodies.len(), usize::MAX);
+    let mut components = 0;
+    for (contact, near) in island.near.iter().enumerate().filter(|(_, near)| near.touching && live(island, near)) {
+        let number = &mut number[component(island, parent, near)];
+        if *number == usize::MAX {
+            *number = components;
+            components += 1;
+        }
+        grouped.push((*number, contact));
+    }
+    grouped.sort_unstable();
+}
+
 /// Resolves one impact problem: a first round with restitution, later ones without, until nothing strikes.
 pub(crate) fn resolve<G: Geometry>(
     island: &mut Island<G>,
@@ -174,6 +191,9 @@ pub(crate) fn resolve<G: Geometry>(
     let m = work.members.len();
     let law = law_of(island, &work.members);
     for round in 0..ctx.model.tolerances.max_rounds {
+        if ctx.interrupt.raised() {
+            break;
+        }
         take_speeds(island, work);
         let striking = (0..m).any(|i| work.approach[i] < -rest_speed(island, ctx, &island.near[work.members[i]]));
         if !striking {
@@ -320,7 +340,7 @@ pub(crate) fn strike<G: Geometry>(
         ImpactLaw::GaussSeidel(order) => {
             reflect(island, ctx, work, gauss_seidel_order(order))?;
         }
-        ImpactLaw::Stronge => sequence::<G>(island, work),
+        ImpactLaw::Stronge => sequence::<G>(island, ctx, work),
         ImpactLaw::Newton => newton(island, ctx, work),
     }
     Ok(())
@@ -397,7 +417,7 @@ fn reflect<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, work: &mut Imp
 
 /// The energy law at one contact after another, the fastest closing first (Mirtich's way): energy never rises, but nothing proves
 /// that it ends, so after a cap restitution is dropped.
-fn sequence<G: Geometry>(island: &mut Island<G>, work: &mut ImpactScratch) {
+fn sequence<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, work: &mut ImpactScratch) {
     let m = work.members.len();
     let cap = SEQUENCE_FACTOR * m;
     let slowest = impact::FEASIBILITY * work.approach.iter().fold(0.0f64, |s, u| s.max(u.abs()));
@@ -412,7 +432,7 @@ fn sequence<G: Geometry>(island: &mut Island<G>, work: &mut ImpactScratch) {
                 (worst, speed) = (i, work.approach[i]);
             }
         }
-        if worst == usize::MAX || !single::<G>(work, worst, m) {
+        if worst == usize::MAX || ctx.interrupt.raised() || !single::<G>(work, worst, m) {
             return;
         }
         island.report.impact_iterations += 1;

@@ -78,6 +78,9 @@ pub(crate) fn integrate<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, r
     }
     let mut held = hold::hold_move(island, ctx, t, stepped);
     for _ in 0..TRIAL_CAP {
+        if ctx.interrupt.raised() {
+            break;
+        }
         if !stepped && stepped::spent(island, ctx) && stepped::steps(ctx) {
             // What events may cost was spent on the search for one.
             stepped = true;

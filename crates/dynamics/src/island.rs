@@ -4,16 +4,18 @@ use crate::assembly::Assembly;
 use crate::contacts::{Memory, Near, Report};
 use crate::curvature::Curvature;
 use crate::energy_momentum::Midpoint;
-use crate::error::StepError;
+use crate::error::{Cause, StepError};
 use crate::gradient::record::IslandRecord;
 use crate::ledger::Flow;
 use crate::model::{Body, BodyKind, Model};
 use crate::options::ImpactLaw;
 use crate::solve::Solve;
+use crate::start::Placement;
 use crate::stepped::Stepped;
 use carom_geometry::{Aabb, Contact, Geometry};
 use carom_math::{Pose, Twist, Vector, Wrench};
 use carom_solve::contact_solver::ContactSolver;
+use carom_solve::interrupt::Interrupt;
 
 /// Marks the world in `LocalBody::index`.
 pub(crate) const WORLD: usize = usize::MAX;
@@ -157,6 +159,8 @@ pub(crate) struct Island<G: Geometry> {
     pub shaped: Vec<usize>,
     /// Box of everywhere the shapes of each of these have been in this step.
     pub travelled: Vec<Aabb<G>>,
+    /// Bodies that share the island only because they meet nobody; 0 where bodies are bound to each other.
+    pub company: usize,
     /// Whether any body moves whatever pushes it.
     pub driven: bool,
     /// Whether any body moves that no joint holds.
@@ -203,6 +207,8 @@ pub(crate) struct Island<G: Geometry> {
     pub reports: Vec<Report<G>>,
     /// How joints bent the last moves.
     pub curvature: Curvature,
+    /// The same at the start of the step, where the world left it to the island.
+    pub curvature_before: Curvature,
     /// Rows and factors at the current pose.
     pub assembly: Assembly<G>,
     /// The selected problem and its solution.
@@ -229,6 +235,8 @@ pub(crate) struct Island<G: Geometry> {
     pub failure: Option<StepError>,
     /// What its derivative needs, where it is recorded.
     pub record: Option<IslandRecord<G>>,
+    /// What was put right before it moved.
+    pub placement: Placement,
 }
 
 /// Loads on a body at one instant, by what they are booked as.
@@ -292,9 +300,17 @@ pub struct IslandReport {
     pub unconverged: bool,
     /// Positions were projected.
     pub projected: bool,
+    /// The state started wrong and was put right before it moved; `World::placement` says what was.
+    pub placed: bool,
 }
 
 impl IslandReport {
+    /// The report of so many islands that went like this one.
+    pub(crate) fn times(&self, count: usize) -> Self {
+        let [substeps, solves, iterations, corrections] =
+            [self.substeps, self.solves, self.iterations, self.corrections].map(|n| n * count);
+        IslandReport { substeps, solves, iterations, corrections, ..*self }
+    }
     /// Adds another island's counts.
     pub fn merge(&mut self, other: &IslandReport) {
         self.substeps += other.substeps;
@@ -317,6 +333,7 @@ impl IslandReport {
         self.soft_spring |= other.soft_spring;
         self.unconverged |= other.unconverged;
         self.projected |= other.projected;
+        self.placed |= other.placed;
     }
 }
 
@@ -332,6 +349,19 @@ pub(crate) struct Context<'a, G: Geometry> {
     pub record: bool,
     /// Wrenches from outside, one per body of the model, or none.
     pub pushes: &'a [Wrench<G>],
+    /// The wish to stop: loops that see it raised end where they stand, and the step is not taken.
+    pub interrupt: &'a Interrupt,
+    /// Whether contact problems are kept.
+    pub capture: bool,
+    /// The state was set from outside since the last step: it may start wrong.
+    pub fresh: bool,
+}
+
+impl<G: Geometry> Context<'_, G> {
+    /// Gives the step up if that is wished.
+    pub fn go_on(&self) -> Result<(), StepError> {
+        if self.interrupt.raised() { Err(StepError::unfinished(Cause::Stopped, self.time)) } else { Ok(()) }
+    }
 }
 
 impl<G: Geometry> Island<G> {
@@ -341,6 +371,7 @@ impl<G: Geometry> Island<G> {
             bodies: Vec::new(),
             shaped: Vec::new(),
             travelled: Vec::new(),
+            company: 0,
             driven: false,
             loose: false,
             poses: Vec::new(),
@@ -364,6 +395,7 @@ impl<G: Geometry> Island<G> {
             memory: Vec::new(),
             reports: Vec::new(),
             curvature: Curvature::default(),
+            curvature_before: Curvature::default(),
             assembly: Assembly::empty(),
             solve: Solve::default(),
             solver: ContactSolver::new(),
@@ -377,6 +409,7 @@ impl<G: Geometry> Island<G> {
             pace: f64::INFINITY,
             failure: None,
             record: None,
+            placement: Placement::default(),
         }
     }
     /// Starts the next step where the last one ended, without being built anew; the result is the same bit for bit.
@@ -388,6 +421,7 @@ impl<G: Geometry> Island<G> {
         self.flow = Flow::default();
         self.report = IslandReport::default();
         self.failure = None;
+        self.placement.clear();
         self.pace = f64::INFINITY;
         // Which limits and contacts have rows depends on velocities and on what was active.
         self.current = self.near.is_empty() && self.acting.iter().all(|&j| model.joints[self.joints[j].index].inequality_count() == 0);
@@ -397,6 +431,7 @@ impl<G: Geometry> Island<G> {
         self.bodies.clear();
         self.shaped.clear();
         self.travelled.clear();
+        self.company = 0;
         self.driven = false;
         self.loose = false;
         self.poses.clear();
@@ -413,6 +448,7 @@ impl<G: Geometry> Island<G> {
         self.report = IslandReport::default();
         self.failure = None;
         self.record = None;
+        self.placement.clear();
         self.pace = f64::INFINITY;
         self.current = false;
         self.weight_alone = false;

@@ -216,6 +216,10 @@ impl<G: Geometry> JointRows<G> {
     pub fn spans(&self) -> impl Iterator<Item = (Range<usize>, f64)> {
         self.spans.iter().zip(&self.sizes).map(|(span, size)| (span.first as usize..(span.first + span.rows) as usize, *size))
     }
+    /// The bodies of each joint with rows, and how many it has.
+    pub fn meetings(&self) -> impl Iterator<Item = ([usize; 2], usize)> {
+        self.spans.iter().map(|span| (span.bodies.map(|body| body as usize), span.rows as usize))
+    }
     /// Number of rows.
     pub fn len(&self) -> usize {
         self.now.errors.len()

@@ -8,11 +8,12 @@ use crate::island::{Context, Island, IslandReport, LocalPair};
 use crate::options::FrictionCone;
 use crate::predict::kick_share;
 use crate::secants::Secants;
+use crate::sparse_rows::{SparseRows, capture, solve_sparse};
 use carom_geometry::Geometry;
 use carom_math::{Twist, Vector};
 use carom_solve::contact_solver::ContactSolver;
 use carom_solve::problem::{Block, Cone, Problem};
-use carom_solve::status::{Method, Outcome, Status};
+use carom_solve::status::{Method, Outcome, Status, speed_scale};
 
 /// The selected part of an assembly, its targets and its solution.
 #[derive(Debug, Default)]
@@ -55,6 +56,10 @@ pub(crate) struct Solve {
     pub ahead: bool,
     /// Softness of soft rows: (row, inverse stiffness).
     pub softness: Vec<(usize, f64)>,
+    /// Miss of a contact law [m/s] that will do, where the scene says so.
+    pub tolerance: Option<f64>,
+    /// The selected rows over bodies, where there are many.
+    pub sparse: SparseRows,
     /// The problem was solved with the present matrix and laws: with other targets it is a back-substitution while modes stay.
     pub known: bool,
     /// What was selected before, from the rows of which pose: the same again has the same matrix.
@@ -194,9 +199,12 @@ pub(crate) fn select<G: Geometry>(
     let same = (before.pose, &before.groups, &before.blocks, &before.softness) == (assembly.number, &*groups, &*blocks, &*softness);
     before.pose = assembly.number;
     *known &= same;
-    if !*known {
+    solve.tolerance = model.tolerances.solve;
+    solve.sparse.capture = ctx.capture;
+    if !solve.known {
         solve.matrix.clear();
-        if !assembly.articulated {
+        solve.sparse.ready = false;
+        if !assembly.articulated && !assembly.sparse {
             gather_matrix(assembly, solve);
         }
     }
@@ -246,6 +254,9 @@ pub(crate) fn resolve<G: Geometry>(
         // A direction that the joints lock has nothing to answer with.
         solve.free.push(if assembly.locked_rows[line] { 0.0 } else { assembly.lines[line].speed(out) - target });
     }
+    if solve.sparse.capture && !solve.lines.is_empty() {
+        capture(assembly, solve, shape_of(cone));
+    }
     let mut outcome = Outcome::failed(0, Method::Sweep);
     if assembly.articulated && !solve.lines.is_empty() {
         outcome = articulated::sweep(assembly, solve);
@@ -261,7 +272,7 @@ pub(crate) fn resolve<G: Geometry>(
         outcome = resolve_reduced(assembly, solve, solver, cone, report);
     }
     report.iterations += outcome.iterations;
-    report.residual = report.residual.max(outcome.residual);
+    report.residual = report.residual.max(outcome.residual * speed_scale(&solve.free));
     if outcome.status != Status::Solved {
         report.inaccurate = true;
     }
@@ -278,13 +289,13 @@ fn resolve_reduced<G: Geometry>(
     cone: FrictionCone,
     report: &mut IslandReport,
 ) -> Outcome {
+    let cone = shape_of(cone);
+    if assembly.sparse {
+        return resolve_sparse(assembly, solve, solver, cone, report);
+    }
     if solve.matrix.len() != solve.lines.len() * solve.lines.len() {
         gather_matrix(assembly, solve);
     }
-    let cone = match cone {
-        FrictionCone::Round => Cone::Round,
-        FrictionCone::Polyhedral(edges) => Cone::Polyhedral(edges),
-    };
     let Solve { blocks, matrix, free: speeds, warm, impulses, known, .. } = solve;
     if *known && let Some(outcome) = solver.substitute(&Problem { tangents: G::TANGENTS, blocks, matrix, free: speeds, cone }, impulses) {
         report.substitutions += 1;
@@ -306,5 +317,44 @@ fn resolve_reduced<G: Geometry>(
     }
     report.factorisations += (solver.factorisations() - before) as usize;
     solve.known = outcome.is_solved();
+    outcome
+}
+
+/// The shape of friction cones, in the words of the solver.
+fn shape_of(cone: FrictionCone) -> Cone {
+    match cone {
+        FrictionCone::Round => Cone::Round,
+        FrictionCone::Polyhedral(edges) => Cone::Polyhedral(edges),
+    }
+}
+
+/// The same over bodies, for many rows.
+fn resolve_sparse<G: Geometry>(
+    assembly: &Assembly<G>,
+    solve: &mut Solve,
+    solver: &mut ContactSolver,
+    cone: Cone,
+    report: &mut IslandReport,
+) -> Outcome {
+    let tolerance = solve.tolerance;
+    let before = solver.factorisations();
+    let mut outcome = solve_sparse(assembly, solve, solver, cone, tolerance);
+    let rough = |block: &Block| matches!(block, Block::Contact { friction } if *friction > 0.0);
+    if outcome.status == Status::Failed && solve.blocks.iter().any(rough) {
+        for block in solve.blocks.iter_mut().filter(|block| rough(block)) {
+            *block = Block::Contact { friction: 0.0 };
+        }
+        outcome = solve_sparse(assembly, solve, solver, cone, tolerance);
+        solve.jammed = true;
+        report.inaccurate = true;
+    }
+    let made = (solver.factorisations() - before) as usize;
+    report.factorisations += made;
+    // Without a factorisation it was a back-substitution, or there was nothing to do.
+    if made > 0 {
+        report.solves += 1;
+    } else {
+        report.substitutions += 1;
+    }
     outcome
 }

@@ -1,16 +1,20 @@
 //! The chain of methods that solves the contact problem of one island.
 //!
-//! Cheapest first: no impulse at all, the modes of the last step, modes found by a few sweeps; then the methods that need no guess; at
-//! last long sweeps. Whatever a method finds is polished by the linear solve of its modes, and judged by the one residual (4.8).
+//! Cheapest first: no impulse at all, the modes of the last step, modes found by a few sweeps; then the methods of [`crate::contact`], which
+//! need no guess and have a budget. Whatever a method finds is polished by the linear solve of its modes, and judged by the one residual (4.8).
 
-use crate::continuation::Continuation;
+use crate::contact::given::Given;
+use crate::contact::law::Law;
+use crate::contact::solver::Solver;
+use crate::contact::system::System;
+use crate::contact::task::Task;
 use crate::dense::multiply_add;
 use crate::interior_point::InteriorPoint;
+use crate::interrupt::Interrupt;
 use crate::lemke::Lemke;
 use crate::linear_complementarity::ComplementarityForm;
 use crate::modes::{ActiveSet, Start};
-use crate::newton::{Path, SmoothedNewton};
-use crate::problem::{Block, Cone, Problem};
+use crate::problem::{Block, Problem};
 use crate::status::{Method, Outcome, RESIDUAL_AIM, RESIDUAL_WANTED, natural_residual, speed_scale};
 use crate::sweep::sweep;
 
@@ -20,31 +24,14 @@ const STILL: f64 = 1e-13;
 const ROUNDINGS: f64 = 8.0;
 /// Rows up to which a second small factorisation costs less than rounding that gathers in redundant impulses.
 const SMALL: usize = 150;
-/// Relative residual at which the long methods stop trying, the root of rounding: a contact on the verge of slipping answers to the square of its
-/// distance from it, so that no method finds it more exactly. Above [`RESIDUAL_WANTED`] the status still says so.
-const ENOUGH: f64 = 2e-8;
 /// Rounds of mode correction from a warm start: more are rarely better than a fresh guess.
 const WARM_ROUNDS: usize = 12;
 /// Rounds of mode correction from a guess made by sweeps.
 const COLD_ROUNDS: usize = 30;
-/// Sweeps before each guess, in turn: short ones find the modes of most problems, long ones the rest.
-const SWEEPS: [usize; 6] = [8, 32, 128, 512, 2048, 8192];
-
-/// Paths followed in turn: the first by Newton's method alone, which succeeds in all but a few percent of hard problems, the others traced
-/// by their length.
-const PATHS: [Path; 7] = [
-    Path { factor: 0.2, rounding: 10.0, softness: 0.05, start: 1.0, end: 1e-8 },
-    Path { factor: 0.2, rounding: 1.0, softness: 0.01, start: 1.0, end: 1e-7 },
-    Path { factor: 0.2, rounding: 10.0, softness: 0.1, start: 1.0, end: 1e-7 },
-    Path { factor: 0.2, rounding: 3.0, softness: 0.001, start: 1.0, end: 1e-9 },
-    Path { factor: 0.2, rounding: 300.0, softness: 0.1, start: 1.0, end: 1e-9 },
-    Path { factor: 0.2, rounding: 30.0, softness: 0.01, start: 1.0, end: 1e-9 },
-    Path { factor: 0.2, rounding: 0.3, softness: 0.01, start: 1.0, end: 1e-9 },
-];
-/// Smallest tau a path is followed to, in scaled units: the rounding of the equations.
-const PATH_FLOOR: f64 = 1e-13;
-/// Edges of the pyramids that stand in for round cones, in turn.
-const EDGES: [usize; 2] = [8, 16];
+/// Sweeps before the first guess.
+const SWEEPS: usize = 8;
+/// Edges of the pyramids that stand in for round cones where linear complementarity is asked for.
+const EDGES: usize = 8;
 
 /// Solves [`Problem`]s one after another; keeps its scratch, so that it allocates nothing once it has met the largest of them.
 #[derive(Clone, Debug, Default)]
@@ -53,8 +40,9 @@ pub struct ContactSolver {
     form: ComplementarityForm,
     interior_point: InteriorPoint,
     lemke: Lemke,
-    newton: SmoothedNewton,
-    continuation: Continuation,
+    given: Given,
+    laws: Vec<Law>,
+    general: Solver,
     solution: Vec<f64>,
     trial: Vec<f64>,
     velocity: Vec<f64>,
@@ -63,7 +51,9 @@ pub struct ContactSolver {
     best_method: Option<Method>,
     iterations: usize,
     solves: [u64; Method::COUNT],
+    factorisations: u64,
     interior_point_first: bool,
+    interrupt: Interrupt,
 }
 
 impl ContactSolver {
@@ -75,6 +65,11 @@ impl ContactSolver {
     /// Whether the interior point (then Lemke) is tried before the modes of the last step.
     pub fn prefer_interior_point(&mut self, prefer: bool) {
         self.interior_point_first = prefer;
+    }
+
+    /// From now on a solve ends where it stands when the token is raised; its impulses then mean nothing.
+    pub fn heed(&mut self, interrupt: &Interrupt) {
+        self.interrupt.become_same(interrupt);
     }
 
     /// Number of problems each [`Method`] has answered since the solver was made, indexed by `method as usize`.
@@ -108,9 +103,26 @@ impl ContactSolver {
         Outcome::judge(self.best_residual, RESIDUAL_WANTED, self.iterations, method)
     }
 
-    /// Factorisations made by guessing modes since the solver was made.
+    /// Solves a problem over any system into `impulses`, by the methods that need no dense matrix; `wanted` is the relative residual that counts as
+    /// solved, and `rough` says that it is a tolerance of the user's, which sweeps may meet.
+    pub fn solve_sparse<S: System>(
+        &mut self,
+        system: &mut S,
+        task: &Task,
+        warm: &[f64],
+        wanted: f64,
+        rough: bool,
+        impulses: &mut [f64],
+    ) -> Outcome {
+        let answer = self.general.solve(system, task, Some(warm), rough, &self.interrupt, impulses);
+        self.solves[answer.method as usize] += 1;
+        self.factorisations += answer.factors as u64;
+        answer.outcome(wanted)
+    }
+
+    /// Factorisations made since the solver was made.
     pub fn factorisations(&self) -> u64 {
-        self.active.factorisations()
+        self.factorisations + self.active.factorisations()
     }
 
     /// Solves the last problem again with other free velocities by the modes and the factor it ended with: a back-substitution.
@@ -128,11 +140,11 @@ impl ContactSolver {
         Some(Outcome::judge(residual, RESIDUAL_WANTED, 1, Method::Modes))
     }
 
-    /// Tries one method after another until the residual aimed at is reached.
+    /// Tries one method after another until the residual aimed at is reached, or none is wanted any more.
     fn run(&mut self, problem: &Problem, warm: Option<&[f64]>) {
         self.trial.clear();
         self.trial.resize(problem.rows(), 0.0);
-        if self.interior_point_first && self.complementarity(problem, EDGES[0]) {
+        if self.interior_point_first && self.complementarity(problem, EDGES) {
             return;
         }
         if let Some(warm) = warm
@@ -150,38 +162,34 @@ impl ContactSolver {
                 return;
             }
         }
-        let (first, later) = (SWEEPS[0], &SWEEPS[1..]);
-        if self.sweep_and_polish(problem, first, Method::Modes) || self.best_residual <= RESIDUAL_WANTED {
+        if self.sweep_and_polish(problem, SWEEPS, Method::Modes) || self.best_residual <= RESIDUAL_WANTED {
             return;
         }
-        // A pyramid in space has no smoothed form. In the plane the smoothed problem is half the size of the complementarity problem.
-        let smooth = problem.is_planar() || problem.cone == Cone::Round;
-        if smooth && self.follow(problem, PATHS[0], false) {
-            return;
-        }
-        if problem.is_polyhedral() && self.complementarity(problem, EDGES[0]) {
-            return;
-        }
-        // Bodies on the verge of slipping have no better answer in double precision: longer methods would only grind at their rounding.
-        if self.best_residual <= ENOUGH {
-            return;
-        }
-        if smooth && PATHS[1..].iter().any(|&path| self.follow(problem, path, true) || self.best_residual <= ENOUGH) {
-            return;
-        }
-        if !problem.is_polyhedral() && EDGES.iter().any(|&edges| self.complementarity(problem, edges)) {
-            return;
-        }
-        for &count in later {
-            if self.sweep_and_polish(problem, count, Method::Sweep) || self.best_residual <= ENOUGH {
-                return;
-            }
+        self.solve_general(problem);
+    }
+
+    /// The methods that need no guess, from the best impulses so far, then a polish by their modes.
+    fn solve_general(&mut self, problem: &Problem) {
+        self.laws.clear();
+        self.laws.extend(problem.blocks.iter().map(|block| Law::of(block, problem.cone, problem.tangents)));
+        self.given.read_dense(problem.blocks.iter().map(|block| block.rows(problem.tangents)), problem.matrix);
+        let task = Task::new(&self.laws, problem.free, RESIDUAL_AIM);
+        let answer = self.general.solve(&mut self.given, &task, Some(&self.best), false, &self.interrupt, &mut self.trial);
+        self.iterations += answer.factors + answer.sweeps;
+        self.factorisations += answer.factors as u64;
+        self.offer(problem, answer.method);
+        // Exact modes leave less rounding than an iteration that stops at its aim.
+        if problem.rows() > SMALL || !self.polish_from(problem, COLD_ROUNDS, answer.method, Start::Zero) {
+            self.polish(problem, COLD_ROUNDS, answer.method);
         }
     }
 
     /// Sweeps from the trial impulses, then polishes; true when the residual aimed at is reached.
     fn sweep_and_polish(&mut self, problem: &Problem, count: usize, method: Method) -> bool {
         for _ in 0..count {
+            if self.interrupt.raised() {
+                return true;
+            }
             sweep(problem, &mut self.trial);
         }
         self.iterations += count;
@@ -189,45 +197,18 @@ impl ContactSolver {
         self.polish(problem, COLD_ROUNDS, method)
     }
 
-    /// Follows a path of smoothed problems, around its folds if `trace` is set, then polishes; true when the wanted residual is reached.
-    fn follow(&mut self, problem: &Problem, path: Path, trace: bool) -> bool {
-        self.newton.start(problem);
-        if trace {
-            let (used, started) = self.newton.follow(problem, Path { end: path.start, ..path });
-            self.iterations += used;
-            if started {
-                self.iterations += self.continuation.trace(&mut self.newton, problem, path).0;
-            }
-        } else {
-            self.iterations += self.newton.follow(problem, path).0;
-        }
-        if self.take_newton(problem) {
-            return true;
-        }
-        // Impulses that press bodies against each other near the edge of their cones leave no room for a polish; then the path itself
-        // is followed down to rounding.
-        self.iterations += self.newton.follow(problem, Path { start: path.end, end: PATH_FLOOR, ..path }).0;
-        self.take_newton(problem)
-    }
-
-    /// Offers the impulses of the smoothed Newton method, inside their bounds and on them, and polishes the latter.
-    fn take_newton(&mut self, problem: &Problem) -> bool {
-        self.newton.inner_impulses(&mut self.trial);
-        self.offer(problem, Method::Newton);
-        self.newton.impulses(problem, &mut self.trial);
-        self.offer(problem, Method::Newton);
-        self.is_exact(problem) || self.polish(problem, COLD_ROUNDS, Method::Newton) || self.best_residual <= RESIDUAL_WANTED
-    }
-
     /// The methods for linear complementarity problems, which need no guess; true when the wanted residual is reached.
     fn complementarity(&mut self, problem: &Problem, edges: usize) -> bool {
+        if self.interrupt.raised() {
+            return true;
+        }
         self.form.build(problem, edges);
         self.solution.resize(self.form.problem.offset.len(), 0.0);
         for method in [Method::InteriorPoint, Method::Lemke] {
             let lcp = &self.form.problem;
             let outcome = match method {
-                Method::Lemke => self.lemke.solve(&lcp.matrix, &lcp.offset, &mut self.solution),
-                _ => self.interior_point.solve(&lcp.matrix, &lcp.offset, &mut self.solution),
+                Method::Lemke => self.lemke.solve(&lcp.matrix, &lcp.offset, &mut self.solution, &self.interrupt),
+                _ => self.interior_point.solve(&lcp.matrix, &lcp.offset, &mut self.solution, &self.interrupt),
             };
             self.iterations += outcome.iterations;
             self.form.impulses(problem, &self.solution, &mut self.trial);
@@ -247,7 +228,7 @@ impl ContactSolver {
     /// The same, with a choice of where the linear solves start.
     fn polish_from(&mut self, problem: &Problem, rounds: usize, method: Method, start: Start) -> bool {
         self.active.guess(problem, &self.trial, start);
-        let (residual, used) = self.active.iterate(problem, rounds, start);
+        let (residual, used) = self.active.iterate(problem, rounds, start, &self.interrupt);
         self.iterations += used;
         if residual < self.best_residual {
             self.best_residual = residual;

@@ -10,6 +10,7 @@ mod mass;
 
 use crate::dense::{add_scaled, dot, max_abs};
 use crate::interior_point::InteriorPoint;
+use crate::interrupt::Interrupt;
 use crate::lemke::Lemke;
 use crate::status::{Method, Outcome, SPEED_FLOOR, Status};
 use joints::Joints;
@@ -214,8 +215,8 @@ pub fn dynamics(input: &DynamicsInput) -> Result<DynamicsOutput, DynamicsError> 
     let mut solution = vec![0.0; size];
     for method in [Method::InteriorPoint, Method::Lemke] {
         let outcome = match method {
-            Method::Lemke => Lemke::new().solve(&matrix, &offset, &mut solution),
-            _ => InteriorPoint::new().solve(&matrix, &offset, &mut solution),
+            Method::Lemke => Lemke::new().solve(&matrix, &offset, &mut solution, &Interrupt::NEVER),
+            _ => InteriorPoint::new().solve(&matrix, &offset, &mut solution, &Interrupt::NEVER),
         };
         iterations += outcome.iterations;
         let at = |i: usize, k: usize| solution[i * width + k].max(0.0) * scale[i] * speed;

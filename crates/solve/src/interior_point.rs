@@ -1,6 +1,7 @@
 //! Predictor-corrector interior point for the linear complementarity problem; theory (4.16).
 
 use crate::dense::{Lu, dot};
+use crate::interrupt::Interrupt;
 use crate::linear_complementarity::complementarity_residual;
 use crate::status::{Method, Outcome, RESIDUAL_AIM, RESIDUAL_WANTED};
 
@@ -41,7 +42,7 @@ impl InteriorPoint {
     }
 
     /// Solves s = H z + r, 0 <= z _|_ s >= 0 for `solution` = z; `matrix` is H, N x N row-major with entries of order 1, `offset` is r.
-    pub fn solve(&mut self, matrix: &[f64], offset: &[f64], solution: &mut [f64]) -> Outcome {
+    pub fn solve(&mut self, matrix: &[f64], offset: &[f64], solution: &mut [f64], interrupt: &Interrupt) -> Outcome {
         let n = offset.len();
         solution.fill(0.0);
         if matrix.len() != n * n || solution.len() != n || !offset.iter().chain(matrix).all(|x| x.is_finite()) {
@@ -61,7 +62,7 @@ impl InteriorPoint {
                 self.z.fill(1.0);
                 self.s.fill(1.0);
             }
-            iterations += self.run(matrix, offset, solution, &mut best, careful);
+            iterations += self.run(matrix, offset, solution, &mut best, careful, interrupt);
             if best <= RESIDUAL_WANTED {
                 break;
             }
@@ -97,7 +98,7 @@ impl InteriorPoint {
     }
 
     /// Iterates from the present point; keeps the iterate of least residual in `solution`. Returns the iterations used.
-    fn run(&mut self, matrix: &[f64], offset: &[f64], solution: &mut [f64], best: &mut f64, careful: bool) -> usize {
+    fn run(&mut self, matrix: &[f64], offset: &[f64], solution: &mut [f64], best: &mut f64, careful: bool, interrupt: &Interrupt) -> usize {
         let n = offset.len();
         let mut idle = 0;
         let mut own_best = f64::INFINITY;
@@ -112,7 +113,7 @@ impl InteriorPoint {
             let merit = self.slack.iter().zip(&self.s).fold(gap, |m, (a, b)| m.max((a - b).abs()));
             idle = if merit < own_best { 0 } else { idle + 1 };
             own_best = own_best.min(merit);
-            if *best <= RESIDUAL_AIM || idle >= PATIENCE || !merit.is_finite() {
+            if *best <= RESIDUAL_AIM || idle >= PATIENCE || !merit.is_finite() || interrupt.raised() {
                 return iteration;
             }
             // The Newton matrix H + D(s/z) serves both directions.

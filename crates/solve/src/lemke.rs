@@ -4,6 +4,7 @@
 //! unless the restitution asked for cannot be had (4.15); otherwise it reports a ray.
 
 use crate::dense::{Lu, add_scaled};
+use crate::interrupt::Interrupt;
 use crate::linear_complementarity::complementarity_residual;
 use crate::status::{Method, Outcome, RESIDUAL_WANTED};
 
@@ -44,7 +45,7 @@ impl Lemke {
     }
 
     /// Solves s = H z + r, 0 <= z _|_ s >= 0 for `solution` = z; `matrix` is H, N x N row-major with entries of order 1, `offset` is r.
-    pub fn solve(&mut self, matrix: &[f64], offset: &[f64], solution: &mut [f64]) -> Outcome {
+    pub fn solve(&mut self, matrix: &[f64], offset: &[f64], solution: &mut [f64], interrupt: &Interrupt) -> Outcome {
         let n = offset.len();
         solution.fill(0.0);
         if matrix.len() != n * n || solution.len() != n || !offset.iter().chain(matrix).all(|x| x.is_finite()) {
@@ -59,7 +60,7 @@ impl Lemke {
         for attempt in 0..ATTEMPTS {
             self.cover.clear();
             self.cover.extend((0..n).map(|i| 1.0 + attempt as f64 * (GOLDEN * i as f64).fract()));
-            let (used, ended) = self.run(matrix, offset);
+            let (used, ended) = self.run(matrix, offset, interrupt);
             pivots += used;
             if !ended {
                 continue;
@@ -88,7 +89,7 @@ impl Lemke {
     }
 
     /// Pivots from the slack basis until the artificial variable leaves; the pivots made and whether it did.
-    fn run(&mut self, matrix: &[f64], offset: &[f64]) -> (usize, bool) {
+    fn run(&mut self, matrix: &[f64], offset: &[f64], interrupt: &Interrupt) -> (usize, bool) {
         let n = offset.len();
         self.basis.clear();
         self.basis.extend(0..n);
@@ -108,7 +109,7 @@ impl Lemke {
             if leaving == artificial {
                 return (pivots, true);
             }
-            if pivots % REBUILD == 0 && !self.rebuild(matrix, offset) {
+            if interrupt.raised() || (pivots % REBUILD == 0 && !self.rebuild(matrix, offset)) {
                 return (pivots, false);
             }
             entering = if leaving < n { leaving + n } else { leaving - n };
@@ -262,7 +263,10 @@ mod tests {
                 })
                 .collect();
             let mut found = vec![0.0; n];
-            for outcome in [Lemke::new().solve(&matrix, &offset, &mut found), InteriorPoint::new().solve(&matrix, &offset, &mut found)] {
+            for outcome in [
+                Lemke::new().solve(&matrix, &offset, &mut found, &Interrupt::NEVER),
+                InteriorPoint::new().solve(&matrix, &offset, &mut found, &Interrupt::NEVER),
+            ] {
                 assert!(outcome.is_solved(), "seed {seed}: {outcome:?}");
                 assert!(found.iter().zip(&solution).all(|(a, b)| (a - b).abs() < 1e-8), "seed {seed}");
             }
@@ -293,11 +297,11 @@ mod tests {
                 multiply_add(problem.matrix, &impulses, problem.free, &mut velocity);
                 (sample.velocity_after(&impulses), natural_residual(&problem, &impulses, &velocity))
             };
-            let lemke = Lemke::new().solve(&lcp.matrix, &lcp.offset, &mut solution);
+            let lemke = Lemke::new().solve(&lcp.matrix, &lcp.offset, &mut solution, &Interrupt::NEVER);
             assert!(lemke.is_solved(), "seed {seed}: {lemke:?}");
             let (first, first_residual) = judge(&solution);
             assert!(first_residual < 1e-8, "seed {seed}: {first_residual:e}");
-            if !InteriorPoint::new().solve(&lcp.matrix, &lcp.offset, &mut solution).is_solved() {
+            if !InteriorPoint::new().solve(&lcp.matrix, &lcp.offset, &mut solution, &Interrupt::NEVER).is_solved() {
                 lemke_only += 1;
                 continue;
             }
@@ -318,10 +322,10 @@ mod tests {
     fn a_problem_without_solution_ends_on_a_ray() {
         // s = -1 whatever z is.
         let mut solution = [0.0];
-        let outcome = Lemke::new().solve(&[0.0], &[-1.0], &mut solution);
+        let outcome = Lemke::new().solve(&[0.0], &[-1.0], &mut solution, &Interrupt::NEVER);
         assert_eq!(outcome.status, crate::status::Status::Failed);
-        assert!(!InteriorPoint::new().solve(&[0.0], &[-1.0], &mut solution).is_solved());
-        assert!(!Lemke::new().solve(&[f64::NAN], &[-1.0], &mut solution).is_solved());
+        assert!(!InteriorPoint::new().solve(&[0.0], &[-1.0], &mut solution, &Interrupt::NEVER).is_solved());
+        assert!(!Lemke::new().solve(&[f64::NAN], &[-1.0], &mut solution, &Interrupt::NEVER).is_solved());
     }
 
     #[test]
@@ -331,7 +335,7 @@ mod tests {
         let matrix = vec![1.0; n * n];
         let offset = vec![-1.0; n];
         let mut solution = vec![0.0; n];
-        let outcome = Lemke::new().solve(&matrix, &offset, &mut solution);
+        let outcome = Lemke::new().solve(&matrix, &offset, &mut solution, &Interrupt::NEVER);
         assert!(outcome.is_solved() && (solution.iter().sum::<f64>() - 1.0).abs() < 1e-12, "{outcome:?}");
     }
 }

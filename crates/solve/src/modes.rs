@@ -7,6 +7,7 @@
 mod system;
 
 use crate::dense::{Cholesky, Lu, multiply_add};
+use crate::interrupt::Interrupt;
 use crate::problem::{Block, Cone, Problem};
 use crate::status::{RESIDUAL_AIM, natural_residual, project_friction, side_frame, side_of, speed_scale, within};
 use system::{FactoredOf, Unknown, across_of};
@@ -174,7 +175,7 @@ impl ActiveSet {
     ///
     /// All violated modes are flipped together in the first half of the rounds, only the worst one in the second: the former is fast,
     /// the latter does not cycle where the active matrices are positive.
-    pub fn iterate(&mut self, problem: &Problem, rounds: usize, start: Start) -> (f64, usize) {
+    pub fn iterate(&mut self, problem: &Problem, rounds: usize, start: Start, interrupt: &Interrupt) -> (f64, usize) {
         let n = problem.rows();
         self.velocity.resize(n, 0.0);
         self.best.clear();
@@ -183,7 +184,7 @@ impl ActiveSet {
         let mut idle = 0;
         let mut keep = start == Start::Given;
         for round in 0..rounds {
-            if !self.solve_active(problem, keep) {
+            if interrupt.raised() || !self.solve_active(problem, keep) {
                 return (best, round + 1);
             }
             self.keep = keep;

@@ -44,11 +44,13 @@ pub enum Method {
     Newton,
     /// Block Gauss-Seidel sweeps.
     Sweep,
+    /// The path of smoothed problems, traced by its length.
+    Path,
 }
 
 impl Method {
     /// Number of methods, the length of a table indexed by `method as usize`.
-    pub const COUNT: usize = 6;
+    pub const COUNT: usize = 7;
 }
 
 /// What a solve reports beside its impulses.

@@ -235,7 +235,7 @@ fn solve_own(a: &[[f64; 3]; 3], b: [f64; 3]) -> Option<[f64; 3]> {
 }
 
 /// One projected step of a single contact in space under a friction pyramid: normal first, then friction.
-fn pyramid_contact(a: &[[f64; 3]; 3], free: [f64; 3], friction: f64, own: [f64; 3], cone: Cone) -> [f64; 3] {
+pub(crate) fn pyramid_contact(a: &[[f64; 3]; 3], free: [f64; 3], friction: f64, own: [f64; 3], cone: Cone) -> [f64; 3] {
     if a[0][0] <= 0.0 {
         return [0.0; 3];
     }

@@ -161,7 +161,7 @@ impl<G: Geometry> Midpoint<G> {
                 island.report.corrections += 1;
             }
             let (off, fastest) = self.imbalance(island, t);
-            if !(balances && worst.is_finite() && off.is_finite()) {
+            if !(balances && worst.is_finite() && off.is_finite()) || ctx.interrupt.raised() {
                 break;
             }
             // A problem that was not solved exactly moves the velocities about by what it misses.

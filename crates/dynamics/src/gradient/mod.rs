@@ -64,7 +64,7 @@ pub(crate) use energy::elastic;
 pub use energy::{EnergyGradient, energies, energy_gradient};
 pub use named::{NameError, Names, Quantity, Row};
 pub use parameters::{BodySlots, ColliderSlots, ForceSlots, Parameters};
-pub use rollout::{Cotangents, Direction, Gradient, GradientError, Rollout, Stop, Tape};
+pub use rollout::{Cotangents, Direction, Gradient, GradientError, Rollout, Tape};
 pub use stage::Switches;
 pub use step::{StepRecord, Wrt};
 pub use weak::Weak;

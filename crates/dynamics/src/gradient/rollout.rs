@@ -10,6 +10,7 @@ use crate::options::{FrictionCone, Integrator};
 use crate::state::State;
 use crate::world::{Remembered, StepReport, World};
 use carom_geometry::Geometry;
+use carom_solve::interrupt::Interrupt;
 
 /// What a rollout keeps for its derivative.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -110,9 +111,6 @@ pub struct Direction {
     pub parameters: Vec<f64>,
 }
 
-/// Asked before every step of a run and of its way back: true gives up.
-pub type Stop<'a> = &'a (dyn Fn() -> bool + Sync);
-
 /// Numbers of a run above which the memory is asked first whether they fit: below, asking would cost more than it saves.
 const MANY_NUMBERS: usize = 1 << 20;
 
@@ -168,17 +166,24 @@ impl std::fmt::Display for GradientError {
     }
 }
 
+impl GradientError {
+    /// A step that failed, or that was given up.
+    fn of_step(error: StepError) -> Self {
+        if error.cause == Cause::Stopped { GradientError::Stopped } else { GradientError::Step(error) }
+    }
+}
+
 impl std::error::Error for GradientError {}
 
 impl<G: Geometry> World<G> {
     /// Takes steps from the present state without moving this world; `controls` holds steps x controls numbers, or none.
     #[inline(never)]
     pub fn rollout(&self, steps: usize, controls: &[f64], tape: Tape) -> Result<Rollout<G>, StepError> {
-        self.rollout_unless(steps, controls, tape, &|| false)
+        self.rollout_unless(steps, controls, tape, &Interrupt::NEVER)
     }
 
-    /// The same, given up with [`Cause::Stopped`] as soon as `stop` says so.
-    pub fn rollout_unless(&self, steps: usize, controls: &[f64], tape: Tape, stop: Stop<'_>) -> Result<Rollout<G>, StepError> {
+    /// The same, given up with [`Cause::Stopped`] as soon as the token is raised.
+    pub fn rollout_unless(&self, steps: usize, controls: &[f64], tape: Tape, interrupt: &Interrupt) -> Result<Rollout<G>, StepError> {
         let ended = |cause| StepError::unfinished(cause, self.state().time);
         let count = self.model().control_count();
         let numbers = steps.saturating_add(1).saturating_mul(self.model().bodies.len() * (G::COORDS + G::DOF) + count + 1);
@@ -192,6 +197,7 @@ impl<G: Geometry> World<G> {
         }
         let mut world = self.copy();
         world.exchange_islands(self.workshop.borrow_islands());
+        world.heed(interrupt);
         let (mut states, mut energy) = (Vec::with_capacity(steps + 1), Vec::with_capacity(steps + 1));
         let (mut reports, mut checkpoints) = (Vec::with_capacity(steps), Vec::new());
         let mut records = Vec::with_capacity(if tape == Tape::Full { steps } else { 0 });
@@ -199,9 +205,6 @@ impl<G: Geometry> World<G> {
         energy.push(total_energy(&world));
         let interval = tape.interval(steps);
         for step in 0..steps {
-            if stop() {
-                return Err(ended(Cause::Stopped));
-            }
             let now = &controls[step * count..(step + 1) * count];
             if interval.is_some_and(|interval| step % interval == 0) {
                 checkpoints.push(world.remembered());
@@ -218,6 +221,7 @@ impl<G: Geometry> World<G> {
             energy.push(total_energy(&world));
         }
         self.workshop.give_islands_back(world.exchange_islands(Vec::new()));
+        world.heed(&Interrupt::NEVER);
         let (controls, layout) = (controls.to_vec(), Parameters::of(self.model()));
         Ok(Rollout { states, energy, reports, controls, control_count: count, tape, records, checkpoints, layout, world })
     }
@@ -292,8 +296,8 @@ impl<G: Geometry> Rollout<G> {
     }
 
     /// Walks the steps backwards, each with its record; segments between checkpoints are recorded again.
-    fn backwards(&self, stop: Stop<'_>, mut visit: impl FnMut(usize, &StepRecord<G>)) -> Result<(), GradientError> {
-        let go_on = || if stop() { Err(GradientError::Stopped) } else { Ok(()) };
+    fn backwards(&self, interrupt: &Interrupt, mut visit: impl FnMut(usize, &StepRecord<G>)) -> Result<(), GradientError> {
+        let go_on = || if interrupt.raised() { Err(GradientError::Stopped) } else { Ok(()) };
         match self.tape {
             Tape::Off => return Err(GradientError::NoTape),
             Tape::Full => {
@@ -306,6 +310,7 @@ impl<G: Geometry> Rollout<G> {
                 let interval = self.tape.interval(self.steps()).unwrap_or(1);
                 let count = self.control_count;
                 let mut world = self.world.copy();
+                world.heed(interrupt);
                 let mut records = Vec::with_capacity(interval);
                 for (segment, start) in self.checkpoints.iter().enumerate().rev() {
                     let first = segment * interval;
@@ -315,7 +320,7 @@ impl<G: Geometry> Rollout<G> {
                     for step in first..last {
                         go_on()?;
                         let now = &self.controls[step * count..(step + 1) * count];
-                        records.push(world.step_recorded(now).map_err(GradientError::Step)?.1);
+                        records.push(world.step_recorded(now).map_err(GradientError::of_step)?.1);
                     }
                     for (offset, record) in records.iter().enumerate().rev() {
                         go_on()?;
@@ -340,18 +345,18 @@ impl<G: Geometry> Rollout<G> {
     /// The adjoint with respect to a choice, with another choice of what it is at rows that stand at a switch, theory (18.6)-(18.8).
     #[inline(never)]
     pub fn backward_by(&self, cotangents: &Cotangents, wrt: Wrt, weak: Weak) -> Result<Gradient, GradientError> {
-        self.backward_unless(cotangents, wrt, weak, &|| false)
+        self.backward_unless(cotangents, wrt, weak, &Interrupt::NEVER)
     }
 
-    /// The same, given up with [`GradientError::Stopped`] as soon as `stop` says so.
-    pub fn backward_unless(&self, cotangents: &Cotangents, wrt: Wrt, weak: Weak, stop: Stop<'_>) -> Result<Gradient, GradientError> {
+    /// The same, given up with [`GradientError::Stopped`] as soon as the token is raised.
+    pub fn backward_unless(&self, cotangents: &Cotangents, wrt: Wrt, weak: Weak, interrupt: &Interrupt) -> Result<Gradient, GradientError> {
         if weak != Weak::Average {
-            return self.backward_one(cotangents, wrt, weak, stop);
+            return self.backward_one(cotangents, wrt, weak, interrupt);
         }
-        let mut gradient = self.backward_one(cotangents, wrt, Weak::Active, stop)?;
+        let mut gradient = self.backward_one(cotangents, wrt, Weak::Active, interrupt)?;
         gradient.weak = weak;
         if gradient.total().choices() > 0 {
-            let other = self.backward_one(cotangents, wrt, Weak::Inactive, stop)?;
+            let other = self.backward_one(cotangents, wrt, Weak::Inactive, interrupt)?;
             mean(&mut gradient.poses, &other.poses);
             mean(&mut gradient.twists, &other.twists);
             mean(&mut gradient.controls, &other.controls);
@@ -360,7 +365,7 @@ impl<G: Geometry> Rollout<G> {
         Ok(gradient)
     }
 
-    fn backward_one(&self, cotangents: &Cotangents, wrt: Wrt, weak: Weak, stop: Stop<'_>) -> Result<Gradient, GradientError> {
+    fn backward_one(&self, cotangents: &Cotangents, wrt: Wrt, weak: Weak, interrupt: &Interrupt) -> Result<Gradient, GradientError> {
         self.check_weak(weak)?;
         let (size, steps) = (self.size(), self.steps());
         let all = (steps + 1) * size;
@@ -392,7 +397,7 @@ impl<G: Geometry> Rollout<G> {
         // The parameters have the first slots of every program: what the steps add to them stays there.
         x.clear();
         x.resize(self.layout.len, 0.0);
-        let walked = self.backwards(stop, |step, record| {
+        let walked = self.backwards(interrupt, |step, record| {
             let model = self.world.model();
             let (ends, switches) = differentiate(&mut program, model, &self.layout, record, (wrt, weak));
             debug_assert_eq!(ends.parameters.range(), 0..self.layout.len, "parameters come first");

@@ -123,6 +123,13 @@ pub const TOLERANCES: Table = Table {
         key("locked", POSITIVE, "", "1e-9", "A contact whose inverse mass the joints reduce below this fraction is dropped."),
         key("turn", POSITIVE, "rad", "0.2", "Largest turn of a jointed body in one substep."),
         key(
+            "solve",
+            POSITIVE,
+            "m/s",
+            "as exact as the solver goes",
+            "Largest miss of a contact law at which a solve may stop: 1e-3 is what game engines give.",
+        ),
+        key(
             "max_events",
             Kind::Whole(1, MAX_CAP),
             "",

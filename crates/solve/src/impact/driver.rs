@@ -31,7 +31,7 @@ impl<O: Operator> ImpactMap for Driver<O> {
             if self.application.contacts.is_empty() {
                 return Outcome { status: Status::Resolved, iterations, locked: 0 };
             }
-            if iterations == contacts.max_iterations {
+            if iterations == contacts.max_iterations || contacts.interrupt.raised() {
                 break;
             }
             self.apply(contacts, impulses);

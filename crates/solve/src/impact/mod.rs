@@ -31,6 +31,7 @@ pub use mass::MassMatrix;
 pub use record::{Observer, Record};
 pub use rows::{SparseGram, SparseRows};
 
+use crate::interrupt::Interrupt;
 use blend::Blend;
 use driver::{AnyOperator, Driver};
 use friction::FrictionWork;
@@ -202,6 +203,8 @@ pub struct Contacts<'a> {
     pub threshold: f64,
     /// Cap of the driver.
     pub max_iterations: usize,
+    /// The wish to stop, which ends the driver like its cap.
+    pub interrupt: &'a Interrupt,
 }
 
 /// What a map reports beside its impulses.
@@ -250,12 +253,18 @@ pub struct Workspace {
     friction_impulses: Vec<f64>,
     locking: Locking<Blend<Driver<AnyOperator>>>,
     friction: FrictionWork,
+    interrupt: Interrupt,
 }
 
 impl Workspace {
     /// An empty workspace.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// From now on an impact ends where it stands when the token is raised; its impulses then mean nothing.
+    pub fn heed(&mut self, interrupt: &Interrupt) {
+        self.interrupt.become_same(interrupt);
     }
 
     /// Normal impulses λ (m) (N s for unit normals), ≥ 0, of the last impact.
@@ -322,6 +331,7 @@ pub fn resolve_observed(
         restitution,
         threshold: settings.tolerance * speed,
         max_iterations: settings.max_iterations,
+        interrupt: &work.interrupt,
     };
     let outcome = work.locking.resolve(&contacts, &mut work.normalised, observer);
     let (residual, mut energy_change) = aftermath(&contacts, &work.normalised, speed);

@@ -5,6 +5,7 @@ use crate::error::Cause;
 use crate::gradient::{Cotangents, Gradient, GradientError, Tape, Weak, Wrt};
 use crate::world::World;
 use carom_math::Planar;
+use carom_solve::interrupt::Interrupt;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 const STEPS: usize = 60;
@@ -46,6 +47,12 @@ fn rooms_of_one_model_serve_another() {
     assert_ne!(found.1, first.1);
 }
 
+/// A token that is found raised after so many looks.
+fn raised_after(looks: usize) -> Interrupt {
+    let asked = AtomicUsize::new(0);
+    Interrupt::asking(move || asked.fetch_add(1, Ordering::Relaxed) == looks)
+}
+
 #[test]
 fn a_run_that_is_stopped_says_so_and_leaves_no_trace() {
     let world = heap();
@@ -53,14 +60,12 @@ fn a_run_that_is_stopped_says_so_and_leaves_no_trace() {
     let size = world.model().bodies.len() * 3;
     let cotangents = Cotangents { poses: vec![1.0; size], twists: vec![0.5; size] };
     for tape in [Tape::Full, Tape::Every(7)] {
-        let asked = AtomicUsize::new(0);
-        let stop = || asked.fetch_add(1, Ordering::Relaxed) == STEPS / 2;
-        let error = world.rollout_unless(STEPS, &[], tape, &stop).expect_err("stopped half-way");
+        let error = world.rollout_unless(STEPS, &[], tape, &raised_after(STEPS / 2)).expect_err("stopped half-way");
         assert_eq!(error.cause, Cause::Stopped);
         let rollout = world.rollout(STEPS, &[], tape).expect("balls move");
-        for last in [0, STEPS / 2] {
-            asked.store(STEPS / 2 - last, Ordering::Relaxed);
-            let error = rollout.backward_unless(&cotangents, Wrt::Everything, Weak::AsSolved, &stop).expect_err("stopped");
+        for looks in [0, STEPS / 2] {
+            let interrupt = raised_after(looks);
+            let error = rollout.backward_unless(&cotangents, Wrt::Everything, Weak::AsSolved, &interrupt).expect_err("stopped");
             assert_eq!(error, GradientError::Stopped);
         }
         assert_eq!(first.0, rollout.backward(&cotangents).expect("a tape"));

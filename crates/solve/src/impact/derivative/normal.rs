@@ -10,6 +10,7 @@ use crate::dense::{add_scaled, dot};
 use crate::impact::cone::ConeSolver;
 use crate::impact::driver::{AnyOperator, Driver};
 use crate::impact::{Contacts, Gram, GramView, ImpactMap, Law, Order, Record, Restitution, Settings, Status};
+use crate::interrupt::Interrupt;
 
 /// Applications after which the elastic law is not followed any further when only its slope in e at e = 0 is wanted.
 const SLOPE_CAP: usize = 10_000;
@@ -156,6 +157,7 @@ impl NormalPhase {
             restitution: Restitution::Uniform(1.0),
             threshold: settings.tolerance * unit,
             max_iterations: settings.max_iterations.min(SLOPE_CAP),
+            interrupt: &Interrupt::NEVER,
         };
         self.driver.resolve(&contacts, &mut self.scratch.x, own).status != Status::Capped
     }

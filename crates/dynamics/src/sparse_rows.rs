@@ -1,0 +1,265 @@
+//! Room 5 of large islands: the selected rows over bodies, joints among them, for the sparse contact solver; theory (4.32).
+//!
+//! Rows are scaled by the root of the inverse mass, so that the solver needs no masses. Joints are rows that hold; their impulses serve the solve alone,
+//! since the joint factor answers the contact impulses exactly afterwards.
+
+use crate::assembly::Assembly;
+use crate::constraints::MAX_ROWS;
+use crate::island::LocalBody;
+use crate::line::Line;
+use crate::solve::Solve;
+use carom_geometry::Geometry;
+use carom_math::{Twist, Vector, Wrench};
+use carom_solve::contact::bodies::Bodies;
+use carom_solve::contact::law::{Equality, Law};
+use carom_solve::contact::problem_file::Stored;
+use carom_solve::contact::system::System;
+use carom_solve::contact::task::Task;
+use carom_solve::contact_solver::ContactSolver;
+use carom_solve::problem::Cone;
+use carom_solve::status::{Outcome, RESIDUAL_AIM, RESIDUAL_WANTED};
+
+/// Rows up to which the dense matrix of all rows costs less than one over bodies.
+pub(crate) const DENSE_ROWS: usize = 36;
+
+/// A root L of the inverse mass of a body, L L' = M^-1.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Root {
+    lin: [f64; 3],
+    /// Lower triangle, by rows.
+    ang: [[f64; 3]; 3],
+}
+
+impl Root {
+    /// The root of a body's inverse mass at its present pose; zero where it does not answer.
+    pub fn of<G: Geometry>(body: &LocalBody<G>) -> Self {
+        let mut root = Root::default();
+        if !body.dynamic {
+            return root;
+        }
+        for axis in 0..G::DIM {
+            root.lin[axis] = body.inv_mass[axis].sqrt();
+        }
+        let n = G::Ang::LEN;
+        let mut inverse = [[0.0; 3]; 3];
+        for column in 0..n {
+            let mut unit = G::Ang::zero();
+            unit[column] = 1.0;
+            let answer = G::inertia_apply(body.inv_inertia, unit);
+            for row in 0..n {
+                inverse[row][column] = answer[row];
+            }
+        }
+        // Cholesky; an axis that cannot turn has a zero column.
+        for k in 0..n {
+            let mut pivot = inverse[k][k];
+            for j in 0..k {
+                pivot -= root.ang[k][j] * root.ang[k][j];
+            }
+            if pivot <= f64::EPSILON * inverse[k][k] {
+                continue;
+            }
+            root.ang[k][k] = pivot.sqrt();
+            for i in k + 1..n {
+                let mut sum = inverse[i][k];
+                for j in 0..k {
+                    sum -= root.ang[i][j] * root.ang[k][j];
+                }
+                root.ang[i][k] = sum / root.ang[k][k];
+            }
+        }
+        root
+    }
+
+    /// L' J' of a row.
+    #[inline]
+    fn scale<G: Geometry, const B: usize>(&self, wrench: &Wrench<G>) -> [f64; B] {
+        let mut out = [0.0; B];
+        for axis in 0..G::DIM {
+            out[axis] = self.lin[axis] * wrench.lin[axis];
+        }
+        for k in 0..G::Ang::LEN {
+            let mut sum = 0.0;
+            for i in k..G::Ang::LEN {
+                sum += self.ang[i][k] * wrench.ang[i];
+            }
+            out[G::DIM + k] = sum;
+        }
+        out
+    }
+
+    fn is_zero(&self) -> bool {
+        self.lin == [0.0; 3] && self.ang == [[0.0; 3]; 3]
+    }
+}
+
+/// The sparse problem of the selected rows, with what is kept from one to the next.
+#[derive(Debug, Default)]
+pub(crate) struct SparseRows {
+    plane: Bodies<3>,
+    space: Bodies<6>,
+    /// The problem that is being built; it takes the place of the last one where it differs.
+    next_plane: Bodies<3>,
+    next_space: Bodies<6>,
+    laws: Vec<Law>,
+    free: Vec<f64>,
+    warm: Vec<f64>,
+    impulses: Vec<f64>,
+    /// The selected rows are those that were built.
+    pub ready: bool,
+    /// Whether problems are kept, and those that were.
+    pub capture: bool,
+    pub captured: Vec<Vec<f64>>,
+}
+
+/// Solves the selected rows for the free velocities in `solve`, from its warm impulses; `tolerance` is the miss of a law [m/s] that will do, where the
+/// user gave one.
+pub(crate) fn solve_sparse<G: Geometry>(
+    assembly: &Assembly<G>,
+    solve: &mut Solve,
+    solver: &mut ContactSolver,
+    cone: Cone,
+    tolerance: Option<f64>,
+) -> Outcome {
+    let mut rows = pose(assembly, solve, cone);
+    let contact_rows = solve.lines.len();
+    rows.impulses.clear();
+    rows.impulses.resize(rows.free.len(), 0.0);
+    let SparseRows { plane, space, laws, free, warm, impulses, .. } = &mut rows;
+    let mut task = Task::new(laws, free, RESIDUAL_AIM);
+    let mut wanted = RESIDUAL_WANTED;
+    if let Some(tolerance) = tolerance {
+        wanted = tolerance / task.scale;
+        task.aim = wanted;
+    }
+    let rough = tolerance.is_some();
+    let answer = if G::DIM == 2 {
+        solver.solve_sparse(plane, &task, warm, wanted, rough, impulses)
+    } else {
+        solver.solve_sparse(space, &task, warm, wanted, rough, impulses)
+    };
+    solve.impulses.copy_from_slice(&impulses[..contact_rows]);
+    solve.sparse = rows;
+    answer
+}
+
+/// Keeps the selected problem as numbers, whichever method will solve it.
+pub(crate) fn capture<G: Geometry>(assembly: &Assembly<G>, solve: &mut Solve, cone: Cone) {
+    let mut rows = pose(assembly, solve, cone);
+    let mut numbers = Vec::new();
+    if G::DIM == 2 {
+        Stored::write(&rows.plane, &rows.laws, &rows.free, &rows.warm, &mut numbers);
+    } else {
+        Stored::write(&rows.space, &rows.laws, &rows.free, &rows.warm, &mut numbers);
+    }
+    rows.captured.push(numbers);
+    solve.sparse = rows;
+}
+
+/// The selected problem: rows, laws, free velocities and warm impulses, those of the joints last.
+fn pose<G: Geometry>(assembly: &Assembly<G>, solve: &mut Solve, cone: Cone) -> SparseRows {
+    let mut rows = std::mem::take(&mut solve.sparse);
+    if !rows.ready {
+        rows.build(assembly, solve, cone);
+    } else {
+        rows.set_laws(assembly, solve, cone);
+    }
+    let joint_rows = assembly.equalities.len();
+    rows.free.clear();
+    rows.free.extend_from_slice(&solve.free);
+    rows.free.resize(solve.lines.len() + joint_rows, 0.0);
+    rows.warm.clear();
+    rows.warm.extend_from_slice(&solve.warm);
+    if joint_rows > 0 {
+        let answer = &mut solve.scratch;
+        assembly.answer_joints(&solve.lines, &solve.warm, answer);
+        rows.warm.extend_from_slice(answer);
+    }
+    rows
+}
+
+impl SparseRows {
+    fn set_laws<G: Geometry>(&mut self, assembly: &Assembly<G>, solve: &Solve, cone: Cone) {
+        self.laws.clear();
+        self.laws.extend(solve.blocks.iter().map(|block| Law::of(block, cone, G::TANGENTS)));
+        self.laws.extend(assembly.equalities.meetings().map(|(_, rows)| Law::Equality(Equality { rows })));
+    }
+
+    fn build<G: Geometry>(&mut self, assembly: &Assembly<G>, solve: &Solve, cone: Cone) {
+        self.set_laws(assembly, solve, cone);
+        if G::DIM == 2 {
+            fill(&mut self.next_plane, assembly, solve);
+            if !self.plane.same_rows(&self.next_plane) {
+                std::mem::swap(&mut self.plane, &mut self.next_plane);
+                self.plane.take_analysis(&mut self.next_plane);
+            }
+        } else {
+            fill(&mut self.next_space, assembly, solve);
+            if !self.space.same_rows(&self.next_space) {
+                std::mem::swap(&mut self.space, &mut self.next_space);
+                self.space.take_analysis(&mut self.next_space);
+            }
+        }
+        self.ready = true;
+    }
+}
+
+/// Writes the selected rows, then those of the joints.
+fn fill<G: Geometry, const B: usize>(rows: &mut Bodies<B>, assembly: &Assembly<G>, solve: &Solve) {
+    let Assembly { lines, roots, locked_rows, equalities, .. } = assembly;
+    rows.begin(roots.len());
+    let mut soft = solve.softness.iter().peekable();
+    for (position, block) in solve.blocks.iter().enumerate() {
+        let first = solve.first[position];
+        let count = block.rows(G::TANGENTS);
+        let mut softness = 0.0;
+        while let Some(&&(row, value)) = soft.peek()
+            && row <= first
+        {
+            if row == first {
+                softness = value;
+            }
+            soft.next();
+        }
+        rows.add_block(count, softness);
+        let own = &solve.lines[first..first + count];
+        for side in 0..2 {
+            let body = lines[own[0]].bodies[side];
+            if roots[body].is_zero() {
+                continue;
+            }
+            rows.add_side(body, |k| {
+                // A direction that the joints lock has nothing to answer with.
+                if locked_rows[own[k]] {
+                    return [0.0; B];
+                }
+                let line: &Line<G> = &lines[own[k]];
+                roots[body].scale(if side == 0 { &line.row.a } else { &line.row.b })
+            });
+        }
+    }
+    for (joint, (bodies, count)) in equalities.meetings().enumerate() {
+        rows.add_block(count, 0.0);
+        for side in 0..2 {
+            let body = bodies[side];
+            if roots[body].is_zero() {
+                continue;
+            }
+            // Row k by what unit twists do to it.
+            let mut wrenches = [Wrench::<G>::zero(); MAX_ROWS];
+            for axis in 0..G::DIM {
+                let mut unit = Twist::<G>::zero();
+                unit.lin[axis] = 1.0;
+                equalities.speeds_at(joint, side, &unit, |r, speed| wrenches[r].lin[axis] = speed);
+            }
+            for axis in 0..G::Ang::LEN {
+                let mut unit = Twist::<G>::zero();
+                unit.ang[axis] = 1.0;
+                equalities.speeds_at(joint, side, &unit, |r, speed| wrenches[r].ang[axis] = speed);
+            }
+            rows.add_side(body, |k| roots[body].scale(&wrenches[k]));
+        }
+    }
+    rows.finish();
+    debug_assert_eq!(rows.layout().rows(), solve.lines.len() + equalities.len());
+}
