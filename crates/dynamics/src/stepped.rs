@@ -23,6 +23,9 @@ const ALLOWANCE: usize = 1500;
 /// Solves that the largest island may spend likewise.
 const LEAST_SOLVES: usize = 10;
 
+/// Factorisations that a solve may take on average before they count in its place.
+const FACTORISATIONS: usize = 20;
+
 /// Times a stepped move is solved again because a pair without a row overlaps on it; what still does then is left to the projection.
 pub(crate) const STEPPED_TRIALS: usize = 10;
 
@@ -43,6 +46,7 @@ pub(crate) struct Stepped<G: Geometry> {
     flow: Flow,
     parent: Vec<usize>,
     struck: Vec<bool>,
+    taken: Vec<bool>,
     any: bool,
 }
 
@@ -56,6 +60,7 @@ impl<G: Geometry> Default for Stepped<G> {
             flow: Flow::default(),
             parent: Vec::new(),
             struck: Vec::new(),
+            taken: Vec::new(),
             any: false,
         }
     }
@@ -71,7 +76,8 @@ pub(crate) fn spent<G: Geometry>(island: &Island<G>, ctx: &Context<G>) -> bool {
         return false;
     }
     let bodies = island.bodies.iter().filter(|body| body.dynamic).count();
-    report.events >= ctx.model.tolerances.max_events || report.solves >= LEAST_SOLVES.max(ALLOWANCE / bodies.max(1))
+    let solves = LEAST_SOLVES.max(ALLOWANCE / bodies.max(1));
+    report.events >= ctx.model.tolerances.max_events || report.solves >= solves || report.factorisations >= FACTORISATIONS * solves
 }
 
 /// Whether this integrator has stepped moves.
@@ -83,6 +89,7 @@ pub(crate) fn steps<G: Geometry>(ctx: &Context<G>) -> bool {
 pub(crate) fn widen<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, t: f64) {
     let model = ctx.model;
     let mut found = std::mem::take(&mut island.manifold);
+    let before = island.near.len();
     for index in 0..island.pairs.len() {
         let pair = island.pairs[index];
         let twists = pair.bodies.map(|b| kick(island, b, &model.options, t));
@@ -109,8 +116,8 @@ pub(crate) fn widen<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, t: f6
                     let opening = contact.normal.dot(twists[0].at(arms[0]) - twists[1].at(arms[1]));
                     if contact.gap <= margin - t * opening {
                         let key = Key { bodies, colliders, feature: contact.feature };
-                        match island.near.iter_mut().find(|near| near.key == key) {
-                            Some(near) => near.extra = true,
+                        match known(island, before, index, &key) {
+                            Some(place) => island.near[place].extra = true,
                             None => island.near.push(Near::extra(key, *contact, index, pair.bodies)),
                         }
                     }
@@ -119,6 +126,14 @@ pub(crate) fn widen<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, t: f6
         }
     }
     island.manifold = found;
+}
+
+/// Where a contact of a pair is listed: among those detected, by rising pair, those added since, or the last, which are of this pair.
+fn known<G: Geometry>(island: &Island<G>, before: usize, pair: usize, key: &Key<G>) -> Option<usize> {
+    let detected = &island.near[..island.detected];
+    let own = detected.partition_point(|near| near.pair < pair)..detected.partition_point(|near| near.pair <= pair);
+    let last = (before..island.near.len()).rev().take_while(|&k| island.near[k].pair == pair);
+    own.chain(island.detected..before).chain(last).find(|&k| island.near[k].key == *key)
 }
 
 /// Takes down what the end of a stepped move needs, after its solve and before its poses are committed.
@@ -191,9 +206,11 @@ fn strike<G: Geometry>(
     stepped: &mut Stepped<G>,
     work: &mut ImpactScratch,
 ) -> Result<(), StepError> {
-    let Stepped { parent, struck, any, .. } = stepped;
-    struck.clear();
-    struck.resize(island.bodies.len(), false);
+    let Stepped { parent, struck, taken, any, .. } = stepped;
+    for flags in [&mut *struck, &mut *taken] {
+        flags.clear();
+        flags.resize(island.bodies.len(), false);
+    }
     *any = false;
     parent.clear();
     parent.extend(0..island.bodies.len());
@@ -229,13 +246,13 @@ fn strike<G: Geometry>(
             continue;
         }
         let component = root(parent, body);
+        if std::mem::replace(&mut taken[component], true) {
+            continue;
+        }
         let own = |island: &Island<G>, parent: &mut [usize], k: usize| {
             let other = &island.near[k];
             takes_part(island, other) && root(parent, dynamic_of(island, other.bodies)) == component
         };
-        if (0..first).any(|k| own(island, parent, k)) {
-            continue;
-        }
         work.members.clear();
         for k in first..island.near.len() {
             if own(island, parent, k) {
