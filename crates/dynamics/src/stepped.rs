@@ -17,8 +17,8 @@ use carom_geometry::Geometry;
 use carom_math::{Twist, Vector};
 
 /// Solves times bodies that an island may spend on a step with events before the rest of it is stepped. A solve costs in proportion to the bodies, or
-/// more: what this allows a mechanism of four is 375 solves, a pile of thirty 50.
-const ALLOWANCE: usize = 1500;
+/// more: what this allows a mechanism of four is 225 solves, a pile of thirty 30.
+const ALLOWANCE: usize = 900;
 
 /// Solves that the largest island may spend likewise.
 const LEAST_SOLVES: usize = 10;
