@@ -35,9 +35,13 @@ fn stepped_clusters_gain_nothing<G: Stage>() {
         let start = world.ledger();
         let mut last = start.kinetic;
         for _ in 0..20 {
-            stepped += world.step().unwrap_or_else(|error| panic!("{error}")).stepped;
+            let report = world.step().unwrap_or_else(|error| panic!("{error}"));
+            stepped += report.stepped;
             let now = world.ledger();
-            rise = rise.max((now.kinetic - last) / start.kinetic);
+            if report.stepped > 0 {
+                // Elsewhere the energy of what rolls moves within the band of the integrator.
+                rise = rise.max((now.kinetic - last) / start.kinetic);
+            }
             last = now.kinetic;
             drift = drift.max(now.drift.abs() / now.exchanged);
         }
