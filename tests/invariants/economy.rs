@@ -3,7 +3,7 @@
 
 use carom_dynamics::{StepReport, World};
 use carom_geometry::Geometry;
-use carom_math::{Planar, Vector};
+use carom_math::Planar;
 use carom_tests::in_both_spaces;
 use carom_tests::scene::pose;
 use carom_tests::{Random, Scene, Stage, figure, holds};
@@ -35,9 +35,13 @@ fn stepped_clusters_gain_nothing<G: Stage>() {
         let start = world.ledger();
         let mut last = start.kinetic;
         for _ in 0..20 {
-            stepped += world.step().unwrap_or_else(|error| panic!("{error}")).stepped;
+            let report = world.step().unwrap_or_else(|error| panic!("{error}"));
+            stepped += report.stepped;
             let now = world.ledger();
-            rise = rise.max((now.kinetic - last) / start.kinetic);
+            if report.stepped > 0 {
+                // Elsewhere the energy of what rolls moves within the band of the integrator.
+                rise = rise.max((now.kinetic - last) / start.kinetic);
+            }
             last = now.kinetic;
             drift = drift.max(now.drift.abs() / now.exchanged);
         }
@@ -118,9 +122,7 @@ fn a_pile_of_thirty_costs_few_solves() {
     let mut scene = Scene::<Planar>::new(0.005);
     scene.ground(0.5, 0.5);
     for side in [-1.0, 1.0] {
-        let mut wall = pose(0.8 * side, 0.0, 0.0);
-        wall.position.y = 0.0;
-        scene.fixed(Planar::half_space(Planar::at(-side, 0.0)), wall, 0.5, 0.5);
+        scene.fixed(Planar::half_space(Planar::at(-side, 0.0)), pose(0.8 * side, 0.0, 0.0), 0.5, 0.5);
     }
     for index in 0..30 {
         let place = pose(-0.6 + 0.3 * f64::from(index % 5) + random.range(-0.03, 0.03), 0.2 + 0.3 * f64::from(index / 5), 0.0);

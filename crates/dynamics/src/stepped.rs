@@ -17,8 +17,8 @@ use carom_geometry::Geometry;
 use carom_math::{Twist, Vector};
 
 /// Solves times bodies that an island may spend on a step with events before the rest of it is stepped. A solve costs in proportion to the bodies, or
-/// more: what this allows a mechanism of four is 375 solves, a pile of thirty 50.
-const ALLOWANCE: usize = 1500;
+/// more: what this allows a mechanism of four is 225 solves, a pile of thirty 30.
+const ALLOWANCE: usize = 900;
 
 /// Solves that the largest island may spend likewise.
 const LEAST_SOLVES: usize = 10;
@@ -43,7 +43,7 @@ pub(crate) struct Stepped<G: Geometry> {
     unheld: Vec<Twist<G>>,
     /// Velocities of the move, where a strike replaces them.
     plastic: Vec<Twist<G>>,
-    /// What each contact of the move lost: its bodies, by landing, by friction.
+    /// What each loaded contact and limit of the move lost: its bodies, by landing, by friction.
     losses: Vec<([usize; 2], f64, f64)>,
     /// Kinetic and potential energy and the books at the start.
     energy: f64,
@@ -158,6 +158,7 @@ pub(crate) fn note_start<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, 
             -0.5 * solve.impulses[row + k] * (line.speed(twists) + line.speed(half))
         };
         match group.source {
+            Source::Contact(_) | Source::Limit { .. } if solve.impulses[row] == 0.0 => {}
             Source::Contact(_) => {
                 stepped.losses.push((assembly.lines[group.first].bodies, lost(0), (1..group.rows).map(lost).sum()));
             }
@@ -212,7 +213,7 @@ fn strike<G: Geometry>(
     stepped: &mut Stepped<G>,
     work: &mut ImpactScratch,
 ) -> Result<(), StepError> {
-    let Stepped { parent, struck, taken, any, .. } = stepped;
+    let Stepped { parent, struck, taken, any, losses, .. } = stepped;
     for flags in [&mut *struck, &mut *taken] {
         flags.clear();
         flags.resize(island.bodies.len(), false);
@@ -221,8 +222,10 @@ fn strike<G: Geometry>(
     parent.clear();
     parent.extend(0..island.bodies.len());
     let takes_part = |island: &Island<G>, near: &Near<G>| impact::live(island, near) && (near.active || (near.rowed && near.touching));
+    // Whatever pushed in the move joins, even where it is not found again at its end: an impulse is discarded on both sides or on neither.
     let joins = island.near.iter().filter(|near| takes_part(island, near)).map(|near| near.bodies);
-    for [a, b] in joins.chain(island.joints.iter().map(|joint| joint.bodies)) {
+    let pushed = losses.iter().map(|&(bodies, ..)| bodies);
+    for [a, b] in joins.chain(pushed).chain(island.joints.iter().map(|joint| joint.bodies)) {
         if island.bodies[a].dynamic && island.bodies[b].dynamic {
             let (a, b) = (root(parent, a), root(parent, b));
             parent[a.max(b)] = a.min(b);
