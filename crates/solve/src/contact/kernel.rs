@@ -1,5 +1,8 @@
 //! A contact problem from plain arrays: checked, solved, and differentiated; theory (4.2)-(4.5), (16.22)-(16.26).
 
+#[cfg(test)]
+mod tests;
+
 use super::derivative::{Derivative, Fit, matrix_bar};
 use super::given::Given;
 use super::law::{Law, LawChange, Round};
