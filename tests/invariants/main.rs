@@ -8,4 +8,5 @@ mod momentum;
 mod piles;
 mod random_scenes;
 mod resting;
+mod size;
 mod two_roads;

@@ -20,6 +20,8 @@ pub struct Tolerances {
     pub locked: f64,
     /// Largest turn [rad] of a jointed body in one substep; beyond it start-pose impulses lose the energy (theory 2.9).
     pub turn: f64,
+    /// Miss of a contact law [m/s] at which a solve may stop; without it solves go as far as rounding lets them. Joints are exact either way.
+    pub solve: Option<f64>,
     /// Events allowed per step and island; past them restitution is 0 for the rest of the step.
     pub max_events: usize,
     /// Rounds of impact at one instant; the first with restitution.
@@ -39,6 +41,7 @@ impl Default for Tolerances {
             position: 1e-12,
             locked: 1e-9,
             turn: 0.2,
+            solve: None,
             max_events: 64,
             max_rounds: 20,
             max_halvings: 10,
@@ -62,6 +65,11 @@ impl Tolerances {
             if !(value.is_finite() && value > 0.0) {
                 return Some((name, value, "a positive number"));
             }
+        }
+        if let Some(solve) = self.solve
+            && !(solve.is_finite() && solve > 0.0)
+        {
+            return Some(("solve", solve, "a positive number"));
         }
         if !(self.rest_steps.is_finite() && self.rest_steps >= 0.0) {
             return Some(("rest_steps", self.rest_steps, "a number >= 0"));

@@ -1,16 +1,14 @@
 //! The contact problem on arrays: one solve, and its derivative.
 
 use crate::arrays::{Flat, array, flat};
-use crate::crew::LISTEN;
+use crate::crew::Crew;
 use crate::error::Raise;
 use carom_solve::contact::kernel::{ContactKernel, Matrix};
-use carom_solve::interrupt::Interrupt;
 use carom_solve::status::Status;
 use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Instant;
+use std::sync::{Mutex, PoisonError};
 
 /// Places in a matrix, as the Python layer prepares them.
 type Whole<'py> = PyReadonlyArray1<'py, i64>;
@@ -40,7 +38,7 @@ pub fn contact<'py>(
     let (values, free, friction) = (flat(&values)?, flat(&free)?, flat(&friction)?);
     let warm = warm.as_ref().map(flat).transpose()?;
     let pattern = pattern.as_ref().map(|(starts, columns)| PyResult::Ok((places(starts)?, places(columns)?))).transpose()?;
-    let solved = heard(py, |stop| {
+    let solved = Crew::default().work(py, false, |stop| {
         let matrix = match &pattern {
             None => Matrix::Dense(&values),
             Some((starts, columns)) => Matrix::Compressed { starts, columns, values: &values },
@@ -78,23 +76,4 @@ impl ContactSolution {
         }
         Ok(dict)
     }
-}
-
-/// Does a job without the interpreter, on this thread, which listens for signals whenever the job looks whether to stop; what was done until then is
-/// dropped, and the signal's exception raised.
-fn heard<T: Send>(py: Python<'_>, job: impl FnOnce(&Interrupt) -> T + Send) -> PyResult<T> {
-    let signal = Arc::new(Mutex::new((Instant::now(), None)));
-    let ear = signal.clone();
-    let stop = Interrupt::asking(move || {
-        let mut ear = ear.lock().unwrap_or_else(PoisonError::into_inner);
-        if ear.0.elapsed() < LISTEN {
-            return false;
-        }
-        ear.0 = Instant::now();
-        ear.1 = Python::attach(|py| py.check_signals()).err();
-        ear.1.is_some()
-    });
-    let done = py.detach(|| job(&stop));
-    let signal = signal.lock().unwrap_or_else(PoisonError::into_inner).1.take();
-    signal.map_or(Ok(done), Err)
 }

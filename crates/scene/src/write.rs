@@ -174,6 +174,9 @@ fn tolerances(out: &mut Lines, t: &Tolerances) {
     ] {
         out.put_if(value != default, key, || number(value));
     }
+    if let Some(solve) = t.solve {
+        out.put("solve", number(solve));
+    }
     for (key, value, default) in [
         ("max_events", t.max_events, d.max_events),
         ("max_rounds", t.max_rounds, d.max_rounds),

@@ -122,6 +122,13 @@ pub const TOLERANCES: Table = Table {
         key("position", POSITIVE, "", "1e-12", "Joint error and active gap at the end of a move, as a fraction of the size."),
         key("locked", POSITIVE, "", "1e-9", "A contact whose inverse mass the joints reduce below this fraction is dropped."),
         key("turn", POSITIVE, "rad", "0.2", "Largest turn of a jointed body in one substep."),
+        key(
+            "solve",
+            POSITIVE,
+            "m/s",
+            "as exact as the solver goes",
+            "Largest miss of a contact law at which a solve may stop: 1e-3 is what game engines give.",
+        ),
         key("max_events", Kind::Whole(1, MAX_CAP), "", "64", "Events per step and island."),
         key("max_rounds", Kind::Whole(1, MAX_CAP), "", "20", "Rounds of impact at one instant."),
         key("max_halvings", Kind::Whole(0, 60), "", "10", "Halvings of a step under `time_of_impact = \"halving\"`."),

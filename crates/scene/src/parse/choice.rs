@@ -87,6 +87,7 @@ pub fn tolerances<'t>(r: &mut Reader<'t>, node: &Node<'t>) -> Tolerances {
     for (key, slot) in numbers {
         *slot = f.number(key).unwrap_or(*slot);
     }
+    out.solve = f.number("solve");
     let caps: [(&str, &mut usize); 3] =
         [("max_events", &mut out.max_events), ("max_rounds", &mut out.max_rounds), ("max_halvings", &mut out.max_halvings)];
     for (key, slot) in caps {

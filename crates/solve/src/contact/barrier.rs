@@ -1,4 +1,4 @@
-//! The interior point for cold starts: impulses and velocities inside the cones of their laws, driven to the boundary together; theory (4.24)-(4.28).
+//! The interior point for cold starts: impulses and velocities inside the cones of their laws, driven to the boundary together; theory (4.34)-(4.35).
 //!
 //! Mehrotra's predictor and corrector on the smoothed laws, with one step length for all. De Saxce's shift is part of the cone's own variables, so that
 //! the solution is Coulomb's and not its convex neighbour's.

@@ -1,4 +1,4 @@
-//! W given as a matrix, dense or sparse: blocks over the graph of contacts, theory (4.22).
+//! W given as a matrix, dense or sparse: blocks over the graph of contacts, theory (4.31).
 
 use super::law::WIDEST;
 use super::system::{Layout, System};
@@ -211,6 +211,10 @@ impl System for Given {
         }
         self.factors += 1;
         self.valid = self.factor.factor();
+        self.valid
+    }
+
+    fn is_factored(&self) -> bool {
         self.valid
     }
 

@@ -1,4 +1,4 @@
-//! A contact problem from plain arrays: checked, solved, and differentiated; theory (4.2)-(4.5), (16.22)-(16.26).
+//! A contact problem from plain arrays: checked, solved, and differentiated; theory (4.3)-(4.5), (16.22)-(16.26).
 
 #[cfg(test)]
 mod tests;

@@ -59,19 +59,19 @@ impl LawChange {
     }
 }
 
-/// A law between the impulses l of a block and its velocities w, theory (4.3)-(4.7).
+/// A law between the impulses l of a block and its velocities w, theory (4.3)-(4.6).
 pub trait ContactLaw {
     /// Number of rows.
     fn rows(&self) -> usize;
 
-    /// Takes z = l - rho w to the impulses R(z) that the law admits, so that l = R(l - rho w) says the law; theory (4.20). The derivative of R goes
+    /// Takes z = l - rho w to the impulses R(z) that the law admits, so that l = R(l - rho w) says the law; theory (4.30). The derivative of R goes
     /// into `slope`, by rows. What it does tells the mode.
     fn project(&self, z: &mut [f64], slope: Option<&mut [f64]>) -> Mode;
 
     /// How R(z) moves with the numbers of the law at a fixed z, theory (16.23): one for each row.
     fn by_numbers(&self, z: &[f64], out: &mut [LawChange]);
 
-    /// By how much impulses and velocities miss the law, as a velocity; `diagonal` is how each row answers its own impulse, theory (4.8).
+    /// By how much impulses and velocities miss the law, as a velocity; `diagonal` is how each row answers its own impulse, theory (4.7).
     fn miss(&self, diagonal: &[f64], l: &[f64], w: &[f64]) -> f64;
 
     /// Whether velocities w obey the law without an impulse.
@@ -81,7 +81,7 @@ pub trait ContactLaw {
     fn solve_alone(&self, own: &[f64], free: &[f64], l: &mut [f64]);
 
     /// Begins the smoothed form strictly inside its bounds, near l and w where they are given: the impulses are pushed in by `push` (as a velocity),
-    /// theory (4.24).
+    /// theory (4.34).
     fn enter(&self, mean: f64, scale: f64, warm: Option<(&[f64], &[f64])>, push: f64, state: &mut Interior);
 
     /// Linearises the smoothed form at velocities w: the slope D of dl = g - D dw, by rows.
@@ -102,7 +102,7 @@ pub trait ContactLaw {
     /// Impulses in the middle of what the law admits, where bounds leave room for impulses of the size given.
     fn centre(&self, size: f64, l: &mut [f64]);
 
-    /// The law smoothed by products and roundings, linearised at impulses l and velocities w, theory (4.36).
+    /// The law smoothed by products and roundings, linearised at impulses l and velocities w, theory (4.20)-(4.22).
     fn smooth(&self, by: Smoothing, l: &[f64], w: &[f64], out: &mut Smoothed);
 
     /// Largest part of a step that keeps the impulses strictly inside their bounds.

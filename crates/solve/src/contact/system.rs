@@ -55,7 +55,7 @@ impl Layout {
     }
 }
 
-/// A symmetric positive semidefinite W over the rows of a problem, theory (4.21)-(4.23).
+/// A symmetric positive semidefinite W over the rows of a problem, theory (4.31).
 pub trait System {
     /// The rows of the blocks.
     fn layout(&self) -> &Layout;
@@ -72,6 +72,10 @@ pub trait System {
     /// Factors I + D W, with D the squares `slopes` of the blocks; false where it cannot be done. `symmetric` promises that every square is.
     /// Nothing is done where the last factor serves.
     fn factor(&mut self, slopes: &[f64], symmetric: bool) -> bool;
+
+    /// Whether a factor is at hand, whatever the slopes it was made with, be it of these rows or of earlier ones near them: [`System::solve`] with it is a
+    /// step in the right direction.
+    fn is_factored(&self) -> bool;
 
     /// Solves (I + D W) x = b in place; W x goes into `response`.
     fn solve(&mut self, x: &mut [f64], response: &mut [f64]);

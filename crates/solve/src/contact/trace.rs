@@ -1,4 +1,4 @@
-//! The path of smoothed problems traced by its length, around its folds; theory (4.35)-(4.39).
+//! The path of smoothed problems traced by its length, around its folds; theory (4.20)-(4.24).
 //!
 //! Products of impulses and velocities equal tau, friction is rounded off, every row is a little soft. Friction makes this path turn back in tau at times,
 //! where methods that only lower tau get stuck. Here log tau is an unknown like the impulses. Slow, but it reaches the end of nearly every path.

@@ -5,11 +5,10 @@ use super::slope::{Slope, slope};
 use crate::picture::{About, Picture};
 use crate::shot::{Shot, Touch, books};
 use carom_dynamics::gradient::Names;
-use carom_dynamics::{ModelError, World};
+use carom_dynamics::{Interrupt, ModelError, StepError, World};
 use carom_geometry::{Aabb, Geometry};
 use carom_math::Vector;
 use carom_scene::{Scene, SceneOf};
-use serde_json::Value;
 
 /// Where a shot belongs.
 #[derive(Clone, Copy, Debug)]
@@ -28,8 +27,8 @@ pub trait Act: Send {
     fn books(&self) -> Vec<&'static str>;
     /// Time step [s].
     fn step_size(&self) -> f64;
-    /// One step; says what went wrong.
-    fn step(&mut self) -> Result<(), String>;
+    /// One step; says what went wrong. Interrupted, everything stays as it was.
+    fn step(&mut self, interrupt: &Interrupt) -> Result<(), StepError>;
     /// Back to the start.
     fn reset(&mut self);
     /// The state in the bytes of [`Told::Shot`](super::message::Told::Shot), with what struck since the last.
@@ -110,11 +109,12 @@ impl<G: Geometry> Act for Acting<G> {
     fn step_size(&self) -> f64 {
         self.world.model().step
     }
-    fn step(&mut self) -> Result<(), String> {
+    fn step(&mut self, interrupt: &Interrupt) -> Result<(), StepError> {
         if let Some(hand) = &self.hand {
             hand.act(&mut self.world);
         }
-        self.world.step().map_err(|error| error.to_string())?;
+        self.world.heed(interrupt);
+        self.world.step()?;
         self.shot.take(&self.world);
         self.shot.keep(&self.struck);
         self.struck.clone_from(&self.shot.touches);
@@ -150,7 +150,7 @@ impl<G: Geometry> Act for Acting<G> {
         let mut world = self.world.copy();
         world.reset();
         let names = self.names.clone();
-        Box::new(move |text: &str, time: f64| -> Result<Value, String> { slope(&world, &names, text, time) })
+        Box::new(move |text: &str, time: f64, interrupt: &Interrupt| slope(&world, &names, text, time, interrupt))
     }
 }
 
@@ -166,7 +166,7 @@ mod tests {
     fn a_shot_is_as_long_as_its_parts() {
         for (name, dimension, bodies) in [("pool_break", 2, 16), ("box_stack_3d", 3, 0)] {
             let mut act = act(name);
-            (0..3).for_each(|_| act.step().unwrap());
+            (0..3).for_each(|_| act.step(&Interrupt::NEVER).unwrap());
             let bytes = act.shoot(Stamp { generation: 1, step: 3 }, true);
             let word = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap()) as usize;
             let (touches, boxes) = (word(16), word(20));
@@ -183,7 +183,7 @@ mod tests {
         let first = act.shoot(Stamp { generation: 0, step: 0 }, false);
         act.grab(1, &[0.0, 0.0]);
         act.pull(&[3.0, 3.0]);
-        (0..50).for_each(|_| act.step().unwrap());
+        (0..50).for_each(|_| act.step(&Interrupt::NEVER).unwrap());
         assert_ne!(first, act.shoot(Stamp { generation: 0, step: 0 }, false));
         act.reset();
         assert_eq!(first, act.shoot(Stamp { generation: 0, step: 0 }, false));

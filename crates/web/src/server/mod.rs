@@ -6,6 +6,7 @@
 mod act;
 mod guard;
 mod hand;
+mod inbox;
 mod message;
 mod session;
 mod slope;
@@ -145,7 +146,7 @@ async fn socket(
 async fn talk(mut socket: WebSocket, show: Show) {
     let (to_page, mut from_session) = tokio::sync::mpsc::unbounded_channel();
     let (to_session, wishes) = std::sync::mpsc::channel();
-    std::thread::spawn(move || Session::new(show, to_page).run(&wishes));
+    std::thread::spawn(move || Session::new(show, to_page, wishes).run());
     loop {
         tokio::select! {
             heard = socket.recv() => match heard {

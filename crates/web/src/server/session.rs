@@ -2,7 +2,10 @@
 
 use super::Show;
 use super::act::{Act, Stamp, open};
+use super::inbox::Inbox;
 use super::message::{Told, Wish};
+use carom_dynamics::Interrupt;
+use carom_dynamics::error::Cause;
 use carom_scene::{Scene, SceneErrors, from_toml_all, from_toml_beside, scene, scenes};
 use serde_json::json;
 use std::sync::Arc;
@@ -35,11 +38,17 @@ pub struct Session {
     taken: u64,
     /// A gradient is being computed.
     busy: Arc<AtomicBool>,
+    /// What the page wishes, and the token by which some of it ends a step.
+    inbox: Inbox,
+    interrupt: Interrupt,
+    /// Ends the gradient of a scene that is no longer shown.
+    forgotten: Interrupt,
 }
 
 impl Session {
     /// A session that shows a scene.
-    pub fn new(show: Show, page: UnboundedSender<Told>) -> Self {
+    pub fn new(show: Show, page: UnboundedSender<Told>, wishes: Receiver<Wish>) -> Self {
+        let inbox = Inbox::new(wishes);
         let mut session = Session {
             show: show.clone(),
             page,
@@ -52,6 +61,9 @@ impl Session {
             since: Instant::now(),
             taken: 0,
             busy: Arc::new(AtomicBool::new(false)),
+            interrupt: inbox.interrupt(),
+            inbox,
+            forgotten: Interrupt::new(),
         };
         let list: Vec<_> = scenes().iter().map(|s| json!({ "name": s.name, "summary": s.summary })).collect();
         session.tell(Told::json(&json!({ "is": "scenes", "scenes": list })));
@@ -65,20 +77,20 @@ impl Session {
     }
 
     /// Serves wishes until the page is gone.
-    pub fn run(mut self, wishes: &Receiver<Wish>) {
+    pub fn run(mut self) {
         loop {
             let heard = if self.running && self.unseen < UNSEEN {
                 self.advance();
-                wishes.recv_timeout(self.pause())
+                self.inbox.next(Some(self.pause()))
             } else {
-                wishes.recv().map_err(|_| RecvTimeoutError::Disconnected)
+                self.inbox.next(None)
             };
             match heard {
                 Ok(wish) => self.grant(wish),
                 Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => return,
+                Err(RecvTimeoutError::Disconnected) => return self.forget(),
             }
-            while let Ok(wish) = wishes.try_recv() {
+            while let Ok(wish) = self.inbox.next(Some(Duration::ZERO)) {
                 self.grant(wish);
             }
         }
@@ -149,6 +161,7 @@ impl Session {
         match open(scene) {
             Ok(act) => {
                 self.running = false;
+                self.forget();
                 let message = json!({
                     "is": "scene", "name": name, "text": text, "picture": act.picture().json(), "books": act.books(),
                 });
@@ -158,6 +171,12 @@ impl Session {
             }
             Err(error) => self.fail(&error.to_string()),
         }
+    }
+
+    /// Gives up the gradient of what is no longer shown.
+    fn forget(&mut self) {
+        self.forgotten.raise();
+        self.forgotten = Interrupt::new();
     }
 
     /// Tells of a new beginning and sends its first shot.
@@ -181,14 +200,19 @@ impl Session {
     /// One step; false when it failed.
     fn step(&mut self) -> bool {
         let Some(act) = &mut self.act else { return false };
-        match act.step() {
+        match act.step(&self.interrupt) {
             Ok(()) => {
                 self.stamp.step = self.stamp.step.saturating_add(1);
                 self.taken += 1;
                 true
             }
-            Err(message) => {
-                self.fail(&message);
+            Err(error) if error.cause == Cause::Stopped => {
+                // What ended it is granted next; the token served.
+                self.interrupt = self.inbox.interrupt();
+                false
+            }
+            Err(error) => {
+                self.fail(&error.to_string());
                 false
             }
         }
@@ -237,11 +261,13 @@ impl Session {
         if self.busy.swap(true, Ordering::SeqCst) {
             return;
         }
-        let (job, page, busy) = (act.slope(), self.page.clone(), self.busy.clone());
+        let (job, page, busy, forgotten) = (act.slope(), self.page.clone(), self.busy.clone(), self.forgotten.clone());
         std::thread::spawn(move || {
-            let answer = job(&loss, time).unwrap_or_else(|message| json!({ "is": "no_gradient", "message": message }));
+            let answer = job(&loss, time, &forgotten).unwrap_or_else(|message| json!({ "is": "no_gradient", "message": message }));
             busy.store(false, Ordering::SeqCst);
-            let _ = page.send(Told::json(&answer));
+            if !forgotten.raised() {
+                let _ = page.send(Told::json(&answer));
+            }
         });
     }
 }
@@ -263,7 +289,7 @@ mod tests {
             let (page, told) = tokio::sync::mpsc::unbounded_channel();
             let (wish, wishes) = channel();
             let show = Show { name: name.to_string(), text: scene(name).unwrap().text.to_string(), folder: None };
-            std::thread::spawn(move || Session::new(show, page).run(&wishes));
+            std::thread::spawn(move || Session::new(show, page, wishes).run());
             Page { wish, told }
         }
         fn ask(&self, wish: Wish) {

@@ -1,4 +1,4 @@
-//! One row whose impulse lies between two bounds, a motor or the friction of a joint: l = the clamped l - rho w; theory (4.7).
+//! One row whose impulse lies between two bounds, a motor or the friction of a joint: l = the clamped l - rho w; theory (4.6).
 
 use super::interior::{Interior, Stage};
 use super::{ContactLaw, Equality, LawChange, Mode};

@@ -1,4 +1,4 @@
-//! Rows that hold whatever impulse it takes, those of a joint: w = 0; theory (4.2).
+//! Rows that hold whatever impulse it takes, those of a joint: w = 0; theory (4.1).
 
 use super::interior::{Interior, Stage};
 use super::{ContactLaw, LawChange, Mode, WIDEST};

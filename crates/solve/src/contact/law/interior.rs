@@ -1,4 +1,4 @@
-//! Variables strictly inside the cone of a law, and the algebra of the cone x_0 > |x_t| in which the smoothed law is a product; theory (4.24)-(4.28).
+//! Variables strictly inside the cone of a law, and the algebra of the cone x_0 > |x_t| in which the smoothed law is a product; theory (4.34)-(4.35).
 
 /// A point of the cone: (x_0, x_t), the second tangent 0 in the plane.
 pub type Point = [f64; 3];

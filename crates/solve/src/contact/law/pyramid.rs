@@ -1,4 +1,4 @@
-//! Contact in space whose friction lies in a pyramid inscribed in the cone, theory (4.6). Its smoothed form is that of the round cone: near enough
+//! Contact in space whose friction lies in a pyramid inscribed in the cone, theory (4.4). Its smoothed form is that of the round cone: near enough
 //! for a start, since the projection decides in the end.
 
 use super::interior::{Interior, Stage};
