@@ -38,14 +38,15 @@ pub fn contact<'py>(
     let (values, free, friction) = (flat(&values)?, flat(&free)?, flat(&friction)?);
     let warm = warm.as_ref().map(flat).transpose()?;
     let pattern = pattern.as_ref().map(|(starts, columns)| PyResult::Ok((places(starts)?, places(columns)?))).transpose()?;
-    let solved = Crew::default().work(py, false, |stop| {
-        let matrix = match &pattern {
-            None => Matrix::Dense(&values),
-            Some((starts, columns)) => Matrix::Compressed { starts, columns, values: &values },
-        };
-        ContactKernel::solve(matrix, free, &friction, tolerance, warm.as_deref(), stop)
-    })?
-    .map_err(Raise::raise)?;
+    let solved = Crew::default()
+        .work(py, false, |stop| {
+            let matrix = match &pattern {
+                None => Matrix::Dense(&values),
+                Some((starts, columns)) => Matrix::Compressed { starts, columns, values: &values },
+            };
+            ContactKernel::solve(matrix, free, &friction, tolerance, warm.as_deref(), stop)
+        })?
+        .map_err(Raise::raise)?;
     let (n, answer) = (solved.impulses().len(), solved.answer());
     let dict = PyDict::new(py);
     dict.set_item("impulses", array(py, solved.impulses().to_vec(), &[n])?)?;

@@ -280,14 +280,19 @@ impl ContactKernel {
             return Err(ContactError::Singular { residual: fit.residual });
         }
         let at = |row: usize, column: usize| matrix_bar(&free, &self.impulses, row, column);
-        let matrix = match &self.pattern {
+        let matrix: Vec<f64> = match &self.pattern {
             Pattern::Dense => (0..n * n).map(|k| at(k / n, k % n)).collect(),
-            Pattern::Compressed { starts, columns } => (0..n)
-                .flat_map(|row| columns[starts[row]..starts[row + 1]].iter().map(move |&column| (row, column)))
-                .map(|(r, c)| at(r, c))
-                .collect(),
+            Pattern::Compressed { starts, columns } => {
+                let entries = (0..n).flat_map(|row| columns[starts[row]..starts[row + 1]].iter().map(move |&column| (row, column)));
+                entries.map(|(row, column)| at(row, column)).collect()
+            }
         };
-        Ok(ContactBar { matrix, free, friction: laws.iter().map(|bar| bar.friction).collect(), fit })
+        let friction: Vec<f64> = laws.iter().map(|bar| bar.friction).collect();
+        // Numbers near the largest there are may overflow; that is told, not handed out.
+        if [&matrix, &free, &friction].iter().any(|list| list.iter().any(|x| !x.is_finite())) {
+            return Err(ContactError::Singular { residual: f64::INFINITY });
+        }
+        Ok(ContactBar { matrix, free, friction, fit })
     }
 }
 

@@ -91,7 +91,7 @@ impl ContactLaw for Round {
         // At the limit friction grows with it along z_t, without friction too; what neither slips nor pulls has no direction.
         if z[0] > 0.0 && length > self.friction * z[0] {
             for k in 1..=self.tangents {
-                out[k].friction = z[0] * z[k] / length;
+                out[k].friction = z[0] * (z[k] / length);
             }
         }
     }
