@@ -306,7 +306,7 @@ fn invert_shifted(slope: &[f64], d: usize, out: &mut [f64]) -> bool {
     }
     for k in 0..d {
         let pivot = (k..d).fold(k, |best, i| if a[i][k].abs() > a[best][k].abs() { i } else { best });
-        if !(a[pivot][k].abs() > 0.0) {
+        if a[pivot][k] == 0.0 || a[pivot][k].is_nan() {
             return false;
         }
         if pivot != k {

@@ -276,7 +276,7 @@ impl ContactKernel {
             return Err(ContactError::Singular { residual: f64::INFINITY });
         }
         let fit = derivative.transpose(&mut self.system, impulses_bar, &mut free, &mut laws);
-        if !(fit.residual <= LINEAR) {
+        if fit.residual.is_nan() || fit.residual > LINEAR {
             return Err(ContactError::Singular { residual: fit.residual });
         }
         let at = |row: usize, column: usize| matrix_bar(&free, &self.impulses, row, column);
