@@ -1,6 +1,7 @@
 //! What must not change: bodies at rest, closed loops, momentum, the balance of energy, bits.
 
 mod determinism;
+mod economy;
 mod interrupted;
 mod joints;
 mod ledger;

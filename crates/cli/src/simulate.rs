@@ -33,6 +33,8 @@ pub struct Tally {
     pub steps: u64,
     /// Counts summed, residual and joint error at their worst, flags of any step.
     pub total: StepReport,
+    /// Steps of which a part was stepped.
+    pub stepped: usize,
     /// Most contacts at the end of a step.
     pub most_contacts: usize,
     /// Deepest overlap seen [m], 0 or negative.
@@ -64,6 +66,7 @@ pub fn simulate<G: Geometry>(
             Ok(report) => {
                 tally.steps += 1;
                 tally.most_contacts = tally.most_contacts.max(report.contacts);
+                tally.stepped += usize::from(report.stepped > 0);
                 tally.total.merge(&report);
             }
             Err(error) if error.cause == Cause::Stopped => return Ok((tally, Stop::Interrupted)),

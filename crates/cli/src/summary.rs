@@ -36,7 +36,11 @@ pub struct Summary {
     events: usize,
     impacts: usize,
     impact_iterations: usize,
+    /// Steps of which a part was stepped.
+    stepped_steps: usize,
     solves: usize,
+    substitutions: usize,
+    factorisations: usize,
     solver_iterations: usize,
     corrections: usize,
     worst_residual: f64,
@@ -94,7 +98,7 @@ impl Summary {
         // Nothing moved: then what drifts is rounding, and a fraction of nothing says nothing.
         let sizes = ledger.kinetic + ledger.potential.abs() + ledger.elastic + flow.work_in.abs() + flow.losses();
         let flags = [
-            (total.events_capped, "events capped: restitution was 0 for the rest of a step"),
+            (total.stepped > 0, "stepped: impacts of the rest of a step were put at its end"),
             (total.impact_capped, "an impact problem reached its cap"),
             (total.inaccurate, "a solve ended above its tolerance"),
             (total.unconverged, "a joint correction did not converge"),
@@ -127,7 +131,10 @@ impl Summary {
             events: total.events,
             impacts: total.impacts,
             impact_iterations: total.impact_iterations,
+            stepped_steps: tally.stepped,
             solves: total.solves,
+            substitutions: total.substitutions,
+            factorisations: total.factorisations,
             solver_iterations: total.iterations,
             corrections: total.corrections,
             worst_residual: total.residual,
@@ -178,11 +185,22 @@ impl Summary {
             ("steps", format!("{}{already} of {} s", count(self.steps), self.step)),
             ("wall time", format!("{} s, {} s in the engine: {speed}", rough(self.wall_time), rough(self.engine_time))),
             ("contacts", format!("{} now, {} at most", n(self.contacts.now), n(self.contacts.most))),
-            ("substeps", format!("{}, cut at {}", n(self.substeps), plural(self.events, "event"))),
+            ("substeps", {
+                let stepped =
+                    if self.stepped_steps > 0 { format!(", {} stepped", plural(self.stepped_steps, "step")) } else { String::new() };
+                format!("{}, cut at {}{stepped}", n(self.substeps), plural(self.events, "event"))
+            }),
             ("impacts", format!("{}, {}", n(self.impacts), plural(self.impact_iterations, "iteration"))),
             (
                 "solves",
-                format!("{}, {}, {}", n(self.solves), plural(self.solver_iterations, "iteration"), plural(self.corrections, "correction")),
+                format!(
+                    "{}, {}, {}, {}, {}",
+                    n(self.solves),
+                    plural(self.substitutions, "back-substitution"),
+                    plural(self.factorisations, "factorisation"),
+                    plural(self.solver_iterations, "iteration"),
+                    plural(self.corrections, "correction")
+                ),
             ),
             ("worst residual", format!("{} m/s", measure(self.worst_residual))),
             ("worst joint error", format!("{} m or rad", measure(self.worst_joint_error))),

@@ -79,6 +79,8 @@ pub(crate) struct Assembly<G: Geometry> {
     placed: bool,
     /// Their factor.
     pub factor: JointFactor,
+    /// Counts the poses that rows were built at: rows of the same number are the same.
+    pub number: u64,
     /// Redundant equality rows.
     pub redundant: usize,
     /// Groups of inequality, motor and friction rows.
@@ -118,6 +120,7 @@ impl<G: Geometry> Assembly<G> {
             ahead: Placed::default(),
             placed: false,
             factor: JointFactor::default(),
+            number: 0,
             redundant: 0,
             groups: Vec::new(),
             lines: Vec::new(),
@@ -277,6 +280,7 @@ pub(crate) fn assemble<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>) {
     *redundant = factor.refactor(equalities, articulated);
     report.redundant = report.redundant.max(*redundant);
     assembly.articulated = articulated;
+    assembly.number += 1;
     assembly.reduced = false;
     if assembly.articulated {
         let Assembly { equalities, factor, groups, lines, locked_rows, inserted, .. } = assembly;

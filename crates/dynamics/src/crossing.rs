@@ -76,12 +76,12 @@ fn has_row<G: Geometry>(island: &Island<G>, pair: usize, colliders: [usize; 2]) 
     })
 }
 
-/// The first crossing before `limit` that is fast, after rows were given to all the slow ones before it; and whether any were.
-pub(crate) fn next_crossing<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, limit: f64) -> (Option<Crossing<G>>, bool) {
+/// The first crossing before `limit` that gets no rows, after rows were given to all before it that do; and whether any were.
+pub(crate) fn next_crossing<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, limit: f64, rows: Rows) -> (Option<Crossing<G>>, bool) {
     let mut added = false;
     loop {
         let Some(mut crossing) = first_crossing(island, ctx, limit) else { return (None, added) };
-        if !add_rows(island, ctx, &mut crossing, false) {
+        if !add_rows(island, ctx, &mut crossing, rows) {
             return (Some(crossing), added);
         }
         added = true;
@@ -159,7 +159,7 @@ fn feature_crossing<G: Geometry>(
 }
 
 /// Contacts of two colliders at given body poses.
-fn manifold<G: Geometry>(
+pub(crate) fn manifold<G: Geometry>(
     ctx: &Context<G>,
     bodies: [usize; 2],
     colliders: [usize; 2],
@@ -210,9 +210,20 @@ fn falling_root(mut function: impl FnMut(f64) -> f64, mut low: f64, mut high: f6
     if value_low <= -value_high { low } else { high }
 }
 
-/// Where a crossing closes slower than its rest speed its contacts get rows, and the move keeps its length. Returns whether rows were added;
-/// the closing speed is left in the crossing.
-pub(crate) fn add_rows<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, crossing: &mut Crossing<G>, however_fast: bool) -> bool {
+/// Which crossings get rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Rows {
+    /// Those slower than their rest speed.
+    Slow,
+    /// All, at the contacts that are crossed first.
+    First,
+    /// All, at every contact of the colliders.
+    Every,
+}
+
+/// Where a crossing closes slower than its rest speed, or whatever its speed is, its contacts get rows, and the move keeps its length. Returns whether
+/// rows were added; the closing speed is left in the crossing.
+pub(crate) fn add_rows<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, crossing: &mut Crossing<G>, rows: Rows) -> bool {
     let pair = island.pairs[crossing.pair];
     let poses = pair.bodies.map(|b| island.poses[b].advanced(island.half[b], crossing.time));
     let bodies = pair.bodies.map(|b| island.bodies[b].index);
@@ -221,6 +232,7 @@ pub(crate) fn add_rows<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, cr
     manifold(ctx, bodies, crossing.colliders, poses, ctx.model.tolerances.margin * pair.size, &mut found);
     match crossing.feature {
         Some(feature) => found.retain(|c| c.feature == feature),
+        None if rows == Rows::Every => {}
         None => {
             let nearest = found.iter().fold(f64::INFINITY, |m, c| m.min(c.gap));
             found.retain(|c| c.gap <= nearest + CROSSING_BAND * pair.size);
@@ -234,7 +246,7 @@ pub(crate) fn add_rows<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, cr
         crossing.speed = crossing.speed.max(-opening);
     }
     let mut added = false;
-    if slow || however_fast {
+    if slow || rows != Rows::Slow {
         for contact in &found {
             let key = Key { bodies, colliders: crossing.colliders, feature: contact.feature };
             if let Some(near) = island.near.iter_mut().find(|n| n.key == key) {
@@ -242,19 +254,7 @@ pub(crate) fn add_rows<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, cr
                 near.extra = true;
                 continue;
             }
-            let mut near = Near {
-                key,
-                contact: *contact,
-                pair: crossing.pair,
-                bodies: pair.bodies,
-                touching: false,
-                active: false,
-                extra: true,
-                rowed: false,
-                held: false,
-                group: NO_GROUP,
-                warm: [G::Lin::zero(); 2],
-            };
+            let mut near = Near::extra(key, *contact, crossing.pair, pair.bodies);
             near.contact = near.at(ctx.model, &island.poses);
             island.near.push(near);
             added = true;

@@ -15,8 +15,17 @@ use carom_solve::status::{Method, Outcome, RESIDUAL_WANTED};
 /// Rounds of the end-of-move correction. Flat contacts need one, curved ones and hinges 3-6; a move that needs more is too long.
 const CORRECTION_CAP: usize = 40;
 
+/// The same in a stepped move.
+const STEPPED_ROUNDS: usize = 10;
+
 /// Rounds over which the rate of the correction of joints is judged: a move that would not arrive within the cap at that rate is too long already.
 const RATE_ROUNDS: usize = 6;
+
+/// Part that the miss of contacts falls to over as many rounds at least; otherwise it stands still.
+const STILL: f64 = 0.5;
+
+/// Rounds after the first that may need a solve of their own, because a mode changed, before contacts that touch count as closed.
+const IDLE_FLIPS: usize = 1;
 
 /// How much larger a miss may be where the solve itself was inaccurate: 1e-9 of the size instead of 1e-12.
 pub(crate) const INACCURATE_SLACK: f64 = 1e3;
@@ -54,8 +63,32 @@ pub(crate) fn hold<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, t: f64
     hold_rows(island, ctx, t, start_pose_only(&ctx.model.options))
 }
 
+/// The same where events are looked for or, `stepped`, are not: then few rounds correct it, and where they do not end the rows of the start pose are
+/// taken and the overlap is left to the projection, theory (2.33). Rounds that diverge would feed energy.
+pub(crate) fn hold_move<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, t: f64, stepped: bool) -> Held {
+    if !stepped || start_pose_only(&ctx.model.options) {
+        return hold(island, ctx, t);
+    }
+    let held = hold_within(island, ctx, t, false, STEPPED_ROUNDS);
+    if held.converged {
+        return held;
+    }
+    let mut held = hold_within(island, ctx, t, true, STEPPED_ROUNDS);
+    if !island.assembly.equalities.is_empty() {
+        // Joints come before overlap; a move on which they do not close is too long.
+        close_joints(island, ctx, t);
+        held.converged = joint_miss(island, ctx, t, true) <= 1.0;
+    }
+    held
+}
+
 /// The same with rows at the start pose only where `uncorrected`: what is left of a move whose correction does not converge.
 pub(crate) fn hold_rows<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, t: f64, uncorrected: bool) -> Held {
+    hold_within(island, ctx, t, uncorrected, CORRECTION_CAP)
+}
+
+/// The same in so many rounds at most.
+fn hold_within<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, t: f64, uncorrected: bool, cap: usize) -> Held {
     let options = &ctx.model.options;
     island.solve.uncorrected = uncorrected;
     island.solve.ahead = false;
@@ -82,8 +115,10 @@ pub(crate) fn hold_rows<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, t
     let mut held = Held { converged: false, outcome: Outcome::failed(0, Method::Trivial) };
     let (mut before, mut last) = (f64::INFINITY, f64::INFINITY);
     let mut misses = [f64::INFINITY; RATE_ROUNDS];
-    for round in 0..CORRECTION_CAP {
+    let mut flips = 0;
+    for round in 0..cap {
         let Island { assembly, solve, solver, half, report, .. } = island;
+        let solves = report.solves;
         if alone && round == 0 {
             assembly.hold_joints(&solve.joint_target, &mut solve.reaction, half);
             held.outcome = Outcome::judge(0.0, RESIDUAL_WANTED, 0, Method::Trivial);
@@ -120,12 +155,15 @@ pub(crate) fn hold_rows<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, t
         island.report.corrections += 1;
         // Targets cannot be met more exactly than the problem was solved. Contacts that open and close by turns miss by their speeds times t however short the
         // move: what the last round leaves of them is taken too, or thousands of moves would be sought that hide it.
-        let stalled = !alone && round + 1 == CORRECTION_CAP;
-        if worst <= if held.outcome.is_solved() && !stalled { 1.0 } else { INACCURATE_SLACK } {
+        let stalled = !alone && round + 1 == cap;
+        // What touches to 1e-9 of the size is not worth another solve, but worth a back-substitution: modes that keep changing there decide nothing.
+        flips += usize::from(round > 0 && island.report.solves > solves);
+        let touches = !alone && (cap == STEPPED_ROUNDS || (flips > IDLE_FLIPS && island.report.solves > solves));
+        if worst <= if held.outcome.is_solved() && !stalled && !touches { 1.0 } else { INACCURATE_SLACK } {
             held.converged = true;
             island.solve.ahead = worst <= 1.0;
             if worst > 1.0 {
-                island.report.inaccurate = true;
+                island.report.inaccurate |= !touches;
                 close_joints(island, ctx, t);
             }
             break;
@@ -138,9 +176,13 @@ pub(crate) fn hold_rows<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, t
             island.solve.jammed = true;
             break;
         }
+        if !alone && round >= 2 * RATE_ROUNDS && worst > STILL * misses[round % RATE_ROUNDS] {
+            // Contacts that open and close by turns do so however often they are asked.
+            break;
+        }
         if alone && round >= RATE_ROUNDS {
             let rate = (worst / misses[round % RATE_ROUNDS]).ln() / RATE_ROUNDS as f64;
-            if worst.ln() > -rate * (CORRECTION_CAP - round) as f64 {
+            if worst.ln() > -rate * (cap - round) as f64 {
                 break;
             }
         }

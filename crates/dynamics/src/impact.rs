@@ -124,7 +124,7 @@ pub(crate) fn striking<G: Geometry>(island: &Island<G>, ctx: &Context<G>, index:
 }
 
 /// Whether a contact has rows and the joints leave it free to move.
-fn live<G: Geometry>(island: &Island<G>, near: &Near<G>) -> bool {
+pub(crate) fn live<G: Geometry>(island: &Island<G>, near: &Near<G>) -> bool {
     near.group != NO_GROUP && !island.assembly.groups[near.group].locked
 }
 
@@ -180,7 +180,12 @@ fn group<G: Geometry>(island: &Island<G>, work: &mut ImpactScratch) {
 }
 
 /// Resolves one impact problem: a first round with restitution, later ones without, until nothing strikes.
-fn resolve<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, work: &mut ImpactScratch, inelastic: bool) -> Result<(), StepError> {
+pub(crate) fn resolve<G: Geometry>(
+    island: &mut Island<G>,
+    ctx: &Context<G>,
+    work: &mut ImpactScratch,
+    inelastic: bool,
+) -> Result<(), StepError> {
     island.assembly.reduce();
     gather(island, work);
     let m = work.members.len();

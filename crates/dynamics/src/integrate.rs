@@ -1,6 +1,6 @@
 //! Room 6: the move, and the first moment of it at which a pair without a row would overlap, theory (2.19)-(2.22).
 
-use crate::crossing::{CROSSING_BAND, Crossing, add_rows, next_crossing, overlaps_after, touching_features};
+use crate::crossing::{CROSSING_BAND, Crossing, Rows, add_rows, next_crossing, overlaps_after, touching_features};
 use crate::error::{Cause, Room, StepError};
 use crate::event::event_time;
 use crate::gradient::record::{Length, Pace};
@@ -9,6 +9,7 @@ use crate::island::{Context, Island};
 use crate::options::{Integrator, TimeOfImpact};
 use crate::predict::largest_turn;
 use crate::step::SUBSTEP_CAP;
+use crate::stepped;
 use crate::strain::strained;
 use crate::{assembly, contacts};
 use carom_geometry::Geometry;
@@ -28,6 +29,8 @@ pub(crate) struct Moved {
     pub time: f64,
     /// It ends at an impact.
     pub event: bool,
+    /// Events were not looked for: what landed fast strikes at its end.
+    pub stepped: bool,
     /// Its solve.
     pub held: Held,
 }
@@ -67,10 +70,26 @@ pub(crate) fn integrate<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, r
     let mut event = false;
     let mut struck: Option<Crossing<G>> = None;
     island.solve.jammed = false;
-    let mut held = hold::hold(island, ctx, t);
+    let mut stepped = stepped::spent(island, ctx) && stepped::steps(ctx);
+    let mut trials = 0;
+    if stepped {
+        stepped::widen(island, ctx, t);
+        assembly::assemble(island, ctx);
+    }
+    let mut held = hold::hold_move(island, ctx, t, stepped);
     for _ in 0..TRIAL_CAP {
         if ctx.interrupt.raised() {
             break;
+        }
+        if !stepped && stepped::spent(island, ctx) && stepped::steps(ctx) {
+            // What events may cost was spent on the search for one.
+            stepped = true;
+            t = base;
+            (event, struck) = (false, None);
+            decided = Decided { length: part(t), pace: Pace::Doubled };
+            stepped::widen(island, ctx, t);
+            assembly::assemble(island, ctx);
+            held = hold::hold_move(island, ctx, t, stepped);
         }
         let turned = largest_turn(island, ctx, &island.half, t);
         // A problem that could not be solved is a shorter move's problem too, but an easier one.
@@ -84,7 +103,7 @@ pub(crate) fn integrate<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, r
             // A part of an event's time is a number of its own.
             let whole = matches!(decided.length, Length::OfPace(_) | Length::OfRemaining(_));
             decided = if whole { Decided { length: part(t), pace: pace_of(t) } } else { Decided { length: Length::Frozen, ..decided } };
-            held = hold::hold(island, ctx, t);
+            held = hold::hold_move(island, ctx, t, stepped);
             continue;
         }
         if !held.converged {
@@ -106,9 +125,17 @@ pub(crate) fn integrate<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, r
                 decided.length = part(t);
                 held = hold::hold(island, ctx, t);
             }
+            TimeOfImpact::Event if stepped => {
+                trials += 1;
+                if trials > stepped::STEPPED_TRIALS || !next_crossing(island, ctx, t, Rows::Every).1 {
+                    break;
+                }
+                assembly::assemble(island, ctx);
+                held = hold::hold_move(island, ctx, t, stepped);
+            }
             TimeOfImpact::Event => {
                 let limit = if event { t * (1.0 - CROSSING_BAND) } else { t };
-                let (crossing, added) = next_crossing(island, ctx, limit);
+                let (crossing, added) = next_crossing(island, ctx, limit, Rows::Slow);
                 if added {
                     assembly::assemble(island, ctx);
                     if event {
@@ -135,7 +162,7 @@ pub(crate) fn integrate<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, r
                         }
                         event = false;
                         struck = None;
-                        if add_rows(island, ctx, &mut crossing, true) {
+                        if add_rows(island, ctx, &mut crossing, Rows::First) {
                             assembly::assemble(island, ctx);
                         } else if crossing.time > LEAST_PROGRESS * t {
                             t = crossing.time;
@@ -161,7 +188,7 @@ pub(crate) fn integrate<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, r
     {
         decided.length = Length::Event(key, bodies);
     }
-    Ok((Moved { time: t, event, held }, decided))
+    Ok((Moved { time: t, event, stepped, held }, decided))
 }
 
 /// Says which body turns the rest of the step too far, or has the fastest spin where it is the line of a distance joint that does.

@@ -11,6 +11,7 @@ use crate::model::{Body, BodyKind, Model};
 use crate::options::ImpactLaw;
 use crate::solve::Solve;
 use crate::start::Placement;
+use crate::stepped::Stepped;
 use carom_geometry::{Aabb, Contact, Geometry};
 use carom_math::{Pose, Twist, Vector, Wrench};
 use carom_solve::contact_solver::ContactSolver;
@@ -218,6 +219,8 @@ pub(crate) struct Island<G: Geometry> {
     pub manifold: Vec<Contact<G>>,
     /// Energy booked in this step.
     pub flow: Flow,
+    /// The stepped move at hand.
+    pub stepped: Stepped<G>,
     /// Room 2's scratch.
     pub impact: crate::impact::ImpactScratch,
     /// The move under `energy-momentum`.
@@ -285,8 +288,8 @@ pub struct IslandReport {
     pub joint_error: f64,
     /// Contacts at the end of the step.
     pub contacts: usize,
-    /// The cap on events was reached: restitution was 0 for the rest of the step.
-    pub events_capped: bool,
+    /// Moves that were stepped: what may be spent on events was, and impacts of the rest of the step are put at its end.
+    pub stepped: usize,
     /// An impact problem reached its cap.
     pub impact_capped: bool,
     /// A solve ended above its tolerance.
@@ -324,7 +327,7 @@ impl IslandReport {
         self.residual = self.residual.max(other.residual);
         self.joint_error = self.joint_error.max(other.joint_error);
         self.contacts += other.contacts;
-        self.events_capped |= other.events_capped;
+        self.stepped += other.stepped;
         self.impact_capped |= other.impact_capped;
         self.inaccurate |= other.inaccurate;
         self.soft_spring |= other.soft_spring;
@@ -398,6 +401,7 @@ impl<G: Geometry> Island<G> {
             solver: ContactSolver::new(),
             manifold: Vec::new(),
             flow: Flow::default(),
+            stepped: Stepped::default(),
             impact: Default::default(),
             midpoint: Midpoint::empty(),
             report: IslandReport::default(),

@@ -40,6 +40,7 @@ mod sparse_rows;
 mod start;
 pub mod state;
 mod step;
+mod stepped;
 mod strain;
 pub mod tolerances;
 pub mod world;

@@ -327,6 +327,7 @@ fn displacement<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, aim: Aim)
             solve.joint_target[joint.first_row + row] = -solve.error[row];
         }
     }
+    solve.known = false;
     solve.lines.clear();
     solve.blocks.clear();
     solve.target.clear();

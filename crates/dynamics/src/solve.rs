@@ -62,9 +62,20 @@ pub(crate) struct Solve {
     pub sparse: SparseRows,
     /// The problem was solved with the present matrix and laws: with other targets it is a back-substitution while modes stay.
     pub known: bool,
+    /// What was selected before, from the rows of which pose: the same again has the same matrix.
+    before: Selected,
     pub open: Vec<OpenRow>,
     pub scratch: Vec<f64>,
     pub secants: Secants,
+}
+
+/// What decides the matrix and the laws of a problem.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Selected {
+    pose: u64,
+    groups: Vec<usize>,
+    blocks: Vec<Block>,
+    softness: Vec<(usize, f64)>,
 }
 
 /// A row without an impulse at the end of a move.
@@ -100,6 +111,10 @@ pub(crate) fn select<G: Geometry>(
         Phase::Finish => 0.5,
     };
     let duration = share * t;
+    let Solve { before, groups, blocks, softness, .. } = &mut *solve;
+    std::mem::swap(&mut before.groups, groups);
+    std::mem::swap(&mut before.blocks, blocks);
+    std::mem::swap(&mut before.softness, softness);
     solve.groups.clear();
     solve.lines.clear();
     solve.first.clear();
@@ -180,13 +195,18 @@ pub(crate) fn select<G: Geometry>(
         solve.lines.extend(group.first..group.first + group.rows);
         assembly.lines[group.first].bodies.into_iter().for_each(|body| solve.pushed[body] = true);
     }
-    solve.matrix.clear();
-    solve.known = false;
-    solve.sparse.ready = false;
+    let Solve { before, groups, blocks, softness, known, .. } = &mut *solve;
+    let same = (before.pose, &before.groups, &before.blocks, &before.softness) == (assembly.number, &*groups, &*blocks, &*softness);
+    before.pose = assembly.number;
+    *known &= same;
     solve.tolerance = model.tolerances.solve;
     solve.sparse.capture = ctx.capture;
-    if !assembly.articulated && !assembly.sparse {
-        gather_matrix(assembly, solve);
+    if !solve.known {
+        solve.matrix.clear();
+        solve.sparse.ready = false;
+        if !assembly.articulated && !assembly.sparse {
+            gather_matrix(assembly, solve);
+        }
     }
     solve.impulses.clear();
     solve.impulses.resize(solve.lines.len(), 0.0);

@@ -28,7 +28,7 @@ pub struct Rollouts {
 /// What was out of the ordinary in a step, in words; `ok` if nothing. Where its start was put right `notes` say what was.
 fn status(report: &StepReport, notes: impl Fn() -> Vec<String>) -> String {
     let flags = [
-        (report.events_capped, "events capped"),
+        (report.stepped > 0, "stepped"),
         (report.impact_capped, "impact capped"),
         (report.inaccurate, "inaccurate"),
         (report.soft_spring, "soft spring"),
@@ -64,6 +64,7 @@ pub fn flags(switches: &Switches) -> Vec<(&'static str, usize)> {
         ("impacts", switches.impacts),
         ("projected", switches.projected),
         ("unconverged", switches.unconverged),
+        ("stepped", switches.stepped),
         ("smoothed", switches.smoothed),
     ];
     all.into_iter().filter(|(_, count)| *count > 0).collect()

@@ -28,6 +28,8 @@ const SMALL: usize = 150;
 const WARM_ROUNDS: usize = 12;
 /// Rounds of mode correction from a guess made by sweeps.
 const COLD_ROUNDS: usize = 30;
+/// Relative residual at which no further method is tried, the root of rounding.
+const ENOUGH: f64 = 1e-8;
 /// Sweeps before the first guess.
 const SWEEPS: usize = 8;
 /// Edges of the pyramids that stand in for round cones where linear complementarity is asked for.
@@ -166,6 +168,10 @@ impl ContactSolver {
             return;
         }
         self.solve_general(problem);
+        // What is linear complementarity exactly has methods of its own, and pyramids no smoothed form.
+        if self.best_residual > ENOUGH && problem.is_polyhedral() && !self.interior_point_first {
+            self.complementarity(problem, EDGES);
+        }
     }
 
     /// The methods that need no guess, from the best impulses so far, then a polish by their modes.
