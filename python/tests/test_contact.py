@@ -167,6 +167,29 @@ def test_the_tolerance_is_relative():
     assert rough.status == "solved" and rough.residual <= 1e-2 and rough.factorisations <= k.contact(matrix, free, friction).factorisations
 
 
+def test_a_long_column_needs_no_square():
+    """Unit balls on one another, one step into the fall; each contact carries what lies above it. A dense matrix would take 288 MB."""
+    count = 2000
+    indptr, indices, data = [0], [], []
+    for c in range(count):
+        for row in range(3):
+            for other, value in ((c - 1, -1.0), (c, 2.0 if c else 1.0), (c + 1, -1.0)):
+                if 0 <= other < count:
+                    indices.append(3 * other + row)
+                    data.append(value)
+            indptr.append(len(indices))
+    matrix = Rows((np.array(data), np.array(indices), np.array(indptr)), (3 * count, 3 * count))
+    free = np.zeros(3 * count)
+    free[0] = -0.05
+    out = k.contact(matrix, free, np.full(count, 0.5), tolerance=1e-10)
+    above = count - np.arange(count)
+    assert out.status == "solved" and np.allclose(out.impulses[::3], 0.05 * above, rtol=1e-6)
+    bar = np.zeros(3 * count)
+    bar[0] = 1.0
+    gradient = out.backward(bar)
+    assert np.allclose(gradient["free"][::3], -above, rtol=1e-6, atol=1e-6) and gradient["matrix"].data.shape == (len(data),)
+
+
 GOOD = {"matrix": np.eye(4), "free": [-1.0, 0.0, -1.0, 0.0], "friction": [0.5, 0.5]}
 NAN = float("nan")
 

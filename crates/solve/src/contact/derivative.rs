@@ -13,9 +13,10 @@ use super::system::{Layout, System};
 use super::task::Task;
 use crate::status::RESIDUAL_WANTED;
 
-/// Part of a law's slope that the shift takes, theory (16.24): rounding (1e-16) is magnified by its inverse where contacts are redundant, and every
-/// round gains its inverse times the softest motion's share of the answer of one contact.
-const SHIFT: f64 = 1e-7;
+/// Parts of a law's slope that the shift takes, theory (16.24), the second where the residual of the first is too large. Rounding (1e-16) is magnified
+/// by the inverse where contacts are redundant, and every round gains the inverse times the softest motion's share of the answer of one contact: a
+/// column of 5000 balls is softer than the first.
+pub const SHIFTS: [f64; 2] = [1e-7, 1e-10];
 /// Rounds that take the shift back. A fixed number, so that the solve is a linear map and the transposed one its exact transpose.
 const ROUNDS: usize = 5;
 /// Powers of the filters that leave out what has no derivative.
@@ -40,9 +41,10 @@ impl Fit {
 /// The derivative of the impulses of one solved problem; keeps its scratch between problems.
 #[derive(Clone, Debug, Default)]
 pub struct Derivative {
+    shift: f64,
     /// rho of each block.
     step: Vec<f64>,
-    /// P, (1 - (1 - SHIFT) P)^-1, and rho times their product, by squares.
+    /// P, (1 - (1 - shift) P)^-1, and rho times their product, by squares.
     slopes: Vec<f64>,
     lifts: Vec<f64>,
     drives: Vec<f64>,
@@ -59,8 +61,9 @@ pub struct Derivative {
 }
 
 impl Derivative {
-    /// Linearises the laws at the solution and factors their system; false where that cannot be done.
-    pub fn prepare<S: System>(&mut self, system: &mut S, task: &Task, impulses: &[f64]) -> bool {
+    /// Linearises the laws at the solution and factors their system, shifted by one of [`SHIFTS`]; false where that cannot be done.
+    pub fn prepare<S: System>(&mut self, system: &mut S, task: &Task, impulses: &[f64], shift: f64) -> bool {
+        self.shift = shift;
         let n = impulses.len();
         for list in [
             &mut self.velocity,
@@ -112,7 +115,7 @@ impl Derivative {
             let _ = law.project(&mut scratch[..d], Some(&mut *slope));
             self.symmetric &= (0..d).all(|i| (0..i).all(|j| slope[i * d + j] == slope[j * d + i]));
             let lift = &mut self.lifts[square.clone()];
-            if !invert_shifted(slope, d, lift) {
+            if !invert_shifted(slope, d, shift, lift) {
                 return false;
             }
             let drive = &mut self.drives[square];
@@ -184,7 +187,7 @@ impl Derivative {
         filtered.copy_from_slice(x);
         for _ in 0..FILTERS {
             self.inverse(system, &mut filtered, transposed);
-            self.shift(system.layout(), &mut filtered, transposed);
+            self.shifted(system.layout(), &mut filtered, transposed);
         }
         let lost = self.largest(system.layout(), &filtered, transposed);
         x.iter_mut().zip(&filtered).for_each(|(x, f)| *x -= f);
@@ -200,7 +203,7 @@ impl Derivative {
         // What b does not tell: (shift G P)^m x.
         filtered.copy_from_slice(&total);
         for _ in 0..FILTERS {
-            self.shift(system.layout(), &mut filtered, transposed);
+            self.shifted(system.layout(), &mut filtered, transposed);
             self.inverse(system, &mut filtered, transposed);
         }
         total.iter_mut().zip(&filtered).for_each(|(t, f)| *t -= f);
@@ -219,9 +222,9 @@ impl Derivative {
     }
 
     /// x <- shift P x, or its transpose.
-    fn shift(&self, layout: &Layout, x: &mut [f64], transposed: bool) {
+    fn shifted(&self, layout: &Layout, x: &mut [f64], transposed: bool) {
         squares(layout, &self.slopes, transposed, x);
-        x.iter_mut().for_each(|x| *x *= SHIFT);
+        x.iter_mut().for_each(|x| *x *= self.shift);
     }
 
     /// x <- G x with G = (1 + D W)^-1 (1 - (1 - shift) P)^-1, or its transpose.
@@ -295,12 +298,12 @@ fn squares(layout: &Layout, values: &[f64], transposed: bool, x: &mut [f64]) {
 }
 
 /// (1 - (1 - shift) P)^-1 of one square, by elimination with the largest pivots; false where P is no slope of a projection.
-fn invert_shifted(slope: &[f64], d: usize, out: &mut [f64]) -> bool {
+fn invert_shifted(slope: &[f64], d: usize, shift: f64, out: &mut [f64]) -> bool {
     let mut a = [[0.0; WIDEST]; WIDEST];
     out.fill(0.0);
     for i in 0..d {
         for j in 0..d {
-            a[i][j] = f64::from(u8::from(i == j)) - (1.0 - SHIFT) * slope[i * d + j];
+            a[i][j] = f64::from(u8::from(i == j)) - (1.0 - shift) * slope[i * d + j];
         }
         out[i * d + i] = 1.0;
     }

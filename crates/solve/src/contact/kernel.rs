@@ -3,7 +3,7 @@
 #[cfg(test)]
 mod tests;
 
-use super::derivative::{Derivative, Fit, matrix_bar};
+use super::derivative::{Derivative, Fit, SHIFTS, matrix_bar};
 use super::given::Given;
 use super::law::{Law, LawChange, Round};
 use super::solver::{Answer, Solver};
@@ -272,12 +272,19 @@ impl ContactKernel {
         let mut derivative = Derivative::default();
         let mut free = vec![0.0; n];
         let mut laws = vec![LawChange::default(); self.laws.len()];
-        if !derivative.prepare(&mut self.system, &task, &self.impulses) {
-            return Err(ContactError::Singular { residual: f64::INFINITY });
+        let mut residual = f64::INFINITY;
+        let mut fit = Fit::default();
+        for shift in SHIFTS {
+            if derivative.prepare(&mut self.system, &task, &self.impulses, shift) {
+                fit = derivative.transpose(&mut self.system, impulses_bar, &mut free, &mut laws);
+                residual = fit.residual;
+            }
+            if residual <= LINEAR {
+                break;
+            }
         }
-        let fit = derivative.transpose(&mut self.system, impulses_bar, &mut free, &mut laws);
-        if fit.residual.is_nan() || fit.residual > LINEAR {
-            return Err(ContactError::Singular { residual: fit.residual });
+        if residual.is_nan() || residual > LINEAR {
+            return Err(ContactError::Singular { residual });
         }
         let at = |row: usize, column: usize| matrix_bar(&free, &self.impulses, row, column);
         let matrix: Vec<f64> = match &self.pattern {

@@ -88,7 +88,7 @@ fn random_problems_move_as_their_differences() {
         let weak = classify(&sample.problem(), &l, &mut modes);
         let laws = laws(&sample);
         let mut system = given(&sample);
-        assert!(derivative.prepare(&mut system, &Task::new(&laws, &sample.free, RESIDUAL_AIM), &l));
+        assert!(derivative.prepare(&mut system, &Task::new(&laws, &sample.free, RESIDUAL_AIM), &l, SHIFTS[0]));
         let (drive, changes) = drive_of(&change_of(&sample, seed), &l);
         let mut dl = vec![0.0; l.len()];
         let fit = derivative.along(&mut system, &drive, &changes, &mut dl);
@@ -146,7 +146,7 @@ fn the_transpose_is_the_transpose() {
         let Some(l) = solved(&mut solver, &sample) else { continue };
         let laws = laws(&sample);
         let mut system = given(&sample);
-        assert!(derivative.prepare(&mut system, &Task::new(&laws, &sample.free, RESIDUAL_AIM), &l));
+        assert!(derivative.prepare(&mut system, &Task::new(&laws, &sample.free, RESIDUAL_AIM), &l, SHIFTS[0]));
         let mut random = Random::new(seed + 1);
         let n = l.len();
         let numbers = |random: &mut Random| (0..n).map(|_| random.between(-1.0, 1.0)).collect::<Vec<_>>();
@@ -197,7 +197,7 @@ fn it_agrees_with_the_dense_derivative() {
         }
         let laws = laws(&sample);
         let mut system = given(&sample);
-        assert!(derivative.prepare(&mut system, &Task::new(&laws, &sample.free, RESIDUAL_AIM), &l));
+        assert!(derivative.prepare(&mut system, &Task::new(&laws, &sample.free, RESIDUAL_AIM), &l, SHIFTS[0]));
         let mut random = Random::new(seed);
         let n = l.len();
         // A cotangent of the velocities, which is one of the impulses whatever is redundant.
@@ -244,11 +244,11 @@ fn over_bodies<const B: usize>(sample: &Sample, solver: &mut Solver) -> Option<f
     let (mut one, mut two) = (given(sample), bodies::<B>(sample));
     let mut derivative = Derivative::default();
     let by_matrix = speeds(&mut |d, l_bar| {
-        assert!(derivative.prepare(&mut one, &task, &l));
+        assert!(derivative.prepare(&mut one, &task, &l, SHIFTS[0]));
         derivative.transpose(&mut one, &bar, d, l_bar)
     });
     let by_bodies = speeds(&mut |d, l_bar| {
-        assert!(derivative.prepare(&mut two, &task, &l));
+        assert!(derivative.prepare(&mut two, &task, &l, SHIFTS[0]));
         derivative.transpose(&mut two, &bar, d, l_bar)
     });
     let size = max_abs(&by_matrix) + max_abs(&bar) + f64::MIN_POSITIVE;
@@ -279,7 +279,7 @@ fn closed_forms() {
     let mut system = Given::default();
     system.read_dense([2].into_iter(), &matrix);
     let mut derivative = Derivative::default();
-    assert!(derivative.prepare(&mut system, &Task::new(&laws, &free, RESIDUAL_AIM), &l));
+    assert!(derivative.prepare(&mut system, &Task::new(&laws, &free, RESIDUAL_AIM), &l, SHIFTS[0]));
     let (mut drive_bar, mut laws_bar) = ([0.0; 2], [LawChange::default()]);
     let fit = derivative.transpose(&mut system, &[0.0, 1.0], &mut drive_bar, &mut laws_bar);
     assert!(fit.residual < 1e-12 && fit.lost < 1e-12, "{fit:?}");
@@ -298,7 +298,7 @@ fn a_stack_shares_a_redundant_cotangent_evenly() {
     let laws = laws(&sample);
     let mut system = given(&sample);
     let mut derivative = Derivative::default();
-    assert!(derivative.prepare(&mut system, &Task::new(&laws, &sample.free, RESIDUAL_AIM), &l));
+    assert!(derivative.prepare(&mut system, &Task::new(&laws, &sample.free, RESIDUAL_AIM), &l, SHIFTS[0]));
     let n = l.len();
     let (mut drive_bar, mut laws_bar) = (vec![0.0; n], vec![LawChange::default(); laws.len()]);
     // The push of the ground on the lowest box, and of one of its corners times four.
