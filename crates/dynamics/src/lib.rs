@@ -9,6 +9,7 @@ mod assembly;
 pub mod constraints;
 mod contacts;
 mod curvature;
+mod effort;
 mod energy_momentum;
 pub mod error;
 mod finish;
