@@ -1,38 +1,39 @@
-//! One page's simulation: takes wishes, keeps the clock, sends shots as fast as the page draws them.
+//! One page's simulation: takes wishes at once, and leaves the steps to a runner.
 
 use super::Show;
-use super::act::{Act, Stamp, open};
+use super::act::{Act, open};
+use super::ahead;
 use super::message::{Told, Wish};
+use super::runner::{Outlet, Runner};
 use carom_scene::{Scene, SceneErrors, from_toml_all, from_toml_beside, scene, scenes};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 use tokio::sync::mpsc::UnboundedSender;
 
-/// Time from one shot to the next while running.
-const SHOT: Duration = Duration::from_micros(16_667);
-/// Time that steps may take before a shot is sent although it is behind its clock.
-const BUDGET: Duration = Duration::from_millis(13);
-/// Shots under way that the page has not drawn yet: enough to hide its delay, too few to queue up.
-const UNSEEN: usize = 4;
 /// Speeds that make sense.
 const SPEEDS: std::ops::RangeInclusive<f64> = 1e-3..=100.0;
+/// Time from one word about the pace to the next while running, and over how much it is measured.
+const PACE: Duration = Duration::from_millis(250);
+const MEASURED: Duration = Duration::from_secs(1);
 
 /// A simulation and its page.
 pub struct Session {
     show: Show,
     page: UnboundedSender<Told>,
-    act: Option<Box<dyn Act>>,
-    stamp: Stamp,
+    /// The scene at its start, with what was set; it never moves, so that it can always be asked.
+    start: Option<Box<dyn Act>>,
+    /// What was set since the text was read.
+    set: Vec<(String, Option<usize>, f64)>,
+    runner: Option<Runner>,
+    generation: u32,
     running: bool,
     speed: f64,
     boxes: bool,
-    unseen: usize,
-    /// When the clock was set, and the steps taken since.
-    since: Instant,
-    taken: u64,
+    /// Moments and simulated times of the last second or so.
+    paces: Vec<(Instant, f64)>,
     /// A gradient is being computed.
     busy: Arc<AtomicBool>,
 }
@@ -43,14 +44,14 @@ impl Session {
         let mut session = Session {
             show: show.clone(),
             page,
-            act: None,
-            stamp: Stamp { generation: 0, step: 0 },
+            start: None,
+            set: Vec::new(),
+            runner: None,
+            generation: 0,
             running: false,
             speed: 1.0,
             boxes: false,
-            unseen: 0,
-            since: Instant::now(),
-            taken: 0,
+            paces: Vec::new(),
             busy: Arc::new(AtomicBool::new(false)),
         };
         let list: Vec<_> = scenes().iter().map(|s| json!({ "name": s.name, "summary": s.summary })).collect();
@@ -67,20 +68,13 @@ impl Session {
     /// Serves wishes until the page is gone.
     pub fn run(mut self, wishes: &Receiver<Wish>) {
         loop {
-            let heard = if self.running && self.unseen < UNSEEN {
-                self.advance();
-                wishes.recv_timeout(self.pause())
-            } else {
-                wishes.recv().map_err(|_| RecvTimeoutError::Disconnected)
-            };
+            let heard = if self.running { wishes.recv_timeout(PACE) } else { wishes.recv().map_err(|_| RecvTimeoutError::Disconnected) };
             match heard {
                 Ok(wish) => self.grant(wish),
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return,
             }
-            while let Ok(wish) = wishes.try_recv() {
-                self.grant(wish);
-            }
+            self.tell_pace();
         }
     }
 
@@ -98,38 +92,74 @@ impl Session {
                 let read = self.read(&self.show.name, &text);
                 self.tell(Told::errors(id, read.as_ref().err()));
             }
-            Wish::Run { on } => {
-                self.running = on && self.act.is_some();
-                self.set_clock();
-            }
-            Wish::Step => {
-                self.running = false;
-                self.step();
-                self.shoot();
-            }
-            Wish::Reset => {
-                self.running = false;
-                if let Some(act) = &mut self.act {
-                    act.reset();
-                    self.begin(json!({ "is": "start" }));
-                }
-            }
+            Wish::Reset => self.begin(json!({ "is": "start" }), None),
             Wish::Speed { factor } => {
                 if SPEEDS.contains(&factor) {
                     self.speed = factor;
-                    self.set_clock();
+                    self.paces.clear();
+                    self.order(wish);
                 }
             }
-            Wish::Grab { body, at } => self.act.iter_mut().for_each(|act| act.grab(body, &at)),
-            Wish::Pull { to } => self.act.iter_mut().for_each(|act| act.pull(&to)),
-            Wish::Release => self.act.iter_mut().for_each(|act| act.release()),
+            Wish::Run { on } => {
+                self.running = on && self.runner.is_some();
+                self.paces.clear();
+                self.order(wish);
+            }
+            Wish::Step => {
+                self.running = false;
+                self.order(wish);
+            }
             Wish::Boxes { on } => {
                 self.boxes = on;
-                // The present shot again: boxes show at once.
-                self.shoot();
+                self.order(wish);
             }
-            Wish::Seen { count } => self.unseen = self.unseen.saturating_sub(count),
+            Wish::Set { ref key, index, value } => {
+                let outcome = self.start.as_mut().map(|start| start.set(key, index, value));
+                if matches!(outcome, Some(Ok(()))) {
+                    // Of a slider's many numbers the last counts.
+                    self.set.retain(|(k, i, _)| (k, i) != (key, &index));
+                    self.set.push((key.clone(), index, value));
+                }
+                self.answer_set(outcome, wish);
+            }
+            Wish::Control { index, value } => {
+                let outcome = self.start.as_mut().map(|start| start.control(index, value));
+                self.answer_set(outcome, wish);
+            }
+            Wish::Write => {
+                let text = match &self.start {
+                    // As it was written, comments included.
+                    _ if self.set.is_empty() => self.show.text.clone(),
+                    Some(start) => start.text(),
+                    None => return,
+                };
+                self.tell(Told::json(&json!({ "is": "text", "name": self.show.name, "text": text })));
+            }
+            Wish::Restore { name, text, set, controls, state } => self.restore(name, text, set, &controls, &state),
             Wish::Slope { loss, time } => self.slope(loss, time),
+            Wish::Grab { .. } | Wish::Pull { .. } | Wish::Release | Wish::Seen { .. } | Wish::State => self.order(wish),
+        }
+    }
+
+    fn order(&self, wish: Wish) {
+        if let Some(runner) = &self.runner {
+            runner.order(wish);
+        }
+    }
+
+    /// Hands on what the start took, and tells how things stand, or what was wrong.
+    fn answer_set(&mut self, outcome: Option<Result<(), String>>, wish: Wish) {
+        match outcome {
+            Some(Ok(())) => self.order(wish),
+            Some(Err(message)) => self.tell(Told::json(&json!({ "is": "not_set", "message": message }))),
+            None => return,
+        }
+        self.tell_dials();
+    }
+
+    fn tell_dials(&self) {
+        if let Some(start) = &self.start {
+            self.tell(Told::json(&json!({ "is": "dials", "dials": start.dials(), "set": self.set })));
         }
     }
 
@@ -142,102 +172,106 @@ impl Session {
 
     /// Shows the scene of a text, or says what is wrong with it.
     fn load(&mut self, name: String, text: String) {
-        let scene = match self.read(&name, &text) {
-            Ok(scene) => scene,
-            Err(errors) => return self.tell(Told::errors(0, Some(&errors))),
-        };
-        match open(scene) {
-            Ok(act) => {
-                self.running = false;
-                let message = json!({
-                    "is": "scene", "name": name, "text": text, "picture": act.picture().json(), "books": act.books(),
-                });
-                (self.show.name, self.show.text) = (name, text);
-                self.act = Some(act);
-                self.begin(message);
-            }
-            Err(error) => self.fail(&error.to_string()),
+        if let Some(act) = self.opened(&name, &text) {
+            self.enter(act, name, text, Vec::new(), None);
         }
     }
 
-    /// Tells of a new beginning and sends its first shot.
-    fn begin(&mut self, mut message: serde_json::Value) {
-        self.stamp = Stamp { generation: self.stamp.generation.wrapping_add(1), step: 0 };
-        message["generation"] = json!(self.stamp.generation);
+    /// The scene of a text at its start; what is wrong with it is told.
+    fn opened(&mut self, name: &str, text: &str) -> Option<Box<dyn Act>> {
+        match self.read(name, text).map(open) {
+            Ok(Ok(act)) => Some(act),
+            Ok(Err(error)) => {
+                self.fail(&error.to_string());
+                None
+            }
+            Err(errors) => {
+                self.tell(Told::errors(0, Some(&errors)));
+                None
+            }
+        }
+    }
+
+    /// Shows a scene with what was set in it, from its start or from another state.
+    fn enter(&mut self, start: Box<dyn Act>, name: String, text: String, set: Vec<(String, Option<usize>, f64)>, at: Option<Box<dyn Act>>) {
+        let message = json!({
+            "is": "scene", "name": name, "text": text, "picture": start.picture().json(), "books": start.books(),
+        });
+        (self.show.name, self.show.text, self.set) = (name, text, set);
+        let ahead = start.twin();
+        self.start = Some(start);
+        let fresh = at.is_none();
+        self.begin(message, at);
+        self.tell_dials();
+        if let (true, Some(runner)) = (fresh, &self.runner) {
+            ahead::look(ahead, self.generation, runner.outlet().clone());
+        }
+    }
+
+    /// Tells of a new beginning: a runner that may be deep in a slow step is left behind, and another sends the first shot.
+    fn begin(&mut self, mut message: Value, at: Option<Box<dyn Act>>) {
+        let Some(start) = &self.start else { return };
+        let act = at.unwrap_or_else(|| start.twin());
+        self.running = false;
+        self.generation = self.generation.wrapping_add(1);
+        message["generation"] = json!(self.generation);
+        self.runner = None;
         self.tell(Told::json(&message));
-        self.shoot();
+        self.runner = Some(Runner::new(act, self.generation, self.speed, self.boxes, Outlet::new(self.page.clone())));
+    }
+
+    /// The state of a link, with all that led to it.
+    fn restore(&mut self, name: String, text: Option<String>, set: Vec<(String, Option<usize>, f64)>, controls: &[f64], state: &str) {
+        let Some(text) = text.or_else(|| scene(&name).map(|found| found.text.to_string())) else {
+            return self.fail(&format!("the link's scene \"{name}\" is not embedded here"));
+        };
+        let Some(mut start) = self.opened(&name, &text) else { return };
+        let prepared = set
+            .iter()
+            .try_for_each(|(key, index, value)| start.set(key, *index, *value))
+            .and_then(|()| controls.iter().enumerate().try_for_each(|(index, value)| start.control(index, *value)))
+            .and_then(|()| {
+                let mut act = start.twin();
+                act.restore(state).map(|()| act)
+            });
+        match prepared {
+            Ok(act) => self.enter(start, name, text, set, Some(act)),
+            Err(message) => self.fail(&message),
+        }
     }
 
     fn fail(&mut self, message: &str) {
         self.running = false;
+        self.order(Wish::Run { on: false });
         self.tell(Told::json(&json!({ "is": "failed", "message": message })));
     }
 
-    fn set_clock(&mut self) {
-        self.since = Instant::now();
-        self.taken = 0;
-    }
-
-    /// One step; false when it failed.
-    fn step(&mut self) -> bool {
-        let Some(act) = &mut self.act else { return false };
-        match act.step() {
-            Ok(()) => {
-                self.stamp.step = self.stamp.step.saturating_add(1);
-                self.taken += 1;
-                true
-            }
-            Err(message) => {
-                self.fail(&message);
-                false
-            }
+    /// Says how fast the run is and, where that is slow, what it waits for.
+    fn tell_pace(&mut self) {
+        let Some(runner) = self.runner.as_ref().filter(|_| self.running) else { return };
+        let (now, pulse) = (Instant::now(), runner.pulse());
+        if self.paces.last().is_some_and(|(then, _)| now - *then < PACE) {
+            return;
         }
-    }
-
-    /// Takes the steps that are due, as far as the budget goes, and sends a shot if there was any.
-    fn advance(&mut self) {
-        let Some(size) = self.act.as_ref().map(|act| act.step_size()) else { return };
-        let due = (self.since.elapsed().as_secs_f64() * self.speed / size) as u64;
-        let start = Instant::now();
-        let before = self.taken;
-        while self.taken < due && self.step() {
-            if start.elapsed() > BUDGET {
-                // Slower than the clock: the clock is set anew, so that it does not race afterwards.
-                self.set_clock();
-                return self.shoot();
-            }
-        }
-        if self.taken > before {
-            self.shoot();
-        }
-    }
-
-    /// How long to wait before something is due.
-    fn pause(&self) -> Duration {
-        let size = self.act.as_ref().map_or(1.0, |act| act.step_size());
-        let next = Duration::from_secs_f64((self.taken + 1) as f64 * size / self.speed);
-        let elapsed = self.since.elapsed();
-        // Never past the next shot, and never a busy wait.
-        next.saturating_sub(elapsed)
-            .clamp(Duration::from_millis(1), SHOT)
-            .max(SHOT.saturating_sub(Duration::from_nanos((elapsed.as_nanos() % SHOT.as_nanos()) as u64)))
-    }
-
-    fn shoot(&mut self) {
-        if let Some(act) = &mut self.act {
-            let bytes = act.shoot(self.stamp, self.boxes);
-            self.unseen += 1;
-            self.tell(Told::Shot(bytes));
-        }
+        self.paces.retain(|(then, _)| now - *then <= MEASURED + PACE);
+        self.paces.push((now, pulse.time));
+        let (then, time) = self.paces[0];
+        let elapsed = (now - then).as_secs_f64();
+        let factor = (elapsed >= PACE.as_secs_f64()).then(|| (pulse.time - time) / elapsed);
+        let stepping = pulse.stepping.map(|since| since.elapsed().as_secs_f64());
+        self.tell(Told::json(&json!({
+            "is": "pace", "generation": self.generation, "factor": factor, "step": pulse.step, "stepping": stepping,
+            "effort": pulse.last.effort(), "page": pulse.waits_for_page,
+        })));
     }
 
     /// Computes a gradient on another thread; one at a time.
     fn slope(&mut self, loss: String, time: f64) {
-        let Some(act) = &self.act else { return };
+        let Some(start) = &self.start else { return };
         if self.busy.swap(true, Ordering::SeqCst) {
             return;
         }
-        let (job, page, busy) = (act.slope(), self.page.clone(), self.busy.clone());
+        let (job, page, busy) = (start.slope(), self.page.clone(), self.busy.clone());
         std::thread::spawn(move || {
             let answer = job(&loss, time).unwrap_or_else(|message| json!({ "is": "no_gradient", "message": message }));
             busy.store(false, Ordering::SeqCst);
@@ -248,8 +282,8 @@ impl Session {
 
 #[cfg(test)]
 mod tests {
+    use super::super::runner::UNSEEN;
     use super::*;
-    use serde_json::Value;
     use std::sync::mpsc::channel;
 
     /// A session on its own thread, as the server runs it.
