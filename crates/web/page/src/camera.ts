@@ -6,6 +6,8 @@ import { OrbitControls } from "three/addons/controls/OrbitControls.js";
 const FIELD = 35;
 /** Room around what is framed. */
 const MARGIN = 1.12;
+/** Share of the view within which things must be to count as seen. */
+const RIM = 0.97;
 /** How long the camera takes to another place [ms]. */
 const EASE = 650;
 /** How soon a camera that follows a body is where it was [s]. */
@@ -175,7 +177,7 @@ export class Camera {
     this.go({ target: box.getCenter(new Vector3()), away, half: Math.max(this.halfFor(box.getSize(new Vector3()), away), least) }, atOnce);
   }
 
-  /** Whether a box is in view; a view on its way counts as there. */
+  /** Whether a box is in view, not at its very rim; a view on its way counts as there. */
   sees(box: Box3): boolean {
     const here = this.goal ? this.goal.to : this.place();
     const aspect = this.width / this.height;
@@ -184,7 +186,8 @@ export class Camera {
     for (let corner = 0; corner < (this.plane ? 4 : 8); corner++) {
       const p = new Vector3(corner & 1 ? box.max.x : box.min.x, corner & 2 ? box.max.y : box.min.y, corner & 4 ? box.max.z : box.min.z).sub(here.target);
       const depth = this.plane ? 1 : 1 - (p.dot(here.away) * this.slope) / here.half;
-      if (depth <= 0 || Math.abs(p.dot(right)) > here.half * aspect * depth || Math.abs(p.dot(up)) > here.half * depth) return false;
+      const half = RIM * here.half * depth;
+      if (depth <= 0 || Math.abs(p.dot(right)) > half * aspect || Math.abs(p.dot(up)) > half) return false;
     }
     return true;
   }

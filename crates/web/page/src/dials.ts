@@ -68,7 +68,8 @@ export function dial({ label, unit, low, high, value, ratio = false, set }: Dial
 }
 
 /** Sliders of one body. */
-export function bodyDials(p: Parameters, picture: Picture, body: number, { set }: Setter): HTMLElement[] {
+export function bodyDials(p: Parameters, picture: Picture, body: number, setter: Setter): HTMLElement[] {
+  const set = (key: string, index: number, value: number): void => setter.set(key, index, value);
   const out: HTMLElement[] = [];
   const mass = p.mass[body];
   if (picture.bodies[body]?.kind === "dynamic" && mass !== undefined) {
@@ -93,10 +94,10 @@ export function jointDials(p: Parameters, picture: Picture, joint: number, sette
   return [...targets, ...controlDials(p, setter, (c) => c.joint === joint)];
 }
 
-function controlDials(p: Parameters, { control }: Setter, wanted: (c: Parameters["controls"][number]) => boolean): HTMLElement[] {
+function controlDials(p: Parameters, setter: Setter, wanted: (c: Parameters["controls"][number]) => boolean): HTMLElement[] {
   return p.controls.flatMap((c, i) => {
     const reach = c.joint === null ? 1 : (c.max ?? FREE_CONTROL);
-    return wanted(c) ? [dial({ label: c.name, unit: c.joint === null ? "×" : "", low: -reach, high: reach, value: c.value, set: (x) => control(i, x) })] : [];
+    return wanted(c) ? [dial({ label: c.name, unit: c.joint === null ? "×" : "", low: -reach, high: reach, value: c.value, set: (x) => setter.control(i, x) })] : [];
   });
 }
 

@@ -2,7 +2,7 @@
 import { button, el, number } from "./dom";
 import { quantities, type Picture } from "./picture";
 import type { Player } from "./player";
-import { numbersOf, UNITS, type Quantity } from "./things";
+import { numbersOf, ROUNDING, UNITS, type Quantity } from "./things";
 import type { Theme } from "./theme";
 import type { Shot, Track } from "./track";
 
@@ -21,8 +21,6 @@ interface Choice {
   floor: (track: Track, body: number) => number;
 }
 
-/** Share of a quantity's scale below which the books, in double precision, hold rounding alone. */
-const ROUNDING = 1e-12;
 /** Seconds of a plot at least, in steps, however far one zooms in. */
 const FEWEST_STEPS = 4;
 /** What a notch of the wheel does to the time that a plot shows. */
@@ -102,6 +100,8 @@ class Plot {
   private drawn = -1;
   private drawnAt = 0;
   private range: [number, number] = [0, 1];
+  /** Size below which a number is written as the 0 that it stands for. */
+  private rounding = 0;
   /** Times that the reader zoomed to. */
   private zoomed: [number, number] | null = null;
   private choice: Choice;
@@ -194,7 +194,8 @@ class Plot {
     const lines = this.choice.lines(track, Number(this.whose.value));
     lines.forEach((line, i) => {
       const cell = this.legend.children[i]?.lastChild;
-      const text = ` ${number(line.of(shot))}${this.choice.unit ? ` ${this.choice.unit}` : ""}`;
+      const value = line.of(shot);
+      const text = ` ${number(Math.abs(value) < this.rounding ? 0 : value)}${this.choice.unit ? ` ${this.choice.unit}` : ""}`;
       if (cell && cell.textContent !== text) cell.textContent = text;
     });
   }
@@ -237,6 +238,7 @@ class Plot {
     if (!Number.isFinite(low + high)) [low, high] = [0, 1];
     else if (high - low <= 1e-9 * scale || scale === 0) [low, high] = [low - (0.5 * scale || 0.5), high + (0.5 * scale || 0.5)];
     const room = this.choice.floor(track, Number(this.whose.value)) - (high - low);
+    this.rounding = Math.min(this.choice.floor(track, Number(this.whose.value)), ROUNDING * Math.max(1, scale));
     if (room > 0) [low, high] = [low - 0.5 * room, high + 0.5 * room];
     const pad = 0.06 * (high - low);
     [low, high] = [low - pad, high + pad];

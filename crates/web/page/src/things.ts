@@ -24,6 +24,8 @@ export const UNITS: Record<string, string> = {
 
 /** Shots carry poses and velocities in single precision: differences below this share of their size are rounding. */
 const SINGLE = 1e-6;
+/** Share of a quantity's scale below which what the engine computed is rounding. */
+export const ROUNDING = 1e-12;
 /** How near a click must be to a dot [pixels]. */
 const NEAR = 9;
 
@@ -134,6 +136,21 @@ const most = (track: Track, of: (shot: Shot) => number): number => {
   return found;
 };
 
+/** Scales of a whole run: a length, and the speed that such a length gives under gravity or that something has. */
+function scales(picture: Picture, track: Track): { length: number; speed: number } {
+  const { coords, dof, dimension } = track;
+  let [length, speed] = [0, 0];
+  const stride = Math.max(1, Math.floor(track.shots.length / 16));
+  for (let i = 0; i < track.shots.length; i += stride) {
+    const { q, v } = track.shots[i]!;
+    for (let b = 0; b < picture.bodies.length; b++) {
+      length = Math.max(length, Math.hypot(...q.subarray(b * coords, b * coords + dimension)));
+      speed = Math.max(speed, Math.hypot(...v.subarray(b * dof, b * dof + dimension)));
+    }
+  }
+  return { length: length || 1, speed: Math.max(speed, Math.sqrt(Math.hypot(...picture.gravity) * (length || 1))) || 1 };
+}
+
 /** Every number of a thing. */
 export function numbersOf(thing: Thing, picture: Picture, books: string[]): Quantity[] {
   const { dimension, step } = picture;
@@ -148,8 +165,13 @@ export function numbersOf(thing: Thing, picture: Picture, books: string[]): Quan
     for (const name of quantities(dimension)) {
       const of = (shot: Shot): number => quantity(shot, dimension, index, name);
       const speed = (shot: Shot): number => quantity(shot, dimension, index, "speed");
-      // A velocity that is rounding beside the speed of the body is none.
-      add(name, UNITS[name] ?? "", of, (track) => SINGLE * Math.max(most(track, of), /^v/.test(name) ? most(track, speed) : 0));
+      const unit = UNITS[name] ?? "";
+      // A velocity that is rounding beside the speed of the body, or beside what moves here at all, is none.
+      add(name, unit, of, (track) => {
+        const scale = scales(picture, track);
+        const all = unit === "m" ? scale.length : unit === "m/s" ? scale.speed : unit === "rad/s" ? scale.speed / scale.length : 1;
+        return Math.max(ROUNDING * all, SINGLE * Math.max(most(track, of), /^v/.test(name) ? most(track, speed) : 0));
+      });
     }
     if (touches) {
       const on = (a: number, b: number): 1 | -1 | 0 => (a === index ? 1 : b === index ? -1 : 0);

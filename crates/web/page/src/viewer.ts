@@ -82,6 +82,8 @@ export class Viewer {
   private painted = 0;
   private seen = -1;
   private watched = 0;
+  /** Whether a look ahead has come for this scene. */
+  foreseen = false;
   /** How a live run keeps up, for the line under the scene. */
   pace = "";
   private readonly followed = el("button", { type: "button", class: "followed", hidden: true, onclick: () => this.goAlong(null) });
@@ -203,6 +205,7 @@ export class Viewer {
     this.picture = picture;
     this.boxes = this.source ? null : new Boxes(picture);
     this.thing = null;
+    if (!keepCamera) this.foreseen = false;
     this.arrows = [];
     this.tints = null;
     document.title = `${picture.name} · carom`;
@@ -229,6 +232,7 @@ export class Viewer {
   foresee(states: Float32Array[]): void {
     const first = this.player.track.shots[0]?.q;
     if (this.picture && first) this.stage.foresee(this.picture, first, states, this.q);
+    this.foreseen = true;
     this.draw();
   }
 
