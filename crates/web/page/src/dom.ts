@@ -62,6 +62,7 @@ export function number(x: number): string {
   if (!Number.isFinite(x)) return "–";
   const size = Math.abs(x);
   if (size === 0) return "0";
-  if (size >= 1e5 || size < 1e-3) return x.toExponential(2).replace("e+", "e").replace("-", "−").replace("e-", "e−");
+  if (size >= 1e4 && size < 1e6) return String(Math.round(x)).replace("-", "−");
+  if (size >= 1e6 || size < 1e-3) return x.toExponential(2).replace("e+", "e").replace("-", "−").replace("e-", "e−");
   return x.toPrecision(4).replace("-", "−");
 }

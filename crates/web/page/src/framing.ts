@@ -10,8 +10,8 @@ const CROWD = 8;
 const FRINGE = 0.1;
 /** Widths of a crowd beyond its fringe at which a body is let go. */
 const FAR_OFF = 1.5;
-/** The whole motion is shown where it is no more than so many times as large as the start. */
-const LONG = 3;
+/** The whole motion is shown where it is no more than so many times as large as the start; what goes further is followed. */
+const LONG = 2.5;
 /** What moves is kept in view whole until it is so many times as large as the scene. */
 const SPREAD = 1.8;
 /** Fixed things are shown whole if they and what moves fit into so many sizes of what moves, otherwise as far as they surround it. */
@@ -91,7 +91,7 @@ export class Framing {
     // What goes a long way is followed rather than shown small.
     const most = LONG * length(this.start);
     const middle = this.start.getCenter(new Vector3());
-    seen.intersect(new Box3().setFromCenterAndSize(middle, new Vector3().setScalar(2 * most)));
+    seen.intersect(new Box3().setFromCenterAndSize(middle, new Vector3().setScalar(most)));
     if (states.length > 0) this.stand(seen);
     const grown = !this.home.clone().expandByScalar(1e-3 * length(this.home)).containsBox(seen);
     this.home.union(seen);

@@ -258,11 +258,12 @@ class Plot {
       c.stroke();
       c.fillText(short(value), LEFT - 6, at);
     }
-    if (this.choice.unit) {
-      c.textAlign = "left";
-      c.fillText(this.choice.unit, LEFT + 4, TOP + 5);
-    }
     c.textBaseline = "alphabetic";
+    if (this.choice.unit) {
+      // Where the axes meet no line runs.
+      c.textAlign = "left";
+      c.fillText(`[${this.choice.unit}]`, 2, height - 3);
+    }
     c.textAlign = "center";
     for (const value of ticks(this.range[0], this.range[1], Math.max(2, Math.floor(width / 90)))) c.fillText(`${short(value)} s`, Math.min(width - 16, x(value)), height - 3);
     c.lineWidth = 1.6;

@@ -74,6 +74,22 @@ export async function open(browser, address, options = {}) {
   return page;
 }
 
+/** Shows an embedded scene by the list, and waits for its look ahead. */
+export async function show(page, name) {
+  await page.evaluate((name) => document.querySelector(`.scenes [data-name=${name}]`).click(), name);
+  await page.waitForFunction((name) => window.carom.picture.name === name && window.carom.player.track.end === 0, name);
+  await page.waitForFunction(() => window.carom.foreseen);
+  await page.waitForTimeout(50);
+}
+
+/** Runs to a time, and lets the camera come to rest. */
+export async function runTo(page, time) {
+  await page.evaluate(() => window.carom.player.play(true));
+  await page.waitForFunction((t) => window.carom.player.cursor >= t, time);
+  await page.evaluate(() => window.carom.player.play(false));
+  await page.waitForTimeout(150);
+}
+
 export const time = (page) => page.evaluate(() => window.carom.player.cursor);
 export const end = (page) => page.evaluate(() => window.carom.player.track.end);
 

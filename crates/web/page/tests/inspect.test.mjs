@@ -1,7 +1,7 @@
 // Looking at things and setting them: the inspector, sliders, plots, scenes with pictures, keys, themes, the cursor.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { open, openBrowser, serve } from "./helpers.mjs";
+import { open, openBrowser, runTo, serve, show } from "./helpers.mjs";
 
 let browser, server, page;
 before(async () => {
@@ -13,24 +13,12 @@ after(async () => {
   server?.stop();
 });
 
-const load = async (name) => {
-  await page.evaluate((name) => document.querySelector(`.scenes [data-name=${name}]`).click(), name);
-  await page.waitForFunction((name) => window.carom.picture.name === name && window.carom.player.track.end === 0, name);
-  await page.waitForFunction(() => window.carom.foreseen);
-  await page.waitForTimeout(50);
-};
-const runTo = async (time) => {
-  await page.evaluate(() => window.carom.player.play(true));
-  await page.waitForFunction((t) => window.carom.player.cursor >= t, time);
-  await page.evaluate(() => window.carom.player.play(false));
-  await page.waitForTimeout(100);
-};
 const index = (name) => page.evaluate((name) => window.carom.picture.bodies.findIndex((b) => b.name === name), name);
 const where = (body) => page.evaluate((b) => window.carom.where(b), body);
 const cell = (label) => page.locator(".inspector tr", { has: page.locator(`th:text-is("${label}")`) });
 
 test("a click on a body shows its numbers and plots them", async () => {
-  await runTo(0.5);
+  await runTo(page, 0.5);
   const body = await index("box_0_0");
   await page.mouse.click(...(await where(body)));
   assert.equal(await page.locator(".inspector h2").textContent(), "box_0_0");
@@ -47,8 +35,8 @@ test("a click on a body shows its numbers and plots them", async () => {
 });
 
 test("contact forces are those that hold a body up, as numbers and as plots", async () => {
-  await load("stack_ten");
-  await runTo(0.3);
+  await show(page, "stack_ten");
+  await runTo(page, 0.3);
   const [force, weight] = await page.evaluate(() => {
     const { picture, player, inspector } = window.carom;
     const body = picture.bodies.findIndex((b) => b.kind === "dynamic");
@@ -83,7 +71,7 @@ test("a click on a contact's dot looks at the contact", async () => {
 });
 
 test("a joint shows its angle, its limits and its target, and obeys its slider", async () => {
-  await load("motor_crank");
+  await show(page, "motor_crank");
   await page.evaluate(() => window.carom.setLayer("joints", true));
   const joint = await page.evaluate(() => window.carom.picture.joints.findIndex((j) => j.motor?.kind === "velocity"));
   const at = await page.evaluate((joint) => {
@@ -95,7 +83,7 @@ test("a joint shows its angle, its limits and its target, and obeys its slider",
   }, joint);
   await page.mouse.click(...at);
   assert.deepEqual(await page.evaluate(() => window.carom.thing), { kind: "joint", index: joint });
-  await runTo(0.3);
+  await runTo(page, 0.3);
   const angle = await page.evaluate((joint) => {
     const { picture, player } = window.carom;
     const { bodies, reference } = picture.joints[joint];
@@ -115,7 +103,7 @@ test("a joint shows its angle, its limits and its target, and obeys its slider",
 });
 
 test("gravity, friction, restitution and mass act at once", async () => {
-  await load("ball_drop");
+  await show(page, "ball_drop");
   await page.getByRole("tab", { name: "Dials" }).click();
   const set = async (label, value) => {
     await page.getByLabel(`${label}, as a number`).first().fill(String(value));
@@ -125,7 +113,7 @@ test("gravity, friction, restitution and mass act at once", async () => {
   await set("gravity y", 3);
   await page.waitForFunction(() => window.carom.inspector.parameters.gravity[1] === 3);
   const start = await page.evaluate(() => window.carom.player.track.shots[0].q[4]);
-  await runTo(0.2);
+  await runTo(page, 0.2);
   const y = await page.evaluate(() => window.carom.player.track.at(window.carom.player.cursor));
   const [time, height] = [y.time, await page.evaluate(() => window.carom.player.track.at(window.carom.player.cursor).q[4])];
   assert.ok(Math.abs(height - start - 1.5 * time * time) < 1e-3, `it rises by ${height - start} m in ${time} s`);
@@ -133,7 +121,7 @@ test("gravity, friction, restitution and mass act at once", async () => {
   await set("gravity y", -9.81);
   await set("restitution", 1);
   await page.waitForFunction(() => window.carom.inspector.parameters.restitution.every((e) => e === 1));
-  await runTo(0.9);
+  await runTo(page, 0.9);
   const ball = await index("ball");
   await page.evaluate((b) => window.carom.choose({ kind: "body", index: b }), ball);
   await page.locator('.inspector [data-dial="mass"] input[type=number]').fill("2");
@@ -160,12 +148,12 @@ test("a slider moves what it says", async () => {
   await page.evaluate(() => document.activeElement.blur());
   await page.keyboard.press("r");
   await page.waitForFunction(() => window.carom.player.track.end === 0);
-  await runTo(0.1);
+  await runTo(page, 0.1);
   assert.ok(await page.evaluate(() => window.carom.player.track.shots.at(-1).v[3] > 1), "it stays after a reset");
 });
 
 test("a body is dragged in space too, and the cursor says what can be done", async () => {
-  await load("box_stack_3d");
+  await show(page, "box_stack_3d");
   const cube = await page.evaluate(() => window.carom.picture.bodies.length - 1);
   const [x, y] = await where(cube);
   await page.mouse.move(x + 1, y);
@@ -176,7 +164,7 @@ test("a body is dragged in space too, and the cursor says what can be done", asy
   assert.equal(await page.locator(".stage").getAttribute("data-cursor"), "held");
   await page.mouse.move(x + 120, y - 20, { steps: 4 });
   const before = await page.evaluate((b) => [...window.carom.player.track.at(0).q.slice(7 * b, 7 * b + 3)], cube);
-  await runTo(0.5);
+  await runTo(page, 0.5);
   const now = await page.evaluate((b) => [...window.carom.player.track.shots.at(-1).q.slice(7 * b, 7 * b + 3)], cube);
   await page.mouse.up();
   assert.ok(Math.hypot(...now.map((x, k) => x - before[k])) > 0.02, `${before} to ${now}`);
@@ -228,8 +216,8 @@ test("? lists the keys", async () => {
 });
 
 test("plots have units, no axis of roundings, legends that wrap, and a zoom", async () => {
-  await load("box_stack_3d");
-  await runTo(0.4);
+  await show(page, "box_stack_3d");
+  await runTo(page, 0.4);
   const plot = page.locator(".plot").first();
   await plot.getByLabel("Quantity").selectOption("losses");
   await page.waitForTimeout(300);

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { after, before, test } from "node:test";
-import { open, openBrowser, run, scratch, serve } from "./helpers.mjs";
+import { open, openBrowser, run, runTo, scratch, serve } from "./helpers.mjs";
 
 let browser, server, page;
 before(async () => {
@@ -40,12 +40,6 @@ after(async () => {
   server?.stop();
 });
 
-const runTo = async (page, time) => {
-  await page.evaluate(() => window.carom.player.play(true));
-  await page.waitForFunction((t) => window.carom.player.cursor >= t, time);
-  await page.evaluate(() => window.carom.player.play(false));
-  await page.waitForTimeout(200);
-};
 /** What the menu gives, as a file. */
 const saved = async (title) => {
   await page.getByLabel("Save or share (S)").click();

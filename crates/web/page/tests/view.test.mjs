@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import path from "node:path";
 import { after, before, test } from "node:test";
-import { open, openBrowser, scratch, serve } from "./helpers.mjs";
+import { open, openBrowser, runTo, scratch, serve, show } from "./helpers.mjs";
 
 let browser, server, page;
 before(async () => {
@@ -42,18 +42,6 @@ after(async () => {
   server?.stop();
 });
 
-const load = async (name) => {
-  await page.evaluate((name) => document.querySelector(`.scenes [data-name=${name}]`).click(), name);
-  await page.waitForFunction((name) => window.carom.picture.name === name && window.carom.player.track.end === 0, name);
-  await page.waitForFunction(() => window.carom.foreseen);
-};
-/** Runs to a time, and lets the camera come to rest. */
-const runTo = async (page, time) => {
-  await page.evaluate(() => window.carom.player.play(true));
-  await page.waitForFunction((t) => window.carom.player.cursor >= t, time);
-  await page.evaluate(() => window.carom.player.play(false));
-  await page.waitForTimeout(150);
-};
 /** Share of the moving bodies whose middle is on the stage, and where on it the ground is. */
 const seen = (page) => page.evaluate(() => {
   const viewer = window.carom;
@@ -83,7 +71,7 @@ test("a ball that falls is seen from its height to its ground", async () => {
 
 for (const [name, times] of [["wrecking_ball", [0, 0.6, 1.6]], ["pile_in_bin", [0, 0.6]], ["strandbeest", [0, 1]], ["bowling", [0, 0.7]]]) {
   test(`all of ${name} is in view while it runs`, async () => {
-    await load(name);
+    await show(page, name);
     for (const time of times) {
       if (time > 0) await runTo(page, time);
       assert.ok((await seen(page)) > 0.85, `${await seen(page)} at ${time} s`);
@@ -118,7 +106,7 @@ test("what leaves is followed, until the reader moves the camera, and again afte
 });
 
 test("a double click frames a body and goes along with it", async () => {
-  await load("bowling");
+  await show(page, "bowling");
   const ball = await page.evaluate(() => window.carom.picture.bodies.findIndex((b) => b.name === "ball"));
   const before = await page.evaluate((b) => window.carom.where(b), ball);
   await page.mouse.dblclick(...before);
@@ -133,7 +121,7 @@ test("a double click frames a body and goes along with it", async () => {
 });
 
 test("keys look from the corner, the front, the side and above", async () => {
-  await load("bowling");
+  await show(page, "bowling");
   await page.locator(".stage").focus();
   const away = () => page.evaluate(() => window.carom.stage.camera.eye.position.clone().sub(window.carom.stage.camera.target).normalize().toArray());
   for (const [key, axis, sign] of [["2", 1, -1], ["3", 0, 1], ["4", 2, 1]]) {
@@ -149,13 +137,13 @@ test("keys look from the corner, the front, the side and above", async () => {
 });
 
 test("half-spaces that bound each other are walls of the scene's extent, in the plane and in space", async () => {
-  await load("pile_in_bin");
+  await show(page, "pile_in_bin");
   const walls = () => page.evaluate(() => window.carom.stage.picture.bodies.flatMap((b) => b.shapes).filter((s) => s.kind === "wall").map((s) => s.points));
   const flat = await walls();
   assert.equal(flat.length, 3);
   // Floor and walls end where they meet, or at what is in view: nothing reaches beyond some metres.
   assert.ok(flat.flat().every((x) => Math.abs(x) < 6), `${flat}`);
-  await load("ball_drop");
+  await show(page, "ball_drop");
   assert.equal((await walls()).length, 0, "ground alone goes on for ever");
   const own = await serve(path.join(scratch, "bin.toml"));
   const other = await open(browser, own.address);

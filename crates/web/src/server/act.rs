@@ -6,7 +6,7 @@ use super::slope::{Slope, slope};
 use crate::picture::{About, Picture};
 use crate::shot::{Shot, Touch, books};
 use carom_dynamics::gradient::Names;
-use carom_dynamics::{ModelError, Snapshot, StepReport, World};
+use carom_dynamics::{Interrupt, ModelError, Snapshot, StepReport, World};
 use carom_geometry::{Aabb, Geometry};
 use carom_math::Vector;
 use carom_scene::{Scene, SceneOf, SceneSpace, to_toml};
@@ -33,6 +33,8 @@ pub trait Act: Send {
     fn duration(&self) -> f64;
     /// Time [s].
     fn time(&self) -> f64;
+    /// From now on a step ends when the token is raised.
+    fn heed(&mut self, over: &Interrupt);
     /// One step, and how it went; says what went wrong.
     fn step(&mut self) -> Result<StepReport, String>;
     /// The same once more, held by nobody.
@@ -83,6 +85,7 @@ struct Acting<G: Geometry> {
     struck: Vec<Touch>,
     /// Energy that parameters brought when they were set [J]: the engine's ledger is of one model, and would call it drift.
     brought: f64,
+    over: Interrupt,
 }
 
 impl<G: SceneSpace> Acting<G> {
@@ -92,7 +95,18 @@ impl<G: SceneSpace> Acting<G> {
         let names = Names::new(&scene.model, &scene.joints, &scene.state)?;
         let world = World::new(scene.model.clone(), scene.state.clone())?;
         let controls = vec![0.0; world.model().control_count()];
-        Ok(Acting { world, names, about: scene, picture, controls, hand: None, shot: Shot::default(), struck: Vec::new(), brought: 0.0 })
+        Ok(Acting {
+            world,
+            names,
+            about: scene,
+            picture,
+            controls,
+            hand: None,
+            shot: Shot::default(),
+            struck: Vec::new(),
+            brought: 0.0,
+            over: Interrupt::NEVER,
+        })
     }
     fn energy(&self) -> f64 {
         let (kinetic, potential, elastic) = self.world.energies();
@@ -151,6 +165,10 @@ impl<G: SceneSpace> Act for Acting<G> {
     fn time(&self) -> f64 {
         self.world.state().time
     }
+    fn heed(&mut self, over: &Interrupt) {
+        self.over = over.clone();
+        self.world.heed(over);
+    }
     fn step(&mut self) -> Result<StepReport, String> {
         if let Some(hand) = &self.hand {
             hand.act(&mut self.world);
@@ -171,6 +189,7 @@ impl<G: SceneSpace> Act for Acting<G> {
             shot: Shot::default(),
             struck: Vec::new(),
             brought: self.brought,
+            over: Interrupt::NEVER,
         })
     }
     fn poses(&mut self) -> &[f32] {
@@ -184,6 +203,7 @@ impl<G: SceneSpace> Act for Acting<G> {
         let model = dials::set(&mut self.names, self.world.model(), key, index, value)?;
         let before = self.energy();
         self.world = self.world.altered(model, self.world.state().clone()).map_err(|error| error.to_string())?;
+        self.world.heed(&self.over);
         // At the start the books are opened anew with the new energy.
         if self.world.state().time == self.about.state.time {
             self.world.reset();
@@ -244,7 +264,7 @@ impl<G: SceneSpace> Act for Acting<G> {
         let mut world = self.world.copy();
         world.reset();
         let names = self.names.clone();
-        Box::new(move |text: &str, time: f64| -> Result<Value, String> { slope(&world, &names, text, time) })
+        Box::new(move |text: &str, time: f64, over: &Interrupt| -> Result<Value, String> { slope(&world, &names, text, time, over) })
     }
 }
 

@@ -16,6 +16,7 @@ const NUMBERS: usize = 120_000;
 
 /// Looks ahead on another thread and tells the page some states that the scene will come to if nobody disturbs it.
 pub fn look(mut act: Box<dyn Act>, generation: u32, outlet: Outlet) {
+    act.heed(&outlet.over);
     std::thread::spawn(move || {
         let seen = states(&mut *act, &outlet);
         outlet.tell(Told::json(&json!({ "is": "ahead", "generation": generation, "time": act.time(), "states": seen })));
@@ -27,7 +28,7 @@ fn states(act: &mut dyn Act, outlet: &Outlet) -> Vec<Vec<f32>> {
     let most = (NUMBERS / act.poses().len().max(1)).clamp(2, STATES);
     let mut seen: Vec<Vec<f32>> = Vec::new();
     let (mut stride, mut since) = (1, 0);
-    while act.time() - first < FAR.min(act.duration().max(1.0)) && start.elapsed() < PATIENCE && !outlet.stopped() {
+    while act.time() - first < FAR.min(act.duration().max(1.0)) && start.elapsed() < PATIENCE && !outlet.over.raised() {
         if act.step().is_err() {
             break;
         }

@@ -2,9 +2,8 @@
 
 use super::act::{Act, Stamp};
 use super::message::{Told, Wish};
-use carom_dynamics::StepReport;
+use carom_dynamics::{Interrupt, StepReport};
 use serde_json::json;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -36,32 +35,25 @@ pub struct Pulse {
 #[derive(Clone)]
 pub struct Outlet {
     page: UnboundedSender<Told>,
-    stopped: Arc<AtomicBool>,
+    /// Raised when nothing of this run is wanted any more; steps hear it too.
+    pub over: Interrupt,
 }
 
 impl Outlet {
     /// An outlet to a page.
     pub fn new(page: UnboundedSender<Told>) -> Self {
-        Outlet { page, stopped: Arc::new(AtomicBool::new(false)) }
+        Outlet { page, over: Interrupt::new() }
     }
     /// Tells the page, unless it shows something else by now.
     pub fn tell(&self, told: Told) {
-        if !self.stopped() {
+        if !self.over.raised() {
             // A page that is gone ends the session with its next wish.
             let _ = self.page.send(told);
         }
     }
-    /// Nothing of this run is wanted any more.
-    fn stop(&self) {
-        self.stopped.store(true, Ordering::SeqCst);
-    }
-    /// Whether it is.
-    pub fn stopped(&self) -> bool {
-        self.stopped.load(Ordering::SeqCst)
-    }
 }
 
-/// A handle on a scene in motion; dropped, it leaves the thread to end by itself after the step it is in.
+/// A handle on a scene in motion; dropped, it interrupts the step that is being taken and leaves the thread to end by itself.
 pub struct Runner {
     orders: Sender<Wish>,
     pulse: Arc<Mutex<Pulse>>,
@@ -70,7 +62,7 @@ pub struct Runner {
 
 impl Drop for Runner {
     fn drop(&mut self) {
-        self.outlet.stop();
+        self.outlet.over.raise();
     }
 }
 
@@ -81,8 +73,9 @@ fn look(pulse: &Mutex<Pulse>) -> MutexGuard<'_, Pulse> {
 
 impl Runner {
     /// Sets a scene up, paused; its first shot is sent at once.
-    pub fn new(act: Box<dyn Act>, generation: u32, speed: f64, boxes: bool, outlet: Outlet) -> Self {
+    pub fn new(mut act: Box<dyn Act>, generation: u32, speed: f64, boxes: bool, outlet: Outlet) -> Self {
         let (orders, wishes) = channel();
+        act.heed(&outlet.over);
         let start = Pulse { stepping: None, step: 0, time: act.time(), last: StepReport::default(), waits_for_page: false };
         let pulse = Arc::new(Mutex::new(start));
         let mut run = Run {
@@ -135,7 +128,7 @@ struct Run {
 
 impl Run {
     fn serve(&mut self, wishes: &Receiver<Wish>) {
-        while !self.outlet.stopped() {
+        while !self.outlet.over.raised() {
             let full = self.unseen >= UNSEEN;
             look(&self.pulse).waits_for_page = self.running && full;
             let heard = if self.running && !full {
@@ -217,7 +210,7 @@ impl Run {
                 self.stamp.step = self.stamp.step.saturating_add(1);
                 self.taken += 1;
                 (pulse.step, pulse.time, pulse.last) = (self.stamp.step, self.act.time(), report);
-                !self.outlet.stopped()
+                !self.outlet.over.raised()
             }
             Err(message) => {
                 drop(pulse);

@@ -267,15 +267,15 @@ impl Session {
 
     /// Computes a gradient on another thread; one at a time.
     fn slope(&mut self, loss: String, time: f64) {
-        let Some(start) = &self.start else { return };
+        let (Some(start), Some(runner)) = (&self.start, &self.runner) else { return };
         if self.busy.swap(true, Ordering::SeqCst) {
             return;
         }
-        let (job, page, busy) = (start.slope(), self.page.clone(), self.busy.clone());
+        let (job, outlet, busy) = (start.slope(), runner.outlet().clone(), self.busy.clone());
         std::thread::spawn(move || {
-            let answer = job(&loss, time).unwrap_or_else(|message| json!({ "is": "no_gradient", "message": message }));
+            let answer = job(&loss, time, &outlet.over).unwrap_or_else(|message| json!({ "is": "no_gradient", "message": message }));
             busy.store(false, Ordering::SeqCst);
-            let _ = page.send(Told::json(&answer));
+            outlet.tell(Told::json(&answer));
         });
     }
 }
@@ -388,5 +388,75 @@ mod tests {
         assert!(page.hear("gradient")["v0"].as_array().unwrap().len() >= 6);
         page.ask(Wish::Slope { loss: "nobody.y".to_string(), time: 0.2 });
         assert!(page.hear("no_gradient")["message"].as_str().unwrap().contains("nobody"));
+    }
+
+    #[test]
+    fn a_look_ahead_tells_where_a_scene_goes() {
+        let mut page = Page::open("ball_drop");
+        page.hear("scene");
+        let states = page.hear("ahead")["states"].as_array().unwrap().clone();
+        let heights: Vec<f64> = states.iter().map(|q| q[4].as_f64().unwrap()).collect();
+        let lowest = heights.iter().copied().fold(f64::INFINITY, f64::min);
+        assert!(heights.len() > 4 && lowest > 0.09 && lowest < 0.4, "the ball comes near its ground: {heights:?}");
+    }
+
+    #[test]
+    fn what_is_set_is_told_written_and_stays_after_a_reset() {
+        let mut page = Page::open("ball_drop");
+        page.hear("dials");
+        page.ask(Wish::Write);
+        assert!(page.hear("text")["text"].as_str().unwrap().starts_with('#'), "as it was written");
+        page.ask(Wish::Set { key: "gravity".to_string(), index: Some(1), value: 2.5 });
+        assert_eq!(page.hear("dials")["dials"]["gravity"][1], 2.5);
+        page.ask(Wish::Set { key: "restitution".to_string(), index: None, value: 3.0 });
+        assert!(page.hear("not_set")["message"].as_str().unwrap().contains("restitution"));
+        page.ask(Wish::Reset);
+        page.hear("start");
+        page.ask(Wish::Write);
+        let text = page.hear("text")["text"].as_str().unwrap().to_string();
+        assert!(text.contains("2.5") && from_toml_all(&text, "x").is_ok(), "{text}");
+    }
+
+    #[test]
+    fn a_state_is_restored_with_what_was_set() {
+        let mut page = Page::open("pile_in_bin");
+        page.hear("scene");
+        let set = vec![("gravity".to_string(), Some(1), -3.0)];
+        page.ask(Wish::Set { key: "gravity".to_string(), index: Some(1), value: -3.0 });
+        (0..5).for_each(|_| page.ask(Wish::Step));
+        page.ask(Wish::State);
+        let there = page.hear("state");
+        let state = there["state"].as_str().unwrap().to_string();
+        let restore =
+            |state: String| Wish::Restore { name: "pile_in_bin".to_string(), text: None, set: set.clone(), controls: vec![], state };
+        page.ask(restore(state.clone()));
+        page.hear("scene");
+        assert_eq!(page.shot().1, there["time"].as_f64().unwrap());
+        page.ask(Wish::State);
+        assert_eq!(page.hear("state")["state"], json!(state));
+        page.ask(restore("ff".to_string()));
+        assert!(page.hear("failed")["message"].as_str().unwrap().contains("state"));
+    }
+
+    #[test]
+    fn a_slow_step_keeps_nobody_waiting() {
+        let mut page = Page::open("ball_drop");
+        page.hear("scene");
+        let heap = "dimension = 3\n[[body]]\nkind = \"static\"\nshape = { half_space = [0, 0, 1] }\n[[repeat]]\ncount = [14, 14, 8]\n\
+                    offset = [[0.2, 0.001, 0], [0, 0.2, 0.001], [0.03, 0.02, 0.2]]\n\
+                    body = { name = \"b\", shape = { box = [0.2, 0.2, 0.2] }, position = [0, 0, 0.1], velocity = [0, 0, -3] }\n";
+        page.ask(Wish::Edit { text: heap.to_string() });
+        assert_eq!(page.hear("scene")["picture"]["bodies"].as_array().unwrap().len(), 1 + 14 * 14 * 8);
+        page.shot();
+        page.ask(Wish::Run { on: true });
+        // Deep in a step: two words of the pace in a row, and none taken in between.
+        let deep = (0..200).any(|_| page.hear("pace")["stepping"].as_f64().is_some_and(|s| s > 0.3));
+        assert!(deep, "no step of this heap takes 0.3 s any more: take a larger one");
+        let start = Instant::now();
+        page.ask(Wish::Open { name: "newton_cradle".to_string() });
+        assert_eq!(page.hear("scene")["name"], "newton_cradle");
+        assert_eq!(page.shot().0, 0);
+        let took = start.elapsed();
+        assert!(took < Duration::from_millis(100), "answered after {took:?}");
     }
 }

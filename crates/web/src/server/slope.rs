@@ -1,7 +1,7 @@
 //! The gradient of a loss, for arrows and colours: by the velocities, masses and coefficients of the bodies at the start.
 
-use carom_dynamics::World;
-use carom_dynamics::gradient::{Names, Parameters, Tape};
+use carom_dynamics::gradient::{Names, Parameters, Tape, Weak, Wrt};
+use carom_dynamics::{Interrupt, World};
 use carom_geometry::Geometry;
 use carom_loss::Loss;
 use serde_json::{Value, json};
@@ -13,11 +13,11 @@ const FULL_TAPE: usize = 2000;
 /// Parameters by which bodies are coloured.
 const KEYS: [&str; 3] = ["mass", "friction", "restitution"];
 
-/// Takes a loss and a time [s]; returns the gradient, or what is wrong.
-pub type Slope = Box<dyn FnOnce(&str, f64) -> Result<Value, String> + Send>;
+/// Takes a loss, a time [s] and the token of who waits; returns the gradient, or what is wrong.
+pub type Slope = Box<dyn FnOnce(&str, f64, &Interrupt) -> Result<Value, String> + Send>;
 
 /// The gradient of a loss after so much time from the world's state.
-pub fn slope<G: Geometry>(world: &World<G>, names: &Names<G>, text: &str, time: f64) -> Result<Value, String> {
+pub fn slope<G: Geometry>(world: &World<G>, names: &Names<G>, text: &str, time: f64, over: &Interrupt) -> Result<Value, String> {
     let model = world.model();
     let loss = Loss::parse(text, model).map_err(|e| format!("loss, column {}: {}; {}", e.column, e.problem, e.help))?;
     let steps = (time / model.step).round();
@@ -26,14 +26,14 @@ pub fn slope<G: Geometry>(world: &World<G>, names: &Names<G>, text: &str, time: 
     }
     let steps = steps as usize;
     let tape = if steps <= FULL_TAPE { Tape::Full } else { Tape::Sparse };
-    let rollout = world.rollout(steps, &[], tape).map_err(|error| error.to_string())?;
+    let rollout = world.rollout_unless(steps, &[], tape, over).map_err(|error| error.to_string())?;
     let layout = Parameters::of(model);
     let value = loss.value(model, &rollout.states);
     let slope = loss.slope(model, &layout, &rollout.states);
     if !(value.is_finite() && slope.is_finite()) {
         return Err("the loss has no finite slope at this run".to_string());
     }
-    let mut gradient = rollout.backward(&slope.states).map_err(|error| error.to_string())?;
+    let mut gradient = rollout.backward_unless(&slope.states, Wrt::Everything, Weak::AsSolved, over).map_err(|error| error.to_string())?;
     gradient.parameters.iter_mut().zip(&slope.parameters).for_each(|(g, s)| *g += s);
     let switches = gradient.switches.iter().filter(|s| **s != Default::default()).count();
     let mut out = json!({
@@ -60,13 +60,13 @@ mod tests {
         scene.state.twists[0].lin[0] = 2.0;
         let names = Names::new(&scene.model, &scene.joints, &scene.state).unwrap();
         let world = World::new(scene.model, scene.state).unwrap();
-        let answer = slope(&world, &names, "b_1.vx", 1.0).unwrap();
+        let answer = slope(&world, &names, "b_1.vx", 1.0, &Interrupt::NEVER).unwrap();
         assert!((answer["value"].as_f64().unwrap() - 2.0).abs() < 1e-9);
         assert!((answer["v0"][0].as_f64().unwrap() - 1.0).abs() < 1e-9, "the first ball's velocity becomes the second's");
         assert!(answer["v0"][3].as_f64().unwrap().abs() < 1e-9);
         assert_eq!(answer["mass"].as_array().unwrap().len(), 2);
         for (loss, time) in [("b_1.speed", 1.0), ("b_1.vx", 0.0), ("b_1.vx", f64::NAN), ("b_1.vx", 1e9), ("log(0*b_1.x)", 1.0)] {
-            assert!(slope(&world, &names, loss, time).is_err(), "{loss} {time}");
+            assert!(slope(&world, &names, loss, time, &Interrupt::NEVER).is_err(), "{loss} {time}");
         }
     }
 }
