@@ -106,8 +106,9 @@ test("gravity, friction, restitution and mass act at once", async () => {
   await show(page, "ball_drop");
   await page.getByRole("tab", { name: "Dials" }).click();
   const set = async (label, value) => {
-    await page.getByLabel(`${label}, as a number`).first().fill(String(value));
-    await page.getByLabel(`${label}, as a number`).first().press("Enter");
+    const number = page.locator(".dials").getByLabel(`${label}, as a number`);
+    await number.fill(String(value));
+    await number.press("Enter");
     await page.evaluate(() => document.activeElement.blur());
   };
   await set("gravity y", 3);
