@@ -70,10 +70,13 @@ export class Framing {
   private readonly boxes: Boxes;
   private readonly start = new Box3();
   private readonly planes: HalfSpace[];
+  /** Largest extent of a body that moves [m]: none reaches further from its middle. */
+  private readonly reach: number;
 
   constructor(private readonly picture: Picture, first: Float32Array) {
     this.boxes = new Boxes(picture);
     this.planes = halfSpaces(picture, first);
+    this.reach = Math.max(0, ...this.each(first, (i) => this.moves(i)).map(length));
     // At the start everybody counts, however far from the others.
     const moving = this.box(first, (i) => this.moves(i));
     this.start.copy(this.set(moving.isEmpty() ? this.box(first, () => true) : moving, first));
@@ -96,6 +99,25 @@ export class Framing {
     const grown = !this.home.clone().expandByScalar(1e-3 * length(this.home)).containsBox(seen);
     this.home.union(seen);
     return grown;
+  }
+
+  /** A box that holds all that moves, found with little work: where it is in view nobody has to look closer. */
+  rough(q: Float32Array): Box3 {
+    const { dimension, bodies } = this.picture;
+    const { coords } = widths(dimension);
+    const out = new Box3();
+    const { min, max } = out;
+    for (let i = 0; i < bodies.length; i++) {
+      if (bodies[i]!.kind === "static") continue;
+      const [x, y, z] = [q[coords * i]!, q[coords * i + 1]!, dimension === 3 ? q[coords * i + 2]! : 0];
+      if (x < min.x) min.x = x;
+      if (y < min.y) min.y = y;
+      if (z < min.z) min.z = z;
+      if (x > max.x) max.x = x;
+      if (y > max.y) max.y = y;
+      if (z > max.z) max.z = z;
+    }
+    return out.expandByScalar(this.reach);
   }
 
   /** What moves, where it is now; of a crowd that has spread too far, the part around its middle. */

@@ -21,6 +21,8 @@ import { Track } from "./track";
 const SPEEDS = [0.05, 0.1, 0.25, 0.5, 1, 2, 4];
 /** Time between two looks at whether something has left the view [ms]. */
 const WATCH = 120;
+/** Time that a closer look is not repeated, in times that it took. */
+const CARE = 40;
 /** States of a finished run that say how far it goes. */
 const AROUND = 24;
 /** Views by key. */
@@ -283,9 +285,13 @@ export class Viewer {
   private watch(now: number): void {
     const { framing, camera } = this.stage;
     if (!framing || camera.following !== "all" || now - this.watched < WATCH || this.drag) return;
+    const started = performance.now();
     this.watched = now;
+    if (camera.sees(framing.rough(this.q))) return;
     const box = framing.now(this.q);
     if (!camera.sees(box)) camera.pursue(box);
+    // A closer look at many bodies is not taken in every frame, however slow the frames are.
+    this.watched = Math.max(now, performance.now() + CARE * (performance.now() - started) - WATCH);
   }
 
   /** The button of the second run; also pressed by G. */

@@ -131,19 +131,19 @@ test("the pace is told, and of a slow scene what it waits for; a click on anothe
   await page.evaluate(() => window.carom.player.play(true));
   // A single step of this heap takes seconds.
   await page.waitForFunction(() => /^Step \d+ takes [\d.]+ s so far|^Slower than real time/.test(document.querySelector(".note").textContent), null, { timeout: 60000 });
-  const waits = [];
-  for (const name of ["ball_drop", "pool_break", "newton_cradle"]) {
-    const took = await page.evaluate(async (name) => {
-      // Between two frames of the page, which may be busy drawing.
-      await new Promise((next) => requestAnimationFrame(next));
-      const start = performance.now();
-      document.querySelector(`.scenes [data-name=${name}]`).click();
-      while (document.querySelector("h1").textContent !== name) await new Promise((next) => setTimeout(next, 1));
-      return performance.now() - start;
-    }, name);
-    waits.push(took);
-  }
-  assert.ok(Math.min(...waits) < 100, `${waits.map((t) => t.toFixed(0))} ms`);
+  const click = (name) => page.evaluate(async (name) => {
+    // Between two frames of the page, which may be busy drawing.
+    await new Promise((next) => requestAnimationFrame(next));
+    const start = performance.now();
+    document.querySelector(`.scenes [data-name=${name}]`).click();
+    while (document.querySelector("h1").textContent !== name) await new Promise((next) => setTimeout(next, 1));
+    return performance.now() - start;
+  }, name);
+  const slow = await click("ball_drop");
+  // What a click takes here when nothing is slow: on a machine with other work that is most of it.
+  const usual = [];
+  for (const name of ["pool_break", "newton_cradle", "ball_drop", "seesaw"]) usual.push(await click(name));
+  assert.ok(slow < 100 + 2 * Math.max(...usual), `${slow.toFixed(0)} ms, otherwise ${usual.map((t) => t.toFixed(0))} ms`);
   await page.evaluate(() => window.carom.player.play(true));
   await page.waitForFunction(() => /× real time/.test(document.querySelector(".facts").textContent));
   await page.close();

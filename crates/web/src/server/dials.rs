@@ -113,7 +113,7 @@ mod tests {
         let model = set(&mut names, &scene.model, "mass", Some(1), 7.0).unwrap();
         let ratio = 7.0 / scene.model.bodies[1].mass;
         assert_eq!((model.bodies[1].mass, model.bodies[2].mass), (7.0, scene.model.bodies[2].mass));
-        assert!((model.bodies[1].inertia / scene.model.bodies[1].inertia - ratio).abs() < 1e-12);
+        assert!((model.bodies[1].inertia[0] / scene.model.bodies[1].inertia[0] - ratio).abs() < 1e-12);
         let model = set(&mut names, &model, "friction", None, 0.125).unwrap();
         assert!(model.bodies.iter().all(|b| b.friction == 0.125));
         let model = set(&mut names, &model, "gravity", Some(1), -1.5).unwrap();
