@@ -74,6 +74,37 @@ def test_ctrl_c(throw, name):
     assert interrupted(CALLS[name](throw)) < PATIENCE
 
 
+BOXES = """
+dimension = 3
+
+[[body]]
+name = "bin"
+kind = "static"
+shape = [
+  { half_space = [0, 0, 1] },
+  { half_space = [1, 0, 0], at = [-0.4, 0, 0] },
+  { half_space = [-1, 0, 0], at = [0.4, 0, 0] },
+  { half_space = [0, 1, 0], at = [0, -0.4, 0] },
+  { half_space = [0, -1, 0], at = [0, 0.4, 0] },
+]
+
+[[repeat]]
+count = [3, 3, 3]
+offset = [[0.25, 0.01, 0.02], [0.02, 0.25, 0.01], [0.01, -0.02, 0.25]]
+body = { name = "box", shape = { box = [0.16, 0.16, 0.16] }, position = [-0.26, -0.25, 0.12], mass = 1, restitution = 0.05 }
+"""
+"""Boxes in a bin: steps that may take long."""
+
+
+def test_a_step_that_takes_long_is_interrupted():
+    world = carom.World.from_toml(BOXES)
+    assert interrupted(lambda: world.step(FOREVER)) < PATIENCE
+    taken = round(world.time / world.step_size)
+    other = carom.World.from_toml(BOXES)
+    other.step(taken)
+    assert taken > 0 and world.hash() == other.hash()
+
+
 def test_a_world_that_was_interrupted_goes_on(throw):
     interrupted(lambda: throw.step(FOREVER))
     taken = round(throw.time / throw.step_size)

@@ -12,5 +12,6 @@ mod random_scenes;
 mod round_numbers;
 mod scenes;
 mod situations;
+mod stepped;
 mod tapes;
 mod weak;

@@ -1,6 +1,7 @@
 //! What must not change: bodies at rest, closed loops, momentum, the balance of energy, bits.
 
 mod determinism;
+mod economy;
 mod interrupted;
 mod joints;
 mod ledger;
@@ -8,4 +9,5 @@ mod momentum;
 mod piles;
 mod random_scenes;
 mod resting;
+mod size;
 mod two_roads;

@@ -4,6 +4,7 @@
 //! both and a planar scene has its spatial twin.
 
 pub mod crowd;
+pub mod crowds;
 pub mod differences;
 pub mod energy;
 pub mod figures;

@@ -2,12 +2,12 @@
 
 use crate::args::BenchArgs;
 use crate::failure::Failure;
-use crate::interrupt::Interrupt;
+use crate::interrupt;
 use crate::print::{self, plural};
 use crate::progress;
 use crate::source::{Source, find};
 use carom::Scene;
-use carom::dynamics::{BodyKind, StepReport, World};
+use carom::dynamics::{BodyKind, Interrupt, StepReport, World};
 use carom::geometry::Geometry;
 use carom::scene::{SceneOf, scenes};
 use serde::Serialize;
@@ -17,10 +17,6 @@ use std::time::{Duration, Instant};
 const BLOCKS: usize = 9;
 /// Part of the time that goes to warming up: caches, first contacts, first factors.
 const WARM_UP: f64 = 0.2;
-/// Steps after which the clock is looked at, where steps are short.
-const LOOK: usize = 8;
-/// Bodies beyond which overlaps are not measured: each looks at every pair.
-const PAIRS: usize = 3000;
 /// Energies exchanged [J] below which a drift is rounding.
 const EXCHANGED: f64 = 1e-9;
 
@@ -41,7 +37,7 @@ struct Line {
     us_middle: f64,
     realtime_factor: f64,
     solves_per_step: f64,
-    /// Worst residual [m/s], joint error [m or rad], overlap [m]; the last not in very large scenes.
+    /// Worst residual [m/s], joint error [m or rad], overlap [m].
     residual: f64,
     joint_error: f64,
     overlap: Option<f64>,
@@ -53,7 +49,7 @@ struct Line {
 
 /// Measures the scenes named, or all embedded ones.
 pub fn bench(args: &BenchArgs) -> Result<(), Failure> {
-    let interrupt = Interrupt::listen();
+    let interrupt = interrupt::listen();
     let names: Vec<String> =
         if args.scenes.is_empty() { scenes().iter().map(|s| s.name.to_string()).collect() } else { args.scenes.clone() };
     // Every name is looked up before anything is timed.
@@ -61,7 +57,7 @@ pub fn bench(args: &BenchArgs) -> Result<(), Failure> {
     let bar = progress::bar(args.quiet, "bench", sources.len() as u64, "scenes");
     let mut lines = Vec::new();
     for source in sources {
-        if interrupt.came() {
+        if interrupt.raised() {
             break;
         }
         lines.push(match source.scene {
@@ -73,14 +69,14 @@ pub fn bench(args: &BenchArgs) -> Result<(), Failure> {
     bar.finish_and_clear();
     let failed = lines.iter().any(|l| l.error.is_some());
     if args.json {
-        let ok = !failed && !interrupt.came();
+        let ok = !failed && !interrupt.raised();
         print::json(
             &serde_json::json!({ "ok": ok, "complete": lines.len() == names.len(), "seconds_per_scene": args.seconds, "scenes": lines }),
         )?;
     } else {
         print::line(&table(&lines))?;
     }
-    if interrupt.came() {
+    if interrupt.raised() {
         Err(Failure::Interrupted)
     } else if failed {
         Err(Failure::Told)
@@ -92,6 +88,7 @@ pub fn bench(args: &BenchArgs) -> Result<(), Failure> {
 fn measure<G: Geometry>(name: &str, place: &str, scene: SceneOf<G>, seconds: f64, interrupt: &Interrupt) -> Result<Line, Failure> {
     let steps_of_run = (scene.duration / scene.model.step).ceil().max(1.0) as usize;
     let mut world = World::new(scene.model, scene.state).map_err(|error| Failure::model(place, &error))?;
+    world.heed(interrupt);
     let model = world.model();
     let mut line = Line {
         scene: name.to_string(),
@@ -117,7 +114,7 @@ fn measure<G: Geometry>(name: &str, place: &str, scene: SceneOf<G>, seconds: f64
     // One step at least, and not beyond a tenth of the scene: what is timed should still be the scene.
     while line.warm_up_steps == 0 || (warm.elapsed() < budget.mul_f64(WARM_UP) && line.warm_up_steps < steps_of_run / 10) {
         if let Err(error) = take(&mut world, &mut total, &mut line.contacts) {
-            line.error = Some(error);
+            line.error = (!interrupt.raised()).then_some(error);
             return Ok(line);
         }
         line.warm_up_steps += 1;
@@ -131,15 +128,12 @@ fn measure<G: Geometry>(name: &str, place: &str, scene: SceneOf<G>, seconds: f64
     let clock = Instant::now();
     'blocks: for _ in 0..BLOCKS {
         let start = Instant::now();
-        for k in 0..block {
+        for _ in 0..block {
             if let Err(error) = take(&mut world, &mut total, &mut line.contacts) {
-                line.error = Some(error);
+                line.error = (!interrupt.raised()).then_some(error);
                 break 'blocks;
             }
             line.steps += 1;
-            if k % LOOK == 0 && interrupt.came() {
-                break 'blocks;
-            }
         }
         times.push(start.elapsed().as_secs_f64() / block as f64);
         if clock.elapsed() > 2 * budget || line.steps >= most {
@@ -153,7 +147,7 @@ fn measure<G: Geometry>(name: &str, place: &str, scene: SceneOf<G>, seconds: f64
     line.realtime_factor = world.model().step * MICRO / line.us_least;
     line.solves_per_step = total.solves as f64 / (line.steps + line.warm_up_steps).max(1) as f64;
     (line.residual, line.joint_error) = (total.residual, total.joint_error.max(world.joint_error()));
-    line.overlap = (world.model().bodies.len() <= PAIRS).then(|| (-world.deepest()).max(0.0));
+    line.overlap = Some((-world.deepest()).max(0.0));
     let ledger = world.ledger();
     line.drift = (ledger.exchanged > EXCHANGED).then(|| (ledger.drift / ledger.exchanged).abs());
     Ok(line)

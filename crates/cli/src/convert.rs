@@ -2,7 +2,7 @@
 
 use crate::args::ConvertArgs;
 use crate::failure::{Failure, Fault};
-use crate::interrupt::Interrupt;
+use crate::interrupt;
 use crate::outputs::endings;
 use crate::page;
 use crate::pictures::Picture;
@@ -59,7 +59,7 @@ fn picture(args: &ConvertArgs) -> Result<(), Failure> {
     }
     let scene = from_toml_all(&header.scene, &header.name).map_err(|errors| Failure::scene(&errors, &header.scene))?;
     let Some(picture) = Picture::create(&args.output, &args.picture)? else { return Ok(()) };
-    let interrupt = Interrupt::listen();
+    let interrupt = interrupt::listen();
     let path = match &scene {
         Scene::Planar(scene) => picture.write(&log, &scene.model, &interrupt, false)?,
         Scene::Spatial(scene) => picture.write(&log, &scene.model, &interrupt, false)?,

@@ -2,13 +2,15 @@
 
 use crate::args::GradArgs;
 use crate::failure::{Failure, Fault};
-use crate::interrupt::Interrupt;
+use crate::interrupt;
 use crate::print::{self, digits, plural};
 use crate::progress;
 use crate::run::steps_until;
 use crate::source::find;
 use crate::variable::{Start, Variable, split};
 use carom::Scene;
+use carom::dynamics::Interrupt;
+use carom::dynamics::error::Cause;
 use carom::dynamics::gradient::{Gradient, GradientError, Switches, Tape, Weak, Wrt};
 use carom::dynamics::options::TimeOfImpact;
 use carom::geometry::Geometry;
@@ -78,7 +80,7 @@ struct Differences {
 }
 
 fn go<G: SceneSpace>(args: &GradArgs, place: &str, scene: SceneOf<G>) -> Result<(), Failure> {
-    let interrupt = Interrupt::listen();
+    let interrupt = interrupt::listen();
     let duration = scene.duration;
     let start = Start::new(place, scene)?;
     let loss = Loss::parse(&args.loss, start.world.model()).map_err(|error| loss_fault(&args.loss, error))?;
@@ -88,7 +90,17 @@ fn go<G: SceneSpace>(args: &GradArgs, place: &str, scene: SceneOf<G>) -> Result<
     }
     let step = start.world.model().step;
     let steps = args.steps.unwrap_or_else(|| steps_until(args.time.unwrap_or(duration), step)) as usize;
-    let rollout = start.world.rollout(steps, &start.control_run(steps), tape(steps)).map_err(|error| Failure::step(&error))?;
+    // Stopped before there is a gradient, there is nothing to tell but that.
+    let nothing = || -> Result<(), Failure> {
+        if args.json {
+            print::json(&json!({ "ok": false, "complete": false, "scene": place, "loss": args.loss, "steps": steps, "gradients": [] }))?;
+        }
+        Err(Failure::Interrupted)
+    };
+    let rollout = match start.world.rollout_unless(steps, &start.control_run(steps), tape(steps), &interrupt) {
+        Err(error) if error.cause == Cause::Stopped => return nothing(),
+        run => run.map_err(|error| Failure::step(&error))?,
+    };
     let model = start.world.model();
     let value = loss.value(model, &rollout.states);
     let slope = loss.slope(model, &start.layout, &rollout.states);
@@ -97,19 +109,22 @@ fn go<G: SceneSpace>(args: &GradArgs, place: &str, scene: SceneOf<G>) -> Result<
         return Err(Failure::Failed(vec![Fault::new(format!("the loss is {value} and has no finite slope at this run")).help(help)]));
     }
     let weak = args.at_switches.weak();
-    let mut gradient = rollout.backward_by(&slope.states, Wrt::Everything, weak).map_err(|error| gradient_fault(&error))?;
+    let mut gradient = match rollout.backward_unless(&slope.states, Wrt::Everything, weak, &interrupt) {
+        Err(GradientError::Stopped) => return nothing(),
+        walked => walked.map_err(|error| gradient_fault(&error))?,
+    };
     gradient.parameters.iter_mut().zip(&slope.parameters).for_each(|(g, s)| *g += s);
     let bar = progress::bar(args.quiet || args.no_differences, "differences", variables.len() as u64, "parameters");
     let differences: Vec<Option<Differences>> = variables
         .iter()
         .map(|variable| {
             bar.inc(1);
-            if args.no_differences || interrupt.came() { None } else { differences(&start, &loss, variable, steps, value, &interrupt) }
+            if args.no_differences || interrupt.raised() { None } else { differences(&start, &loss, variable, steps, value, &interrupt) }
         })
         .collect();
     bar.finish_and_clear();
     // The gradients stand; only differences may be missing.
-    let stopped = interrupt.came();
+    let stopped = interrupt.raised();
     let frozen = model.options.time_of_impact == TimeOfImpact::Halving;
     let sided = variables.iter().any(|v| MOVE_GAPS.iter().any(|name| v.label.starts_with(name)));
     let switches = Told::new(&gradient, step, start.world.state().time, frozen, sided);
@@ -155,9 +170,16 @@ fn label_words(gradient: &Gradient) -> String {
 }
 
 /// The loss with one variable elsewhere; `None` where there is no such run.
-fn elsewhere<G: Geometry>(start: &Start<G>, loss: &Loss, variable: &Variable, value: f64, steps: usize) -> Option<f64> {
+fn elsewhere<G: Geometry>(
+    start: &Start<G>,
+    loss: &Loss,
+    variable: &Variable,
+    value: f64,
+    steps: usize,
+    interrupt: &Interrupt,
+) -> Option<f64> {
     let other = start.with(std::slice::from_ref(variable), &[value]).ok()?;
-    let rollout = other.world.rollout(steps, &other.control_run(steps), Tape::Off).ok()?;
+    let rollout = other.world.rollout_unless(steps, &other.control_run(steps), Tape::Off, interrupt).ok()?;
     Some(loss.value(other.world.model(), &rollout.states)).filter(|x| x.is_finite())
 }
 
@@ -174,14 +196,14 @@ fn differences<G: Geometry>(
     let tried: Vec<Differences> = SIZES
         .iter()
         .filter_map(|part| {
-            if interrupt.came() {
+            if interrupt.raised() {
                 return None;
             }
             let size = part * scale;
             // The distances that the numbers really lie apart.
             let (above, below) = (x + size, x - size);
-            let right = elsewhere(start, loss, variable, above, steps);
-            let left = elsewhere(start, loss, variable, below, steps);
+            let right = elsewhere(start, loss, variable, above, steps, interrupt);
+            let left = elsewhere(start, loss, variable, below, steps, interrupt);
             let best = match (left, right) {
                 (Some(left), Some(right)) => (right - left) / (above - below),
                 (Some(left), None) => (here - left) / (x - below),
@@ -278,7 +300,7 @@ const MOVE_GAPS: [&str; 4] = ["q[", "centre", "shape_", "joint_"];
 type Count = fn(&Switches) -> usize;
 
 /// The kinds of switches, with words for people.
-const KINDS: [(&str, &str, Count); 7] = [
+const KINDS: [(&str, &str, Count); 8] = [
     ("weak", "contact with neither load nor gap: it may close or open", |s| s.weak),
     ("friction", "contact between sticking and sliding", |s| s.friction),
     ("grazing", "impact with hardly any closing speed", |s| s.grazing),
@@ -286,6 +308,7 @@ const KINDS: [(&str, &str, Count); 7] = [
     ("impacts", "impact between two branches or sequences of its law", |s| s.impacts),
     ("projected", "position projected, which the derivative leaves out", |s| s.projected),
     ("unconverged", "solve that did not converge, or length that was held", |s| s.unconverged),
+    ("stepped", "move that was stepped: nothing is said of the times of its impacts", |s| s.stepped),
 ];
 
 impl Told {

@@ -2,10 +2,9 @@
 
 use crate::args::PictureArgs;
 use crate::failure::{Failure, Fault};
-use crate::interrupt::Interrupt;
 use crate::page;
 use crate::pictures::Picture;
-use carom::dynamics::Model;
+use carom::dynamics::{Interrupt, Model};
 use carom::record::{AtomicFile, Export, Format, Log, partial_path};
 use carom_render::{Draw, Kind};
 use carom_web::Recorder;
@@ -57,16 +56,18 @@ impl Outputs {
     pub fn wants_page(&self) -> bool {
         !self.pages.is_empty()
     }
-    /// Makes the other files from the finished log of a model and what was watched; returns all that was asked for and written.
+    /// Makes the other files from the finished log of a model and what was watched; returns all that was asked for and written. A log that nobody asked for goes,
+    /// unless the run is `unfinished`: it is what the run goes on from.
     pub fn finish<G: Draw>(
         self,
         model: &Model<G>,
         watched: Option<&Recorder>,
         interrupt: &Interrupt,
+        unfinished: bool,
         quiet: bool,
     ) -> Result<Vec<PathBuf>, Failure> {
         let mut written = Vec::new();
-        if !self.temporary {
+        if !self.temporary || unfinished {
             written.push(self.log.clone());
         }
         if !(self.exports.is_empty() && self.pictures.is_empty()) {
@@ -88,7 +89,7 @@ impl Outputs {
         for (file, recorder) in self.pages.into_iter().zip(watched.into_iter().cycle()) {
             written.push(page::write(file, &recorder.html())?);
         }
-        if self.temporary {
+        if self.temporary && !unfinished {
             // A log left behind is untidy, not wrong.
             let _ = fs::remove_file(&self.log);
         }

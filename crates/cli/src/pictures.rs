@@ -2,9 +2,8 @@
 
 use crate::args::{CameraChoice, Paper, PictureArgs};
 use crate::failure::{Failure, Fault};
-use crate::interrupt::Interrupt;
 use crate::progress;
-use carom::dynamics::Model;
+use carom::dynamics::{Interrupt, Model};
 use carom::record::{AtomicFile, Log, RecordError};
 use carom_render::{Draw, Kind, Options, RenderError, Theme, render};
 use std::path::{Path, PathBuf};
@@ -55,13 +54,13 @@ impl Picture {
     /// Draws a log and puts the file in place.
     pub fn write<G: Draw>(mut self, log: &Log, model: &Model<G>, interrupt: &Interrupt, quiet: bool) -> Result<PathBuf, Failure> {
         let path = self.file.path().to_path_buf();
-        let already = interrupt.came();
+        let already = interrupt.raised();
         let bar = progress::bar(quiet, &path.display().to_string(), 0, "frames");
         let drawn = render(log, model, self.kind, &self.options, &mut self.file, &mut |done, of| {
             bar.set_length(of as u64);
             bar.set_position(done as u64);
             // A run that was stopped is drawn as far as it went; only a later wish to stop concerns the picture.
-            already || !interrupt.came()
+            already || !interrupt.raised()
         });
         bar.finish_and_clear();
         match drawn {

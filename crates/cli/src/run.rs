@@ -2,7 +2,7 @@
 
 use crate::args::{Law, RunArgs};
 use crate::failure::{Failure, Fault};
-use crate::interrupt::Interrupt;
+use crate::interrupt;
 use crate::outputs::Outputs;
 use crate::page;
 use crate::print;
@@ -138,6 +138,8 @@ fn go<G: Draw>(job: &Job<'_>, scene: SceneOf<G>) -> Result<(), Failure> {
         None => 0,
     };
     let target = job.target(duration, world.model().step);
+    // From the first file on a wish to stop leaves everything in order.
+    let interrupt = interrupt::listen();
     let paths = job.paths();
     let mut outputs = if paths.is_empty() { None } else { Some(Outputs::open(&paths, &job.args.picture)?) };
     let mut writer = outputs.as_ref().map(|outputs| job.writer(outputs, &world, target)).transpose()?;
@@ -147,7 +149,6 @@ fn go<G: Draw>(job: &Job<'_>, scene: SceneOf<G>) -> Result<(), Failure> {
     let recorder = watched.then(|| page::recorder(start.as_ref().unwrap_or(&world), &about, from, target));
     let mut recorder = recorder.transpose()?;
 
-    let interrupt = Interrupt::listen();
     let progress = Watch::new(job.args.quiet, &job.name, from, target);
     let start = Instant::now();
     let watch = |world: &World<G>| {
@@ -173,7 +174,11 @@ fn go<G: Draw>(job: &Job<'_>, scene: SceneOf<G>) -> Result<(), Failure> {
         };
         writer.finish(&world, ending)?;
         let log = outputs.log.clone();
-        match outputs.finish(world.model(), recorder.as_ref(), &interrupt, job.args.quiet) {
+        let unfinished = matches!(stop, Stop::Interrupted);
+        if unfinished {
+            summary.can_go_on_from(log.display().to_string());
+        }
+        match outputs.finish(world.model(), recorder.as_ref(), &interrupt, unfinished, job.args.quiet) {
             Ok(files) => summary.wrote(files.iter().map(|p| p.display().to_string()).collect()),
             Err(Failure::Interrupted) => {
                 print::note(&format!("stopped while drawing; the run itself is safe in {0}: `carom convert {0} FILE`", log.display()));

@@ -1,16 +1,16 @@
 //! The loop of a run: step, record, count.
 
-use crate::interrupt::Interrupt;
 use crate::watch::Watch;
-use carom::dynamics::{StepError, StepReport, World};
+use carom::dynamics::error::Cause;
+use carom::dynamics::{Interrupt, StepError, StepReport, World};
 use carom::geometry::Geometry;
 use carom::record::{LogWriter, RecordError};
 use std::time::{Duration, Instant};
 
-/// Times in a run at which the deepest overlap is taken; each looks at every pair of bodies.
+/// Times in a run at which the deepest overlap is taken; each looks at every body.
 const OVERLAP_SAMPLES: u64 = 64;
-/// Pairs looked at in all those samples together: large scenes are sampled less often.
-const OVERLAP_PAIRS: u64 = 50_000_000;
+/// Bodies looked at in all those samples together: large scenes are sampled less often.
+const OVERLAP_BODIES: u64 = 1_000_000;
 
 /// Time after which a slow run is marked even if its chunk is not full: what a crash may cost.
 const MARK_EVERY: Duration = Duration::from_secs(5);
@@ -33,6 +33,8 @@ pub struct Tally {
     pub steps: u64,
     /// Counts summed, residual and joint error at their worst, flags of any step.
     pub total: StepReport,
+    /// Steps of which a part was stepped.
+    pub stepped: usize,
     /// Most contacts at the end of a step.
     pub most_contacts: usize,
     /// Deepest overlap seen [m], 0 or negative.
@@ -53,13 +55,10 @@ pub fn simulate<G: Geometry>(
 ) -> Result<(Tally, Stop), RecordError> {
     let mut tally = Tally { deepest: world.deepest(), ..Tally::default() };
     let mut marked = Instant::now();
-    let pairs = (world.model().bodies.len() as u64).pow(2).max(1);
-    let samples = (OVERLAP_PAIRS / pairs).clamp(1, OVERLAP_SAMPLES);
+    let samples = (OVERLAP_BODIES / world.model().bodies.len().max(1) as u64).clamp(1, OVERLAP_SAMPLES);
     let sample = (to.saturating_sub(from) / samples).max(1);
+    world.heed(interrupt);
     for step in from..to {
-        if interrupt.came() {
-            return Ok((tally, Stop::Interrupted));
-        }
         let start = Instant::now();
         progress.begin(start);
         let taken = world.step();
@@ -70,8 +69,10 @@ pub fn simulate<G: Geometry>(
                 progress.end(step + 1, took, &report);
                 tally.steps += 1;
                 tally.most_contacts = tally.most_contacts.max(report.contacts);
+                tally.stepped += usize::from(report.stepped > 0);
                 tally.total.merge(&report);
             }
+            Err(error) if error.cause == Cause::Stopped => return Ok((tally, Stop::Interrupted)),
             Err(error) => return Ok((tally, Stop::Failed(error))),
         }
         if let Some(log) = &mut log {

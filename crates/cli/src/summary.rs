@@ -36,18 +36,27 @@ pub struct Summary {
     events: usize,
     impacts: usize,
     impact_iterations: usize,
+    /// Steps of which a part was stepped.
+    stepped_steps: usize,
     solves: usize,
+    substitutions: usize,
+    factorisations: usize,
     solver_iterations: usize,
     corrections: usize,
     worst_residual: f64,
     worst_joint_error: f64,
     deepest_overlap: f64,
     flags: Vec<&'static str>,
+    /// What started wrong, by name, and what putting it right came to.
+    start_notes: Vec<String>,
     /// Joints that hold nothing others do not hold already, at the end of the run.
     redundant_joints: Vec<String>,
     ledger: LedgerLines,
     hash: String,
     files: Vec<String>,
+    /// The log that a stopped run goes on from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    resume: Option<String>,
 }
 
 #[derive(Debug, Serialize)]
@@ -89,12 +98,13 @@ impl Summary {
         // Nothing moved: then what drifts is rounding, and a fraction of nothing says nothing.
         let sizes = ledger.kinetic + ledger.potential.abs() + ledger.elastic + flow.work_in.abs() + flow.losses();
         let flags = [
-            (total.events_capped, "events capped: restitution was 0 for the rest of a step"),
+            (total.stepped > 0, "stepped: impacts of the rest of a step were put at its end"),
             (total.impact_capped, "an impact problem reached its cap"),
             (total.inaccurate, "a solve ended above its tolerance"),
             (total.unconverged, "a joint correction did not converge"),
             (total.soft_spring, "a stiff spring became a soft row"),
             (total.projected, "positions were projected"),
+            (total.placed, "the start was put right"),
         ];
         Summary {
             ok: !matches!(stop, Stop::Failed(_)),
@@ -121,13 +131,17 @@ impl Summary {
             events: total.events,
             impacts: total.impacts,
             impact_iterations: total.impact_iterations,
+            stepped_steps: tally.stepped,
             solves: total.solves,
+            substitutions: total.substitutions,
+            factorisations: total.factorisations,
             solver_iterations: total.iterations,
             corrections: total.corrections,
             worst_residual: total.residual,
             worst_joint_error: total.joint_error.max(world.joint_error()),
             deepest_overlap: (-tally.deepest).max(0.0),
             flags: flags.into_iter().filter(|(set, _)| *set).map(|(_, words)| words).collect(),
+            start_notes: world.notes(),
             redundant_joints: world.redundant_joints().into_iter().map(|joint| model.joints[joint].name.clone()).collect(),
             ledger: LedgerLines {
                 kinetic: ledger.kinetic,
@@ -149,7 +163,12 @@ impl Summary {
             },
             hash: world.state().hash(),
             files: Vec::new(),
+            resume: None,
         }
+    }
+    /// Names the log that the run can go on from.
+    pub fn can_go_on_from(&mut self, log: String) {
+        self.resume = Some(log);
     }
     /// Names the files written.
     pub fn wrote(&mut self, files: Vec<String>) {
@@ -166,11 +185,22 @@ impl Summary {
             ("steps", format!("{}{already} of {} s", count(self.steps), self.step)),
             ("wall time", format!("{} s, {} s in the engine: {speed}", rough(self.wall_time), rough(self.engine_time))),
             ("contacts", format!("{} now, {} at most", n(self.contacts.now), n(self.contacts.most))),
-            ("substeps", format!("{}, cut at {}", n(self.substeps), plural(self.events, "event"))),
+            ("substeps", {
+                let stepped =
+                    if self.stepped_steps > 0 { format!(", {} stepped", plural(self.stepped_steps, "step")) } else { String::new() };
+                format!("{}, cut at {}{stepped}", n(self.substeps), plural(self.events, "event"))
+            }),
             ("impacts", format!("{}, {}", n(self.impacts), plural(self.impact_iterations, "iteration"))),
             (
                 "solves",
-                format!("{}, {}, {}", n(self.solves), plural(self.solver_iterations, "iteration"), plural(self.corrections, "correction")),
+                format!(
+                    "{}, {}, {}, {}, {}",
+                    n(self.solves),
+                    plural(self.substitutions, "back-substitution"),
+                    plural(self.factorisations, "factorisation"),
+                    plural(self.solver_iterations, "iteration"),
+                    plural(self.corrections, "correction")
+                ),
             ),
             ("worst residual", format!("{} m/s", measure(self.worst_residual))),
             ("worst joint error", format!("{} m or rad", measure(self.worst_joint_error))),
@@ -178,6 +208,7 @@ impl Summary {
             ("flags", if self.flags.is_empty() { "none".to_string() } else { self.flags.join("; ") }),
         ];
         let redundant = ("redundant joints", self.redundant_joints.join(", "));
+        let start = ("start", self.start_notes.join("; "));
         let l = &self.ledger;
         let energy = [
             ("kinetic", l.kinetic),
@@ -194,6 +225,7 @@ impl Summary {
         ];
         let mut rows: Vec<Vec<String>> = facts
             .into_iter()
+            .chain((!self.start_notes.is_empty()).then_some(start))
             .chain((!self.redundant_joints.is_empty()).then_some(redundant))
             .map(|(name, value)| vec![format!("  {name}"), value])
             .collect();
@@ -213,6 +245,7 @@ impl Summary {
         rows.push(vec!["  angular momentum".to_string(), format!("{} kg m^2/s", list(&l.angular_momentum))]);
         rows.push(vec!["state hash".to_string(), self.hash.clone()]);
         rows.extend(self.files.iter().map(|file| vec!["saved".to_string(), file.clone()]));
+        rows.extend(self.resume.iter().map(|log| vec!["to go on".to_string(), format!("carom run --resume {log}")]));
         format!("{}: {} at t = {} s\n{}", self.scene, self.ending, measure(self.time), columns(&rows))
     }
 }

@@ -79,6 +79,8 @@ pub(crate) struct Assembly<G: Geometry> {
     placed: bool,
     /// Their factor.
     pub factor: JointFactor,
+    /// Counts the poses that rows were built at: rows of the same number are the same.
+    pub number: u64,
     /// Redundant equality rows.
     pub redundant: usize,
     /// Groups of inequality, motor and friction rows.
@@ -96,6 +98,8 @@ pub(crate) struct Assembly<G: Geometry> {
     pub locked_rows: Vec<bool>,
     /// There are so many rows that they are solved over bodies; the matrix of all rows with each other is made only if somebody asks for it.
     pub sparse: bool,
+    /// How often rows were made: who kept something of them sees whether it is of these.
+    pub version: u64,
     /// Roots of the inverse masses, body by body, where rows are solved over bodies.
     pub roots: Vec<Root>,
     /// (J_e M^-1 J_e')^-1 J_e M^-1 J' of the row at hand.
@@ -116,6 +120,7 @@ impl<G: Geometry> Assembly<G> {
             ahead: Placed::default(),
             placed: false,
             factor: JointFactor::default(),
+            number: 0,
             redundant: 0,
             groups: Vec::new(),
             lines: Vec::new(),
@@ -125,6 +130,7 @@ impl<G: Geometry> Assembly<G> {
             inserted: Inserted::default(),
             locked_rows: Vec::new(),
             sparse: false,
+            version: 0,
             roots: Vec::new(),
             column: Vec::new(),
             held: Vec::new(),
@@ -274,17 +280,19 @@ pub(crate) fn assemble<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>) {
     *redundant = factor.refactor(equalities, articulated);
     report.redundant = report.redundant.max(*redundant);
     assembly.articulated = articulated;
+    assembly.number += 1;
     assembly.reduced = false;
     if assembly.articulated {
         let Assembly { equalities, factor, groups, lines, locked_rows, inserted, .. } = assembly;
         // Rows that cannot be inserted are left to the reduced matrix.
         assembly.articulated = inserted.insert(factor, equalities, groups, lines, model.tolerances.locked, locked_rows, bodies.len());
     }
+    assembly.version += 1;
     let jointed = !assembly.equalities.is_empty();
     // The mean rows of energy-momentum are not those of the joint factor alone.
     let exact = !jointed || (assembly.articulated && model.options.integrator != Integrator::EnergyMomentum);
     assembly.sparse = assembly.lines.len() > DENSE_ROWS && model.options.solver != SolverChoice::InteriorPoint && exact;
-    if assembly.sparse {
+    if assembly.sparse || ctx.capture {
         assembly.roots.clear();
         assembly.roots.extend(bodies.iter().map(Root::of));
     }

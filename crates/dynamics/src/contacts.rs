@@ -85,6 +85,22 @@ pub(crate) fn arms<G: Geometry>(contact: &Contact<G>, centres: [G::Lin; 2]) -> [
 }
 
 impl<G: Geometry> Near<G> {
+    /// A contact that is to have rows before it touches.
+    pub fn extra(key: Key<G>, contact: Contact<G>, pair: usize, bodies: [usize; 2]) -> Self {
+        Near {
+            key,
+            contact,
+            pair,
+            bodies,
+            touching: false,
+            active: false,
+            extra: true,
+            rowed: false,
+            held: false,
+            group: NO_GROUP,
+            warm: [G::Lin::zero(); 2],
+        }
+    }
     /// World arms from the centres of mass to the contact.
     #[inline]
     pub fn arms(&self, poses: &[Pose<G>]) -> [G::Lin; 2] {

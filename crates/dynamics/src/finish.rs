@@ -3,6 +3,7 @@
 use crate::assembly::{self, Source};
 use crate::contacts::{NO_GROUP, account};
 use crate::energy_momentum;
+use crate::error::StepError;
 use crate::impact::rest_speed;
 use crate::integrate::Moved;
 use crate::island::{Context, Island};
@@ -10,6 +11,7 @@ use crate::ledger::Flow;
 use crate::options::Integrator;
 use crate::predict::{self, Instant, kick_share};
 use crate::solve::{self, Phase};
+use crate::stepped;
 use carom_geometry::Geometry;
 use carom_math::{Twist, Vector};
 
@@ -74,10 +76,14 @@ pub(crate) fn enter(flow: &mut Flow, source: Source, k: usize, work: f64) {
 }
 
 /// The end of a substep: velocities v' at q'.
-pub(crate) fn finish<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, moved: &Moved, time: f64) {
+pub(crate) fn finish<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, moved: &Moved, time: f64) -> Result<(), StepError> {
     let t = moved.time;
     if ctx.model.options.integrator == Integrator::EnergyMomentum {
-        return energy_momentum::finish(island, ctx, moved);
+        energy_momentum::finish(island, ctx, moved);
+        return Ok(());
+    }
+    if moved.stepped {
+        stepped::note_start(island, ctx, t);
     }
     // Room 5 is booked with the rows it used, before they are rebuilt at q'.
     let (before, after) = (std::mem::take(&mut island.twists), std::mem::take(&mut island.half));
@@ -101,6 +107,28 @@ pub(crate) fn finish<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, move
 
     crate::integrate::commit(island, ctx, moved);
     assembly::assemble(island, ctx);
+    if moved.stepped {
+        stepped::rebound(island, ctx)?;
+    }
+    let flow = island.flow;
+    end(island, ctx, t, time);
+    if moved.stepped {
+        if let Some(most) = stepped::too_much(island, ctx) {
+            // A strike that gained energy is taken back as far as it did.
+            island.flow = flow;
+            end(island, ctx, t, time);
+            stepped::blend(island, most);
+        }
+        stepped::settle(island, ctx);
+    }
+    if ctx.model.options.integrator == Integrator::Verlet {
+        account_rows(island);
+    }
+    Ok(())
+}
+
+/// Velocities at the end of the move.
+fn end<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, t: f64, time: f64) {
     match ctx.model.options.integrator {
         Integrator::Verlet | Integrator::EnergyMomentum => second_kick(island, ctx, t, time),
         Integrator::Euler => {
@@ -153,7 +181,6 @@ fn second_kick<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, t: f64, ti
     }
     island.scratch = scratch;
     island.turning = pushed;
-    account_rows(island);
 }
 
 /// The same in the plane where joints are all there is: nothing is sought, and every velocity is written once.
@@ -168,12 +195,11 @@ fn second_kick_of_joints<G: Geometry>(island: &mut Island<G>, t: f64) {
     let Island { assembly, solve, half, report, .. } = island;
     solve.free.clear();
     assembly.hold_joints(&solve.joint_target, &mut solve.reaction, &mut after);
-    report.solves += 1;
+    report.solves += usize::from(!assembly.equalities.is_empty());
     let before = std::mem::take(half);
     book(island, &before, &after, 0.5 * t, &mut []);
     island.half = before;
     island.twists = after;
-    account_rows(island);
 }
 
 /// Which contacts take part in room 7. One that had no row and closes fast strikes in the next room 2; a row here would kill the bounce.

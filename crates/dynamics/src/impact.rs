@@ -26,6 +26,10 @@ const SEQUENCE_FACTOR: usize = 1000;
 #[derive(Debug, Default)]
 pub(crate) struct ImpactScratch {
     parent: Vec<usize>,
+    /// Touching contacts by component, components in the order of their first contact: (component, contact).
+    grouped: Vec<(usize, usize)>,
+    /// The number of the component of a body that stands for it.
+    number: Vec<usize>,
     pub members: Vec<usize>,
     pub lines: Vec<usize>,
     pub gram: Vec<f64>,
@@ -93,29 +97,16 @@ pub(crate) fn impact<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, inel
     components(island, &mut work.parent);
     // Every connected component of touching contacts and joints is a problem of its own, in the order of its first contact.
     let mut outcome = Ok(());
-    for first in 0..island.near.len() {
-        let near = &island.near[first];
-        if !(near.touching && live(island, near)) {
-            continue;
-        }
-        let root = component(island, &mut work.parent, near);
-        let seen = (0..first).any(|k| {
-            let other = &island.near[k];
-            other.touching && live(island, other) && component(island, &mut work.parent, other) == root
-        });
-        if seen {
-            continue;
-        }
+    group(island, &mut work);
+    let mut first = 0;
+    while first < work.grouped.len() && outcome.is_ok() {
+        let end = first + work.grouped[first..].partition_point(|(of, _)| *of == work.grouped[first].0);
         work.members.clear();
-        for k in first..island.near.len() {
-            let other = &island.near[k];
-            if other.touching && live(island, other) && component(island, &mut work.parent, other) == root {
-                work.members.push(k);
-            }
-        }
-        outcome = resolve(island, ctx, &mut work, inelastic);
-        if outcome.is_err() {
-            break;
+        // The first problem may have found that joints lock a contact.
+        work.members.extend(work.grouped[first..end].iter().map(|(_, contact)| *contact).filter(|&k| live(island, &island.near[k])));
+        first = end;
+        if !work.members.is_empty() {
+            outcome = resolve(island, ctx, &mut work, inelastic);
         }
     }
     island.impact = work;
@@ -133,7 +124,7 @@ pub(crate) fn striking<G: Geometry>(island: &Island<G>, ctx: &Context<G>, index:
 }
 
 /// Whether a contact has rows and the joints leave it free to move.
-fn live<G: Geometry>(island: &Island<G>, near: &Near<G>) -> bool {
+pub(crate) fn live<G: Geometry>(island: &Island<G>, near: &Near<G>) -> bool {
     near.group != NO_GROUP && !island.assembly.groups[near.group].locked
 }
 
@@ -170,8 +161,31 @@ fn component<G: Geometry>(island: &Island<G>, parent: &mut [usize], near: &Near<
     root(parent, if island.bodies[a].dynamic { a } else { b })
 }
 
+/// Sorts the touching contacts by component.
+fn group<G: Geometry>(island: &Island<G>, work: &mut ImpactScratch) {
+    let ImpactScratch { parent, grouped, number, .. } = work;
+    grouped.clear();
+    number.clear();
+    number.resize(island.bodies.len(), usize::MAX);
+    let mut components = 0;
+    for (contact, near) in island.near.iter().enumerate().filter(|(_, near)| near.touching && live(island, near)) {
+        let number = &mut number[component(island, parent, near)];
+        if *number == usize::MAX {
+            *number = components;
+            components += 1;
+        }
+        grouped.push((*number, contact));
+    }
+    grouped.sort_unstable();
+}
+
 /// Resolves one impact problem: a first round with restitution, later ones without, until nothing strikes.
-fn resolve<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, work: &mut ImpactScratch, inelastic: bool) -> Result<(), StepError> {
+pub(crate) fn resolve<G: Geometry>(
+    island: &mut Island<G>,
+    ctx: &Context<G>,
+    work: &mut ImpactScratch,
+    inelastic: bool,
+) -> Result<(), StepError> {
     island.assembly.reduce();
     gather(island, work);
     let m = work.members.len();

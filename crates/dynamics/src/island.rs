@@ -10,6 +10,8 @@ use crate::ledger::Flow;
 use crate::model::{Body, BodyKind, Model};
 use crate::options::ImpactLaw;
 use crate::solve::Solve;
+use crate::start::Placement;
+use crate::stepped::Stepped;
 use carom_geometry::{Aabb, Contact, Geometry};
 use carom_math::{Pose, Twist, Vector, Wrench};
 use carom_solve::contact_solver::ContactSolver;
@@ -157,6 +159,8 @@ pub(crate) struct Island<G: Geometry> {
     pub shaped: Vec<usize>,
     /// Box of everywhere the shapes of each of these have been in this step.
     pub travelled: Vec<Aabb<G>>,
+    /// Bodies that share the island only because they meet nobody; 0 where bodies are bound to each other.
+    pub company: usize,
     /// Whether any body moves whatever pushes it.
     pub driven: bool,
     /// Whether any body moves that no joint holds.
@@ -215,6 +219,8 @@ pub(crate) struct Island<G: Geometry> {
     pub manifold: Vec<Contact<G>>,
     /// Energy booked in this step.
     pub flow: Flow,
+    /// The stepped move at hand.
+    pub stepped: Stepped<G>,
     /// Room 2's scratch.
     pub impact: crate::impact::ImpactScratch,
     /// The move under `energy-momentum`.
@@ -229,6 +235,8 @@ pub(crate) struct Island<G: Geometry> {
     pub failure: Option<StepError>,
     /// What its derivative needs, where it is recorded.
     pub record: Option<IslandRecord<G>>,
+    /// What was put right before it moved.
+    pub placement: Placement,
 }
 
 /// Loads on a body at one instant, by what they are booked as.
@@ -260,8 +268,12 @@ pub struct IslandReport {
     pub impacts: usize,
     /// Reflections or collisions inside them.
     pub impact_iterations: usize,
-    /// Solves of the complementarity problem.
+    /// Solves of the complementarity problem, or of the joints where there are no other rows.
     pub solves: usize,
+    /// Back-substitutions besides: other targets, but the modes and the factor of the solve before.
+    pub substitutions: usize,
+    /// Factorisations inside the solves.
+    pub factorisations: usize,
     /// Iterations inside them.
     pub iterations: usize,
     /// Of them, those solved by sweeps along the joints.
@@ -276,8 +288,8 @@ pub struct IslandReport {
     pub joint_error: f64,
     /// Contacts at the end of the step.
     pub contacts: usize,
-    /// The cap on events was reached: restitution was 0 for the rest of the step.
-    pub events_capped: bool,
+    /// Moves that were stepped: what may be spent on events was, and impacts of the rest of the step are put at its end.
+    pub stepped: usize,
     /// An impact problem reached its cap.
     pub impact_capped: bool,
     /// A solve ended above its tolerance.
@@ -288,9 +300,17 @@ pub struct IslandReport {
     pub unconverged: bool,
     /// Positions were projected.
     pub projected: bool,
+    /// The state started wrong and was put right before it moved; `World::placement` says what was.
+    pub placed: bool,
 }
 
 impl IslandReport {
+    /// The report of so many islands that went like this one.
+    pub(crate) fn times(&self, count: usize) -> Self {
+        let [substeps, solves, iterations, corrections] =
+            [self.substeps, self.solves, self.iterations, self.corrections].map(|n| n * count);
+        IslandReport { substeps, solves, iterations, corrections, ..*self }
+    }
     /// Adds another island's counts.
     pub fn merge(&mut self, other: &IslandReport) {
         self.substeps += other.substeps;
@@ -298,6 +318,8 @@ impl IslandReport {
         self.impacts += other.impacts;
         self.impact_iterations += other.impact_iterations;
         self.solves += other.solves;
+        self.substitutions += other.substitutions;
+        self.factorisations += other.factorisations;
         self.iterations += other.iterations;
         self.swept += other.swept;
         self.redundant += other.redundant;
@@ -305,12 +327,13 @@ impl IslandReport {
         self.residual = self.residual.max(other.residual);
         self.joint_error = self.joint_error.max(other.joint_error);
         self.contacts += other.contacts;
-        self.events_capped |= other.events_capped;
+        self.stepped += other.stepped;
         self.impact_capped |= other.impact_capped;
         self.inaccurate |= other.inaccurate;
         self.soft_spring |= other.soft_spring;
         self.unconverged |= other.unconverged;
         self.projected |= other.projected;
+        self.placed |= other.placed;
     }
 }
 
@@ -328,6 +351,10 @@ pub(crate) struct Context<'a, G: Geometry> {
     pub pushes: &'a [Wrench<G>],
     /// The wish to stop: loops that see it raised end where they stand, and the step is not taken.
     pub interrupt: &'a Interrupt,
+    /// Whether contact problems are kept.
+    pub capture: bool,
+    /// The state was set from outside since the last step: it may start wrong.
+    pub fresh: bool,
 }
 
 impl<G: Geometry> Context<'_, G> {
@@ -344,6 +371,7 @@ impl<G: Geometry> Island<G> {
             bodies: Vec::new(),
             shaped: Vec::new(),
             travelled: Vec::new(),
+            company: 0,
             driven: false,
             loose: false,
             poses: Vec::new(),
@@ -373,6 +401,7 @@ impl<G: Geometry> Island<G> {
             solver: ContactSolver::new(),
             manifold: Vec::new(),
             flow: Flow::default(),
+            stepped: Stepped::default(),
             impact: Default::default(),
             midpoint: Midpoint::empty(),
             report: IslandReport::default(),
@@ -380,6 +409,7 @@ impl<G: Geometry> Island<G> {
             pace: f64::INFINITY,
             failure: None,
             record: None,
+            placement: Placement::default(),
         }
     }
     /// Starts the next step where the last one ended, without being built anew; the result is the same bit for bit.
@@ -391,6 +421,7 @@ impl<G: Geometry> Island<G> {
         self.flow = Flow::default();
         self.report = IslandReport::default();
         self.failure = None;
+        self.placement.clear();
         self.pace = f64::INFINITY;
         // Which limits and contacts have rows depends on velocities and on what was active.
         self.current = self.near.is_empty() && self.acting.iter().all(|&j| model.joints[self.joints[j].index].inequality_count() == 0);
@@ -400,6 +431,7 @@ impl<G: Geometry> Island<G> {
         self.bodies.clear();
         self.shaped.clear();
         self.travelled.clear();
+        self.company = 0;
         self.driven = false;
         self.loose = false;
         self.poses.clear();
@@ -416,6 +448,7 @@ impl<G: Geometry> Island<G> {
         self.report = IslandReport::default();
         self.failure = None;
         self.record = None;
+        self.placement.clear();
         self.pace = f64::INFINITY;
         self.current = false;
         self.weight_alone = false;

@@ -10,6 +10,9 @@ use crate::model::{BodyKind, Model};
 use crate::state::State;
 use carom_geometry::{Aabb, Geometry};
 
+/// Bodies that fly in company at most: as many as the nearest memory of a core holds, so that what they share costs each of them little.
+const COMPANY: usize = 128;
+
 /// Marks a body without an island or without a place in it.
 const NONE: usize = usize::MAX;
 
@@ -100,15 +103,20 @@ impl PairTable {
 #[derive(Debug, Default)]
 pub(crate) struct Partition {
     parent: Vec<usize>,
+    /// Whether a body may meet another or is joined to one.
+    bound: Vec<bool>,
     island_of: Vec<usize>,
     local: Vec<usize>,
     stamp: Vec<usize>,
     pairs_of: Vec<Vec<usize>>,
+    /// Immovable bodies that joints hold on to, by island: (island, body, place in it or `NONE`), rising.
+    anchors: Vec<(usize, usize, usize)>,
     graphs: JointGraphs,
 }
 
 impl Partition {
-    /// Splits the bodies into islands, each with its pairs, joints, forces and memory; returns how many.
+    /// Splits the bodies into islands, each with its pairs, joints, forces and memory; returns how many. Bodies that nobody may meet and no joint holds have
+    /// nothing in common but time: unless they are wanted `apart`, they fly in company, many to an island, and each as if it were alone.
     #[allow(clippy::too_many_arguments)]
     pub fn build<G: Geometry>(
         &mut self,
@@ -119,13 +127,17 @@ impl Partition {
         pairs: &[(usize, usize)],
         memory: &[Memory<G>],
         curvature: &Curvature,
+        apart: bool,
         islands: &mut Vec<Island<G>>,
     ) -> usize {
         let count = model.bodies.len();
         let dynamic = |i: usize| model.bodies[i].kind == BodyKind::Dynamic;
         self.parent.clear();
         self.parent.extend(0..count);
+        self.bound.clear();
+        self.bound.resize(count, apart);
         let mut join = |a: usize, b: usize| {
+            (self.bound[a], self.bound[b]) = (true, true);
             if dynamic(a) && dynamic(b) {
                 let (a, b) = (root(&mut self.parent, a), root(&mut self.parent, b));
                 self.parent[a.max(b)] = a.min(b);
@@ -133,8 +145,10 @@ impl Partition {
         };
         pairs.iter().for_each(|&(a, b)| join(a, b));
         for joint in &model.joints {
-            if let [Some(a), Some(b)] = joint.bodies {
-                join(a, b);
+            match joint.bodies {
+                [Some(a), Some(b)] => join(a, b),
+                [Some(a), None] | [None, Some(a)] => join(a, a),
+                [None, None] => {}
             }
         }
 
@@ -144,13 +158,16 @@ impl Partition {
         self.local.clear();
         self.local.resize(count, NONE);
         let mut islands_used = 0;
+        let mut company = NONE;
         for body in 0..count {
             if !dynamic(body) {
                 continue;
             }
             let first = root(&mut self.parent, body);
-            if self.island_of[first] == NONE {
-                self.island_of[first] = islands_used;
+            let mut index = if self.bound[body] { self.island_of[first] } else { company };
+            if index == NONE {
+                index = islands_used;
+                self.island_of[first] = index;
                 if islands.len() == islands_used {
                     islands.push(Island::empty());
                 }
@@ -158,7 +175,10 @@ impl Partition {
                 add_body(&mut islands[islands_used], LocalBody::world(), None);
                 islands_used += 1;
             }
-            let index = self.island_of[first];
+            if !self.bound[body] {
+                islands[index].company += 1;
+                company = if islands[index].company < COMPANY { index } else { NONE };
+            }
             self.island_of[body] = index;
             self.local[body] = islands[index].bodies.len();
             add_body(
@@ -179,6 +199,8 @@ impl Partition {
         }
         self.stamp.clear();
         self.stamp.resize(count, NONE);
+        self.find_anchors(model);
+        let mut anchor = 0;
         for (index, island) in islands[..islands_used].iter_mut().enumerate() {
             for &pair in &self.pairs_of[index] {
                 let (a, b) = pairs[pair];
@@ -189,6 +211,13 @@ impl Partition {
                 let from = memory.partition_point(|m| m.key.bodies < [a, b]);
                 island.memory.extend(memory[from..].iter().take_while(|m| m.key.bodies == [a, b]));
                 island.pairs.push(local);
+            }
+            // Those that contacts brought here have their place already.
+            while let Some((_, body, at)) = self.anchors.get_mut(anchor).filter(|(island, ..)| *island == index) {
+                if self.stamp[*body] == index {
+                    *at = self.local[*body];
+                }
+                anchor += 1;
             }
         }
 
@@ -205,19 +234,7 @@ impl Partition {
             let mut bodies = [0; 2];
             for side in 0..2 {
                 if let Some(body) = joint.bodies[side] {
-                    // Immovable bodies of a joint may belong to another island's stamps: they are found or added by search.
-                    bodies[side] = if dynamic(body) {
-                        self.local[body]
-                    } else {
-                        island.bodies.iter().position(|b| b.index == body).unwrap_or_else(|| {
-                            add_body(
-                                island,
-                                LocalBody::of(body, &model.bodies[body], false),
-                                Some((state, body, !model.bodies[body].colliders.is_empty())),
-                            );
-                            island.bodies.len() - 1
-                        })
-                    };
+                    bodies[side] = if dynamic(body) { self.local[body] } else { self.place_anchor(number, island, model, state, body) };
                     island.bodies[bodies[side]].jointed = dynamic(body) && rows > 0 || island.bodies[bodies[side]].jointed;
                 }
             }
@@ -245,6 +262,45 @@ impl Partition {
             island.loose = island.driven || island.bodies.iter().any(|body| body.dynamic && !body.jointed);
         }
         islands_used
+    }
+}
+
+impl Partition {
+    /// Lists the immovable bodies that the joints of each island hold on to.
+    fn find_anchors<G: Geometry>(&mut self, model: &Model<G>) {
+        let dynamic = |i: usize| model.bodies[i].kind == BodyKind::Dynamic;
+        self.anchors.clear();
+        for joint in &model.joints {
+            if let [Some(a), Some(b)] = joint.bodies
+                && dynamic(a) != dynamic(b)
+            {
+                let (moving, fixed) = if dynamic(a) { (a, b) } else { (b, a) };
+                self.anchors.push((self.island_of[moving], fixed, NONE));
+            }
+        }
+        self.anchors.sort_unstable();
+        self.anchors.dedup();
+    }
+    /// The local index of an immovable body that a joint holds on to; it is copied in when first seen.
+    fn place_anchor<G: Geometry>(
+        &mut self,
+        number: usize,
+        island: &mut Island<G>,
+        model: &Model<G>,
+        state: &State<G>,
+        body: usize,
+    ) -> usize {
+        let found = self.anchors.partition_point(|&(island, other, _)| (island, other) < (number, body));
+        let at = &mut self.anchors[found].2;
+        if *at == NONE {
+            *at = island.bodies.len();
+            add_body(
+                island,
+                LocalBody::of(body, &model.bodies[body], false),
+                Some((state, body, !model.bodies[body].colliders.is_empty())),
+            );
+        }
+        *at
     }
 }
 

@@ -12,6 +12,7 @@ use carom_geometry::Geometry;
 use carom_math::{Twist, Vector, Wrench};
 use carom_solve::contact::bodies::Bodies;
 use carom_solve::contact::law::{Equality, Law};
+use carom_solve::contact::problem_file::Stored;
 use carom_solve::contact::system::System;
 use carom_solve::contact::task::Task;
 use carom_solve::contact_solver::ContactSolver;
@@ -100,12 +101,19 @@ pub(crate) struct SparseRows {
     /// The problem that is being built; it takes the place of the last one where it differs.
     next_plane: Bodies<3>,
     next_space: Bodies<6>,
+    /// Version of the assembly, rows and softness that were built last.
+    version: u64,
+    lines: Vec<usize>,
+    softness: Vec<(usize, f64)>,
     laws: Vec<Law>,
     free: Vec<f64>,
     warm: Vec<f64>,
     impulses: Vec<f64>,
     /// The selected rows are those that were built.
     pub ready: bool,
+    /// Whether problems are kept, and those that were.
+    pub capture: bool,
+    pub captured: Vec<Vec<f64>>,
 }
 
 /// Solves the selected rows for the free velocities in `solve`, from its warm impulses; `tolerance` is the miss of a law [m/s] that will do, where the
@@ -117,25 +125,10 @@ pub(crate) fn solve_sparse<G: Geometry>(
     cone: Cone,
     tolerance: Option<f64>,
 ) -> Outcome {
-    let mut rows = std::mem::take(&mut solve.sparse);
-    if !rows.ready {
-        rows.build(assembly, solve, cone);
-    } else {
-        rows.set_laws(assembly, solve, cone);
-    }
-    let (contact_rows, joint_rows) = (solve.lines.len(), assembly.equalities.len());
-    rows.free.clear();
-    rows.free.extend_from_slice(&solve.free);
-    rows.free.resize(contact_rows + joint_rows, 0.0);
-    rows.warm.clear();
-    rows.warm.extend_from_slice(&solve.warm);
-    if joint_rows > 0 {
-        let answer = &mut solve.scratch;
-        assembly.answer_joints(&solve.lines, &solve.warm, answer);
-        rows.warm.extend_from_slice(answer);
-    }
+    let mut rows = pose(assembly, solve, cone);
+    let contact_rows = solve.lines.len();
     rows.impulses.clear();
-    rows.impulses.resize(contact_rows + joint_rows, 0.0);
+    rows.impulses.resize(rows.free.len(), 0.0);
     let SparseRows { plane, space, laws, free, warm, impulses, .. } = &mut rows;
     let mut task = Task::new(laws, free, RESIDUAL_AIM);
     let mut wanted = RESIDUAL_WANTED;
@@ -154,6 +147,44 @@ pub(crate) fn solve_sparse<G: Geometry>(
     answer
 }
 
+/// Keeps the selected problem as numbers, whichever method will solve it.
+pub(crate) fn capture<G: Geometry>(assembly: &Assembly<G>, solve: &mut Solve, cone: Cone) {
+    let mut rows = pose(assembly, solve, cone);
+    let mut numbers = Vec::new();
+    if G::DIM == 2 {
+        Stored::write(&rows.plane, &rows.laws, &rows.free, &rows.warm, &mut numbers);
+    } else {
+        Stored::write(&rows.space, &rows.laws, &rows.free, &rows.warm, &mut numbers);
+    }
+    rows.captured.push(numbers);
+    solve.sparse = rows;
+}
+
+/// The selected problem: rows, laws, free velocities and warm impulses, those of the joints last.
+fn pose<G: Geometry>(assembly: &Assembly<G>, solve: &mut Solve, cone: Cone) -> SparseRows {
+    let mut rows = std::mem::take(&mut solve.sparse);
+    rows.set_laws(assembly, solve, cone);
+    rows.ready |= rows.version == assembly.version && rows.lines == solve.lines && rows.softness == solve.softness;
+    if !rows.ready {
+        rows.build(assembly, solve);
+        rows.version = assembly.version;
+        rows.lines.clone_from(&solve.lines);
+        rows.softness.clone_from(&solve.softness);
+    }
+    let joint_rows = assembly.equalities.len();
+    rows.free.clear();
+    rows.free.extend_from_slice(&solve.free);
+    rows.free.resize(solve.lines.len() + joint_rows, 0.0);
+    rows.warm.clear();
+    rows.warm.extend_from_slice(&solve.warm);
+    if joint_rows > 0 {
+        let answer = &mut solve.scratch;
+        assembly.answer_joints(&solve.lines, &solve.warm, answer);
+        rows.warm.extend_from_slice(answer);
+    }
+    rows
+}
+
 impl SparseRows {
     fn set_laws<G: Geometry>(&mut self, assembly: &Assembly<G>, solve: &Solve, cone: Cone) {
         self.laws.clear();
@@ -161,8 +192,7 @@ impl SparseRows {
         self.laws.extend(assembly.equalities.meetings().map(|(_, rows)| Law::Equality(Equality { rows })));
     }
 
-    fn build<G: Geometry>(&mut self, assembly: &Assembly<G>, solve: &Solve, cone: Cone) {
-        self.set_laws(assembly, solve, cone);
+    fn build<G: Geometry>(&mut self, assembly: &Assembly<G>, solve: &Solve) {
         if G::DIM == 2 {
             fill(&mut self.next_plane, assembly, solve);
             if !self.plane.same_rows(&self.next_plane) {

@@ -8,8 +8,9 @@ use crate::integrate::{first_not_finite, grow_travelled, integrate};
 use crate::island::{Context, Island};
 use crate::options::{ImpactLaw, SolverChoice, TimeOfImpact};
 use crate::predict::{Instant, accelerate, loads};
-use crate::project::{place, project};
-use crate::{assembly, contacts};
+use crate::project::project;
+use crate::start::place;
+use crate::{assembly, contacts, stepped};
 use carom_geometry::Geometry;
 use carom_solve::status::{RESIDUAL_WANTED, Status};
 
@@ -20,21 +21,29 @@ const NOTHING_LEFT: f64 = 1e-12;
 /// take seconds to say so.
 pub(crate) const SUBSTEP_CAP: usize = 16_384;
 
-/// Advances an island by a whole step.
-pub(crate) fn advance<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>) -> Result<(), StepError> {
-    let step = ctx.model.step;
-    let mut remaining = step;
+/// Takes an island to where its step starts: contacts and rows at its poses, and what starts wrong put right.
+pub(crate) fn begin<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>) -> Result<(), StepError> {
     island.solver.heed(ctx.interrupt);
     island.impact.heed(ctx.interrupt);
     island.solver.prefer_interior_point(ctx.model.options.solver == SolverChoice::InteriorPoint);
     island.record = ctx.record.then(|| IslandRecord::begin(island));
-    grow_travelled(island, ctx);
+    // The box swept by a body in company holds the place it starts from.
+    if island.company == 0 {
+        grow_travelled(island, ctx);
+    }
     if !island.current {
         island.refresh_inertia();
         contacts::detect(island, ctx.model); //                                            1. gaps, normals, arms   (2.1)
         assembly::assemble(island, ctx);
     }
-    place(island, ctx)?; //                                                                joints set apart         (2.29)
+    place(island, ctx) //                                                                  what starts wrong        (2.29)
+}
+
+/// Advances an island by a whole step.
+pub(crate) fn advance<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>) -> Result<(), StepError> {
+    let step = ctx.model.step;
+    let mut remaining = step;
+    begin(island, ctx)?;
     for _ in 0..SUBSTEP_CAP {
         ctx.go_on()?;
         if remaining <= NOTHING_LEFT * step {
@@ -63,12 +72,16 @@ fn substep<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, elapsed: f64, 
     if !island.pairs.is_empty() {
         held_accelerations(island);
     }
+    // Mean rows have no stepped move: past the cap their impacts are inelastic.
+    let capped = !stepped::steps(ctx) && stepped::spent(island, ctx);
     let inside_the_problem = options.impact == ImpactLaw::Newton && options.time_of_impact != TimeOfImpact::Event;
-    if !inside_the_problem && impact(island, ctx, island.report.events_capped)? {
+    if !inside_the_problem && impact(island, ctx, capped)? {
         // 2. v jumped: what depends on it is taken anew                                                            (2.4)
         loads(island, ctx, Instant::Start, time);
         accelerate(island);
     }
+    // What a tape asks for may have been solved since: modes are known from one length of the same move to the next only.
+    island.solve.known = false;
     let (moved, decided) = integrate(island, ctx, remaining)?; //                                      3-6. predict, rows, solve, move  (2.3)-(2.22)
     ctx.go_on()?;
     if let Some(body) = first_not_finite(island, &island.half, &[]) {
@@ -84,16 +97,20 @@ fn substep<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, elapsed: f64, 
     }
     if moved.event {
         island.report.events += 1;
-        island.report.events_capped |= island.report.events >= ctx.model.tolerances.max_events;
     }
     // An event at the very end of the step leaves the step as long as it is; the strike that follows moves in time, theory (17.59).
     let last = remaining - moved.time <= NOTHING_LEFT * ctx.model.step;
     let rule = if moved.event && last { Length::OfRemaining(moved.time / remaining) } else { decided.length };
+    let stepped = moved.stepped || capped;
     note(island, |record, island| {
+        if let Some(substep) = record.last() {
+            substep.stepped = stepped;
+        }
         let weak = record.last().map_or(0, |s| s.note_move(island, ctx, moved.time, rule, decided.pace));
         record.weak += weak;
     });
-    finish(island, ctx, &moved, time); //                                                   7. second kick           (2.23)
+    island.report.stepped += usize::from(moved.stepped || capped);
+    finish(island, ctx, &moved, time)?; //                                                   7. second kick           (2.23)
     if let Some(body) = first_not_finite(island, &island.twists, &island.poses) {
         return Err(not_finite(ctx, Room::Finish, body));
     }

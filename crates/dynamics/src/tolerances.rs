@@ -22,7 +22,7 @@ pub struct Tolerances {
     pub turn: f64,
     /// Miss of a contact law [m/s] at which a solve may stop; without it solves go as far as rounding lets them. Joints are exact either way.
     pub solve: Option<f64>,
-    /// Events allowed per step and island; past them restitution is 0 for the rest of the step.
+    /// Events at which a step and island may be cut; past them the rest of the step is one stepped move, theory (2.32).
     pub max_events: usize,
     /// Rounds of impact at one instant; the first with restitution.
     pub max_rounds: usize,

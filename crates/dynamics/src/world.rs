@@ -9,6 +9,8 @@ use crate::island::{Context, Island, IslandReport};
 use crate::islands::{PairTable, Partition, pair_size};
 use crate::ledger::{Flow, Ledger};
 use crate::model::{BodyKind, Model};
+use crate::options::Integrator;
+use crate::start::Placement;
 use crate::state::State;
 use crate::step::advance;
 use carom_geometry::broadphase::Broadphase;
@@ -22,6 +24,9 @@ const SWEEP_CAP: usize = 8;
 
 /// Islands with fewer bodies than this in total are advanced by one thread: waking others costs more.
 const PARALLEL_BODIES: usize = 64;
+
+/// What is done with an island: a whole step, or only what comes before it.
+type Advance<G> = fn(&mut Island<G>, &Context<G>) -> Result<(), StepError>;
 
 /// How a step went, summed over islands.
 pub type StepReport = IslandReport;
@@ -59,11 +64,16 @@ pub struct World<G: Geometry> {
     pairs: Vec<(usize, usize)>,
     wider: Vec<(usize, usize)>,
     partition: Partition,
-    islands: Vec<Island<G>>,
-    /// Pairs the islands were built from, how many there are, and whether they ended where the state is now.
+    pub(crate) islands: Vec<Island<G>>,
+    /// Pairs the islands were built from, whether each body has one of its own, how many there are, and whether they ended where the state is now.
     built: Vec<(usize, usize)>,
+    apart: bool,
     used: usize,
     current: bool,
+    /// The state was set from outside since the last step, and may start wrong.
+    pub(crate) fresh: bool,
+    /// What was put right where it did.
+    pub(crate) placement: Placement,
     memory: Vec<Memory<G>>,
     curvature: Curvature,
     /// The islands know better what joints remember: where no body has a shape they stay as they are, and nothing is copied in every step.
@@ -79,6 +89,8 @@ pub struct World<G: Geometry> {
     recording: bool,
     /// The wish to stop.
     interrupt: Interrupt,
+    /// Contact problems are kept before they are solved.
+    capture: bool,
     /// Wrenches from outside, one per body, or none.
     pub(crate) pushes: Vec<Wrench<G>>,
     /// Where derivatives of its rollouts are worked out.
@@ -112,6 +124,7 @@ pub(crate) struct Remembered<G: Geometry> {
     memory: Vec<Memory<G>>,
     curvature: Curvature,
     books: (Flow, f64, f64),
+    fresh: bool,
 }
 
 impl<G: Geometry> Remembered<G> {
@@ -139,8 +152,11 @@ impl<G: Geometry> World<G> {
             partition: Partition::default(),
             islands: Vec::new(),
             built: Vec::new(),
+            apart: false,
             used: 0,
             current: false,
+            fresh: true,
+            placement: Placement::default(),
             memory: Vec::new(),
             curvature: Curvature::default(),
             lent: false,
@@ -152,6 +168,7 @@ impl<G: Geometry> World<G> {
             idle: vec![0.0; model.control_count()],
             recording: false,
             interrupt: Interrupt::NEVER,
+            capture: false,
             pushes: Vec::new(),
             workshop: Workshop::default(),
             start: state.clone(),
@@ -179,7 +196,7 @@ impl<G: Geometry> World<G> {
     pub fn set_state(&mut self, state: State<G>) -> Result<(), ModelError> {
         self.model.check(&state)?;
         self.state = state;
-        self.current = false;
+        (self.current, self.fresh) = (false, true);
         self.memory.clear();
         self.curvature().forget();
         self.reports.clear();
@@ -223,7 +240,7 @@ impl<G: Geometry> World<G> {
     }
     /// What the next step depends on beyond the state: memory of contacts and joints, and the books.
     pub(crate) fn remembered(&self) -> Remembered<G> {
-        Remembered { memory: self.memory.clone(), curvature: self.present_curvature(), books: self.books() }
+        Remembered { memory: self.memory.clone(), curvature: self.present_curvature(), books: self.books(), fresh: self.fresh }
     }
     /// Goes back to a state of this same run, with what was then remembered.
     pub(crate) fn return_to(&mut self, state: &State<G>, then: &Remembered<G>) {
@@ -231,6 +248,7 @@ impl<G: Geometry> World<G> {
         self.curvature().clone_from(&then.curvature);
         self.reports.clear();
         self.resume(then.memory.clone(), then.books);
+        self.fresh = then.fresh;
     }
     /// How near two bodies must be for their contacts to be kept [m].
     pub(crate) fn reach(&self, bodies: [usize; 2]) -> f64 {
@@ -240,7 +258,8 @@ impl<G: Geometry> World<G> {
     #[inline(never)]
     pub fn reset(&mut self) {
         self.state = self.start.clone();
-        self.current = false;
+        (self.current, self.fresh) = (false, true);
+        self.placement.clear();
         self.memory.clear();
         self.curvature().forget();
         self.reports.clear();
@@ -269,8 +288,11 @@ impl<G: Geometry> World<G> {
             partition: Partition::default(),
             islands: Vec::new(),
             built: Vec::new(),
+            apart: false,
             used: 0,
             current: false,
+            fresh: self.fresh,
+            placement: self.placement.clone(),
             curvature: self.present_curvature(),
             lent: false,
             memory: self.memory.clone(),
@@ -282,6 +304,7 @@ impl<G: Geometry> World<G> {
             idle: self.idle.clone(),
             recording: false,
             interrupt: Interrupt::NEVER,
+            capture: false,
             pushes: Vec::new(),
             start: self.start.clone(),
             state: self.state.clone(),
@@ -307,6 +330,16 @@ impl<G: Geometry> World<G> {
         self.interrupt.become_same(interrupt);
     }
 
+    /// From now on contact problems are kept as numbers, each before it is solved; `carom_solve::contact::problem_file` reads them.
+    pub fn capture_problems(&mut self, capture: bool) {
+        self.capture = capture;
+    }
+
+    /// Takes the contact problems that were captured since the last call.
+    pub fn captured_problems(&mut self) -> Vec<Vec<f64>> {
+        self.islands.iter_mut().flat_map(|island| std::mem::take(&mut island.solve.sparse.captured)).collect()
+    }
+
     /// One step with every control at zero.
     pub fn step(&mut self) -> Result<StepReport, StepError> {
         let none = std::mem::take(&mut self.idle);
@@ -324,7 +357,7 @@ impl<G: Geometry> World<G> {
             return Err(StepError { room: Room::Predict, time: self.state.time, cause });
         }
         self.sweep();
-        let used = self.advance_islands(controls)?;
+        let used = self.advance_islands(controls, advance)?;
         self.commit(used);
         Ok(self.last)
     }
@@ -344,7 +377,7 @@ impl<G: Geometry> World<G> {
     }
 
     /// Boxes swept by the whole step at the present velocities, grown by the margin and by what the loads can add.
-    fn sweep(&mut self) {
+    pub(crate) fn sweep(&mut self) {
         let h = self.model.step;
         let fall = 0.5 * h * h * self.model.gravity.norm();
         let nowhere = Aabb::of_point(G::Lin::zero());
@@ -385,12 +418,15 @@ impl<G: Geometry> World<G> {
         }
     }
 
-    /// Advances every island. A body that left its box gets a larger one; where that brings new pairs the step is taken again.
-    fn advance_islands(&mut self, controls: &[f64]) -> Result<usize, StepError> {
+    /// Advances every island, by a whole step or only to where it starts. A body that left its box gets a larger one; where that brings new pairs the
+    /// step is taken again.
+    pub(crate) fn advance_islands(&mut self, controls: &[f64], advance: Advance<G>) -> Result<usize, StepError> {
+        // A record is one of islands that were bound together, and so are the rounds of mean velocities.
+        let apart = self.recording || self.model.options.integrator == Integrator::EnergyMomentum;
         let mut used = 0;
         for round in 0..=SWEEP_CAP {
             // The same pairs make the same islands. Kinematic bodies move on the world's clock and must be placed anew.
-            if std::mem::take(&mut self.current) && self.built == self.pairs {
+            if std::mem::take(&mut self.current) && self.apart == apart && self.built == self.pairs {
                 used = self.used;
                 for island in &mut self.islands[..used] {
                     island.resume(&self.model);
@@ -403,7 +439,8 @@ impl<G: Geometry> World<G> {
                     self.islands[..self.used].iter().for_each(|island| island.curvature.give(&mut self.curvature, &island.joints));
                 }
                 let World { model, state, table, extents, pairs, memory, curvature, islands, .. } = self;
-                used = self.partition.build(model, state, table, extents, pairs, memory, curvature, islands);
+                used = self.partition.build(model, state, table, extents, pairs, memory, curvature, apart, islands);
+                self.apart = apart;
                 self.built.clone_from(&self.pairs);
                 self.used = used;
             }
@@ -414,6 +451,8 @@ impl<G: Geometry> World<G> {
                 record: self.recording,
                 pushes: &self.pushes,
                 interrupt: &self.interrupt,
+                capture: self.capture,
+                fresh: self.fresh,
             };
             let islands = &mut self.islands[..used];
             let run = |island: &mut Island<G>| island.failure = advance(island, &ctx).err();
@@ -457,6 +496,9 @@ impl<G: Geometry> World<G> {
     fn commit(&mut self, used: usize) {
         let h = self.model.step;
         self.last = StepReport::default();
+        if std::mem::take(&mut self.fresh) {
+            self.placement = self.gathered_placement(used);
+        }
         self.memory.clear();
         self.reports.clear();
         let mut kinetic = 0.0;
@@ -477,7 +519,7 @@ impl<G: Geometry> World<G> {
             }
             self.reports.extend_from_slice(&island.reports);
             self.flow.add(&island.flow);
-            self.last.merge(&island.report);
+            self.last.merge(&island.report.times(island.company.max(1)));
         }
         for &index in &self.census.kinematic {
             self.state.poses[index] = self.state.poses[index].advanced(self.state.twists[index], h);
@@ -575,17 +617,23 @@ impl<G: Geometry> World<G> {
 
     /// Deepest overlap [m] at the present state over all pairs that may touch: 0 or negative.
     pub fn deepest(&self) -> f64 {
+        // What overlaps has boxes that do.
+        let bodies = &self.model.bodies;
+        let bounds = |body: usize| {
+            let pose = &self.state.poses[body];
+            let boxes = bodies[body].colliders.iter().map(|collider| G::bounds(&collider.shape, &pose.compose(&collider.local)));
+            boxes.reduce(|all, one| all.union(&one)).unwrap_or_else(|| Aabb::of_point(pose.position))
+        };
+        let boxes: Vec<Aabb<G>> = self.shaped.iter().map(|&body| bounds(body)).collect();
+        let mut pairs = Vec::new();
+        Broadphase::new().pairs(&boxes, |i, j| self.table.collide(&self.model, self.shaped[i], self.shaped[j]), &mut pairs);
         let mut least: f64 = 0.0;
-        for i in 0..self.model.bodies.len() {
-            for j in i + 1..self.model.bodies.len() {
-                if self.table.collide(&self.model, i, j) {
-                    for (ca, a) in self.model.bodies[i].colliders.iter().enumerate() {
-                        for (cb, b) in self.model.bodies[j].colliders.iter().enumerate() {
-                            let pose_a = placed(&self.model, i, ca, &self.state.poses[i]);
-                            let pose_b = placed(&self.model, j, cb, &self.state.poses[j]);
-                            least = least.min(G::separation(&a.shape, &pose_a, &b.shape, &pose_b, 0.0));
-                        }
-                    }
+        for (i, j) in pairs.into_iter().map(|(i, j)| (self.shaped[i], self.shaped[j])) {
+            for (ca, a) in bodies[i].colliders.iter().enumerate() {
+                for (cb, b) in bodies[j].colliders.iter().enumerate() {
+                    let pose_a = placed(&self.model, i, ca, &self.state.poses[i]);
+                    let pose_b = placed(&self.model, j, cb, &self.state.poses[j]);
+                    least = least.min(G::separation(&a.shape, &pose_a, &b.shape, &pose_b, 0.0));
                 }
             }
         }

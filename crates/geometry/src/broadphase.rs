@@ -1,4 +1,4 @@
-//! Pairs of boxes that overlap: rows of boxes of like size, each swept along the axis of largest spread, theory (7.15).
+//! Pairs of boxes that overlap: rows of boxes of like size, each swept along the axis of largest spread, theory (7.15), (7.19).
 //!
 //! One sweep alone meets, for every box, all those beside it in the other directions: in a crowd of n in space some n^(2/3). So the boxes are put into rows
 //! along the axis of the sweep, as wide as the largest of their size, and a row is swept with itself and its neighbours alone. A row of small
@@ -9,21 +9,41 @@ use carom_math::{Space, Vector};
 use std::ops::Range;
 
 /// Insertion sort gives up for a full sort after this many moves per box: then the boxes are not nearly in order.
-const MOVES_PER_BOX: usize = 16;
+const MOVES_PER_BOX: usize = 4;
 
 /// Boxes up to which one row holds all of them: there a sweep costs less than dividing it.
 const ONE_ROW: usize = 128;
 
+/// Bits of a cell in the name of its row.
+const CELL_BITS: u32 = 27;
 /// Cells beyond this number from the origin are one: there boxes are sought among more than their neighbours.
-const FARTHEST: f64 = (1u64 << 40) as f64;
+const FARTHEST: f64 = ((1u64 << (CELL_BITS - 1)) - 2) as f64;
+/// Added to exponents, so that all of them are positive.
+const EXPONENTS: i32 = 1022;
 
-/// A row: boxes of one size class in one cell of the plane across the sweep. Rows are ordered by size, then cell by cell.
+/// The name of a row, the boxes of one size class in one cell of the plane across the sweep: size, then its cell along each axis but that of the sweep. Rows
+/// are ordered by their names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Row {
-    /// Binary logarithm of the width of its cells [m].
-    size: i32,
-    /// Its cell along each axis but that of the sweep.
-    cell: [i64; 2],
+struct Row(u64);
+
+impl Row {
+    /// Of cells 2^size wide; `size` is even.
+    fn new(size: i32, [line, cell]: [u64; 2]) -> Self {
+        Row(((size + EXPONENTS) as u64 >> 1) << (2 * CELL_BITS) | line << CELL_BITS | cell)
+    }
+    fn size(self) -> i32 {
+        ((self.0 >> (2 * CELL_BITS)) << 1) as i32 - EXPONENTS
+    }
+    fn line(self) -> u64 {
+        self.0 >> CELL_BITS & ((1 << CELL_BITS) - 1)
+    }
+    fn cell(self) -> u64 {
+        self.0 & ((1 << CELL_BITS) - 1)
+    }
+    /// The row so many lines and cells on.
+    fn beside(self, lines: i64, cells: i64) -> Self {
+        Row(self.0.wrapping_add_signed((lines << CELL_BITS) + cells))
+    }
 }
 
 /// What stands in a row.
@@ -118,7 +138,7 @@ impl<S: Space> Broadphase<S> {
         let axis = self.axis;
         let entry = |index: usize| {
             let bounds = boxes[index];
-            Entry { row: if count <= ONE_ROW { Row { size: 0, cell: [0; 2] } } else { row_of(&bounds, axis) }, index, bounds }
+            Entry { row: if count <= ONE_ROW { Row(0) } else { row_of(&bounds, axis) }, index, bounds }
         };
         if same {
             self.entries.iter_mut().for_each(|old| *old = entry(old.index));
@@ -178,16 +198,13 @@ impl<S: Space> Broadphase<S> {
                 let end = low.bounds.max[axis];
                 own[k + 1..].iter().take_while(|high| high.bounds.min[axis] <= end).for_each(|high| test(low, high));
             }
-            let [line, cell] = row.cell;
-            let beside = Row { cell: [line, cell + 1], ..*row };
-            if let Some(other) = self.rows.get(number + 1).filter(|other| other.row == beside) {
+            if let Some(other) = self.rows.get(number + 1).filter(|other| other.row == row.beside(0, 1)) {
                 merge(own, &self.entries[other.places.clone()], axis, &mut test);
             }
-            let from = Row { cell: [line + 1, cell - 1], ..*row };
+            let [from, to] = [row.beside(1, -1), row.beside(1, 1)];
             while next_line < self.rows.len() && self.rows[next_line].row < from {
                 next_line += 1;
             }
-            let to = Row { cell: [line + 1, cell + 1], ..*row };
             for other in self.rows[next_line..].iter().take_while(|other| other.row <= to) {
                 merge(own, &self.entries[other.places.clone()], axis, &mut test);
             }
@@ -198,23 +215,23 @@ impl<S: Space> Broadphase<S> {
     /// Larger boxes against the rows of smaller ones that they pass through.
     fn pass_through(&self, test: &mut impl FnMut(&Entry<S>, &Entry<S>)) {
         let mut first = 0;
-        while let Some(size) = self.rows.get(first).map(|span| span.row.size) {
-            let end = first + self.rows[first..].partition_point(|span| span.row.size == size);
+        while let Some(size) = self.rows.get(first).map(|span| span.row.size()) {
+            let end = first + self.rows[first..].partition_point(|span| span.row.size() == size);
             let (rows, behind) = (&self.rows[first..end], self.rows[end - 1].places.end);
             for large in &self.entries[behind..] {
                 let [from, to] = cells(&large.bounds, self.axis, size);
                 // Boxes of a row reach one cell beyond it.
                 let from = from.map(|cell| cell - 1);
-                let mut at = rows.partition_point(|span| span.row.cell < from);
-                while let Some(span) = rows.get(at).filter(|span| span.row.cell[0] <= to[0]) {
-                    let [line, cell] = span.row.cell;
+                let mut at = rows.partition_point(|span| span.row < Row::new(size, from));
+                while let Some(span) = rows.get(at).filter(|span| span.row.line() <= to[0]) {
+                    let (line, cell) = (span.row.line(), span.row.cell());
                     if (from[1]..=to[1]).contains(&cell) {
                         self.pass_row(large, span, test);
                         at += 1;
                     } else {
                         // On to where the large box is met in this line of cells, or in the next.
-                        let next = if cell > to[1] { [line + 1, from[1]] } else { [line, from[1]] };
-                        at += rows[at..].partition_point(|span| span.row.cell < next);
+                        let next = Row::new(size, [if cell > to[1] { line + 1 } else { line }, from[1]]);
+                        at += rows[at..].partition_point(|span| span.row < next);
                     }
                 }
             }
@@ -233,26 +250,26 @@ impl<S: Space> Broadphase<S> {
     }
 }
 
-/// The cells of a size across the axis of the sweep that a box begins and ends in.
-fn cells<S: Space>(bounds: &Aabb<S>, axis: usize, size: i32) -> [[i64; 2]; 2] {
+/// The cells of a size across the axis of the sweep that a box begins and ends in, counted from before the first there are.
+fn cells<S: Space>(bounds: &Aabb<S>, axis: usize, size: i32) -> [[u64; 2]; 2] {
     // A power of two divides without rounding, so that boxes that overlap are never more than one cell apart.
     let per_width = 2f64.powi(-size);
-    let mut ends = [[0; 2]; 2];
+    let mut ends = [[1; 2]; 2];
     for (k, across) in (0..S::DIM).filter(|&k| k != axis).enumerate() {
         for (end, corner) in ends.iter_mut().zip([bounds.min, bounds.max]) {
-            end[k] = (corner[across] * per_width).floor().clamp(-FARTHEST, FARTHEST) as i64;
+            end[k] = ((corner[across] * per_width).floor().clamp(-FARTHEST, FARTHEST) + (FARTHEST + 1.0)) as u64;
         }
     }
     ends
 }
 
-/// The row of a box: its cells are wider than it is, and less than four times so.
+/// The row of a box: its cells are wider than it is, and at most four times so.
 fn row_of<S: Space>(bounds: &Aabb<S>, axis: usize) -> Row {
     let across = (0..S::DIM).filter(|&k| k != axis).map(|k| bounds.max[k] - bounds.min[k]);
     let width = across.fold(f64::MIN_POSITIVE, f64::max);
     // Every second power of two: fewer classes of size, and boxes that grow a little stay in theirs.
-    let size = (exponent(width) + 2) & !1;
-    Row { size, cell: cells(bounds, axis, size)[0] }
+    let size = ((exponent(width) + 2) & !1).min(f64::MAX_EXP);
+    Row::new(size, cells(bounds, axis, size)[0])
 }
 
 /// The exponent e of 2^e <= x < 2^(e+1) for a positive normal number.

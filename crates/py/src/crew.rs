@@ -2,10 +2,10 @@
 //! signals, so that Ctrl-C ends a long run; a process that was forked, into which no thread follows, gets threads of its own.
 
 use crate::error::ModelError;
-use carom_dynamics::gradient::Stop;
+use carom_dynamics::Interrupt;
 use pyo3::prelude::*;
 use rayon::{Scope, ThreadPool, ThreadPoolBuilder};
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -18,6 +18,9 @@ const BRISK: u64 = 20_000;
 
 /// Steps that are taken without reading the clock, at most.
 const STRIDE: u64 = 31;
+
+/// Bodies from which islands may share threads: then the calling thread may not work itself, for it would wait for them and hear nothing.
+pub const CROWD: usize = 64;
 
 /// How often this process is the child of a fork, counted from the one that loaded the library.
 static FORKS: AtomicUsize = AtomicUsize::new(0);
@@ -89,18 +92,20 @@ impl Crew {
         }
     }
 
-    /// Does a short job without the interpreter, on these threads.
-    pub fn run<T: Send>(&self, py: Python<'_>, job: impl FnOnce() -> T + Send) -> PyResult<T> {
+    /// Does a short job without the interpreter, on these threads, and nobody hears signals: the job is asked to stop when it has gone on for [`LISTEN`].
+    pub fn run<T: Send>(&self, py: Python<'_>, job: impl FnOnce(&Interrupt) -> T + Send) -> PyResult<T> {
         let pool = self.pool()?;
+        let clock = Clock::default();
+        let over = Interrupt::asking(move || clock.is_due());
         Ok(py.detach(|| match pool {
-            Some(pool) => pool.install(job),
-            None => job(),
+            Some(pool) => pool.install(|| job(&over)),
+            None => job(&over),
         }))
     }
 
-    /// Does a long job without the interpreter, on these threads if there is work for `many`. The job asks now and then whether to stop; what
-    /// it then returns is dropped, and the signal's exception raised.
-    pub fn work<T: Send>(&self, py: Python<'_>, many: bool, job: impl FnOnce(Stop<'_>) -> T + Send) -> PyResult<T> {
+    /// Does a long job without the interpreter, on these threads if there is work for `many`. The job is interrupted by a signal that raises an exception; what
+    /// it then returns is dropped, and the exception raised.
+    pub fn work<T: Send>(&self, py: Python<'_>, many: bool, job: impl FnOnce(&Interrupt) -> T + Send) -> PyResult<T> {
         match self.pool()? {
             None if !many => alone(py, job),
             pool => together(py, pool.as_deref(), job),
@@ -108,16 +113,27 @@ impl Crew {
     }
 }
 
-/// When to look at the clock and when for a signal; only one thread asks.
-#[derive(Default)]
+/// When to look at the clock and when for a signal. Threads that ask together may look a little more or less often.
 struct Clock {
+    begun: Instant,
     skip: AtomicU64,
     stride: AtomicU64,
     seen: AtomicU64,
     next: AtomicU64,
 }
 
+impl Default for Clock {
+    fn default() -> Self {
+        let [skip, stride, seen, next] = [0; 4].map(AtomicU64::new);
+        Clock { begun: Instant::now(), skip, stride, seen, next }
+    }
+}
+
 impl Clock {
+    /// Whether it is time to do more than ask.
+    fn is_due(&self) -> bool {
+        !self.skips() && self.due(self.begun.elapsed())
+    }
     /// Whether the clock need not be looked at: reading it costs a tenth of the shortest step.
     fn skips(&self) -> bool {
         let skip = self.skip.load(Ordering::Relaxed);
@@ -127,7 +143,7 @@ impl Clock {
     /// Whether it is time to look for a signal. While steps are brisk the clock is read ever less often, else at every one of them.
     fn due(&self, now: Duration) -> bool {
         let now = now.as_nanos() as u64;
-        let brisk = now - self.seen.swap(now, Ordering::Relaxed) < BRISK;
+        let brisk = now.saturating_sub(self.seen.swap(now, Ordering::Relaxed)) < BRISK;
         let stride = if brisk { (2 * self.stride.load(Ordering::Relaxed) + 1).min(STRIDE) } else { 0 };
         self.stride.store(stride, Ordering::Relaxed);
         self.skip.store(stride, Ordering::Relaxed);
@@ -139,26 +155,23 @@ impl Clock {
     }
 }
 
-/// On the calling thread, which looks for signals between two steps.
-fn alone<T: Send>(py: Python<'_>, job: impl FnOnce(Stop<'_>) -> T + Send) -> PyResult<T> {
-    let (begun, heard, clock) = (Instant::now(), Mutex::new(None), Clock::default());
-    let stop = || {
-        if clock.skips() || !clock.due(begun.elapsed()) {
-            return false;
-        }
-        Python::attach(|py| py.check_signals()).map_err(|signal| *held(&heard) = Some(signal)).is_err()
-    };
-    let done = py.detach(|| job(&stop));
+/// On the calling thread, which looks for signals while it works.
+fn alone<T: Send>(py: Python<'_>, job: impl FnOnce(&Interrupt) -> T + Send) -> PyResult<T> {
+    let (heard, clock) = (Arc::new(Mutex::new(None)), Clock::default());
+    let ear = heard.clone();
+    let interrupt = Interrupt::asking(move || {
+        clock.is_due() && Python::attach(|py| py.check_signals()).map_err(|signal| *held(&ear) = Some(signal)).is_err()
+    });
+    let done = py.detach(|| job(&interrupt));
     let heard = held(&heard).take();
     heard.map_or(Ok(done), Err)
 }
 
 /// What the calling thread and the one that works tell each other.
-#[derive(Default)]
 struct Desk {
     over: Mutex<bool>,
     bell: Condvar,
-    quit: AtomicBool,
+    quit: Interrupt,
 }
 
 /// Rings when it is dropped, also when a job panics.
@@ -177,12 +190,12 @@ impl Desk {
         &'a self,
         scope: &Scope<'a>,
         done: &'a mut Option<T>,
-        job: impl FnOnce(Stop<'_>) -> T + Send + 'a,
+        job: impl FnOnce(&Interrupt) -> T + Send + 'a,
     ) -> Option<PyErr> {
         let ring = Ring(self);
         scope.spawn(move |_| {
             let ring = ring;
-            *done = Some(job(&|| ring.0.quit.load(Ordering::Relaxed)));
+            *done = Some(job(&ring.0.quit));
         });
         let mut heard = None;
         loop {
@@ -196,15 +209,15 @@ impl Desk {
                 && let Err(signal) = Python::attach(|py| py.check_signals())
             {
                 heard = Some(signal);
-                self.quit.store(true, Ordering::Relaxed);
+                self.quit.raise();
             }
         }
     }
 }
 
 /// On the threads of a pool, while the calling thread waits and looks for signals.
-fn together<T: Send>(py: Python<'_>, pool: Option<&ThreadPool>, job: impl FnOnce(Stop<'_>) -> T + Send) -> PyResult<T> {
-    let (desk, mut done) = (Desk::default(), None);
+fn together<T: Send>(py: Python<'_>, pool: Option<&ThreadPool>, job: impl FnOnce(&Interrupt) -> T + Send) -> PyResult<T> {
+    let (desk, mut done) = (Desk { over: Mutex::new(false), bell: Condvar::new(), quit: Interrupt::new() }, None);
     let heard = py.detach(|| match pool {
         Some(pool) => pool.in_place_scope(|scope| desk.watch(scope, &mut done, job)),
         None => rayon::in_place_scope(|scope| desk.watch(scope, &mut done, job)),

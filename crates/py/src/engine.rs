@@ -1,11 +1,11 @@
 //! A world of the plane or of space behind one face: the fork between the two dimensions ends here.
 
 use crate::outline::Drawn;
-use carom_dynamics::error::{Cause, Room};
+use carom_dynamics::error::Cause;
 use carom_dynamics::gradient::{
-    Cotangents, Gradient, GradientError, NameError, Names, Parameters, Quantity, Rollout, Stop, Switches, Tape, Weak, Wrt,
+    Cotangents, Gradient, GradientError, NameError, Names, Parameters, Quantity, Rollout, Switches, Tape, Weak, Wrt,
 };
-use carom_dynamics::{BodyKind, Ledger, ModelError, Snapshot, SnapshotError, State, StepError, StepReport, World};
+use carom_dynamics::{BodyKind, Interrupt, Ledger, ModelError, Snapshot, SnapshotError, State, StepError, StepReport, World};
 use carom_geometry::Geometry;
 use carom_math::{Pose, Twist, Vector};
 use carom_scene::{Scene, SceneOf};
@@ -71,8 +71,15 @@ pub trait Engine: Send + Sync {
     /// Sets poses, velocities or both; nothing is changed on an error.
     fn set_state(&mut self, q: Option<&[f64]>, v: Option<&[f64]>) -> Result<(), ModelError>;
     /// Takes these steps, or as many as there is time for, and says which is next; `rows` of `controls`: 0 for idle, 1 for the same at every
-    /// step, else one per step.
-    fn step(&mut self, steps: Range<usize>, rows: usize, controls: &[f64], until: Option<Instant>) -> Result<usize, StepError>;
+    /// step, else one per step. A step that is interrupted is the next one.
+    fn step(
+        &mut self,
+        steps: Range<usize>,
+        rows: usize,
+        controls: &[f64],
+        until: Option<Instant>,
+        interrupt: &Interrupt,
+    ) -> Result<usize, StepError>;
     /// Back to the start.
     fn reset(&mut self);
     /// The same once more.
@@ -85,16 +92,18 @@ pub trait Engine: Send + Sync {
     fn parameter(&self, key: &str) -> Result<Quantity, NameError>;
     /// Sets a parameter whole.
     fn set_parameter(&mut self, key: &str, values: &[f64]) -> Result<Result<(), ModelError>, NameError>;
+    /// What started wrong, in words.
+    fn notes(&self) -> Vec<String>;
     /// Contacts of the last step.
     fn contacts(&self) -> Vec<RawContact>;
     /// The balance.
     fn ledger(&self) -> Ledger;
     /// Steps from here without moving.
-    fn rollout(&self, steps: usize, controls: &[f64], tape: Tape, stop: Stop<'_>) -> Result<Box<dyn Run>, StepError>;
+    fn rollout(&self, steps: usize, controls: &[f64], tape: Tape, interrupt: &Interrupt) -> Result<Box<dyn Run>, StepError>;
     /// So many steps from here without moving, as a page that replays them.
-    fn replay(&self, steps: usize, stop: Stop<'_>) -> Result<String, StepError>;
+    fn replay(&self, steps: usize, interrupt: &Interrupt) -> Result<String, StepError>;
     /// One-step Jacobians.
-    fn jacobian(&self, wrt: &[String], weak: Weak, stop: Stop<'_>) -> Result<Jacobians, Fault>;
+    fn jacobian(&self, wrt: &[String], weak: Weak, interrupt: &Interrupt) -> Result<Jacobians, Fault>;
     /// Shapes of all bodies, in order.
     fn shapes(&self) -> Vec<Drawn>;
     /// Everything there is to it.
@@ -113,12 +122,14 @@ pub trait Run: Send + Sync {
     fn times(&self) -> Vec<f64>;
     /// How each step went.
     fn reports(&self) -> &[StepReport];
+    /// What started wrong, in words.
+    fn notes(&self) -> Vec<String>;
     /// Energy of all states [J].
     fn energy(&self) -> &[f64];
     /// A page that replays it.
     fn replay(&self) -> String;
     /// The adjoint, by all or by states and controls.
-    fn backward(&self, cotangents: &Cotangents, wrt: Wrt, weak: Weak, stop: Stop<'_>) -> Result<Gradient, GradientError>;
+    fn backward(&self, cotangents: &Cotangents, wrt: Wrt, weak: Weak, interrupt: &Interrupt) -> Result<Gradient, GradientError>;
     /// Names of the parameters.
     fn keys(&self) -> Vec<String>;
     /// The gradient by a named parameter, from that by the flat ones.
@@ -234,16 +245,28 @@ impl<G: Geometry> Engine for Held<G> {
         if state == *self.world.state() { Ok(()) } else { self.world.set_state(state) }
     }
 
-    fn step(&mut self, steps: Range<usize>, rows: usize, controls: &[f64], until: Option<Instant>) -> Result<usize, StepError> {
+    fn step(
+        &mut self,
+        steps: Range<usize>,
+        rows: usize,
+        controls: &[f64],
+        until: Option<Instant>,
+        interrupt: &Interrupt,
+    ) -> Result<usize, StepError> {
+        self.world.heed(interrupt);
         let width = controls.len().checked_div(rows).unwrap_or(0);
         for step in steps.clone() {
             if until.is_some_and(|until| Instant::now() >= until) {
                 return Ok(step);
             }
-            match rows {
-                0 => self.world.step()?,
-                1 => self.world.step_with(controls)?,
-                _ => self.world.step_with(&controls[step * width..(step + 1) * width])?,
+            let taken = match rows {
+                0 => self.world.step(),
+                1 => self.world.step_with(controls),
+                _ => self.world.step_with(&controls[step * width..(step + 1) * width]),
+            };
+            match taken {
+                Err(error) if error.cause == Cause::Stopped => return Ok(step),
+                taken => taken?,
             };
         }
         Ok(steps.end)
@@ -283,6 +306,9 @@ impl<G: Geometry> Engine for Held<G> {
         }))
     }
 
+    fn notes(&self) -> Vec<String> {
+        self.world.notes()
+    }
     fn contacts(&self) -> Vec<RawContact> {
         let plain = |x: G::Lin| x.as_slice().to_vec();
         self.world.contacts().into_iter().map(|c| (c.bodies, plain(c.point), plain(c.normal), c.gap, plain(c.impulse))).collect()
@@ -290,25 +316,23 @@ impl<G: Geometry> Engine for Held<G> {
     fn ledger(&self) -> Ledger {
         self.world.ledger()
     }
-    fn rollout(&self, steps: usize, controls: &[f64], tape: Tape, stop: Stop<'_>) -> Result<Box<dyn Run>, StepError> {
-        let rollout = self.world.rollout_unless(steps, controls, tape, stop)?;
+    fn rollout(&self, steps: usize, controls: &[f64], tape: Tape, interrupt: &Interrupt) -> Result<Box<dyn Run>, StepError> {
+        let rollout = self.world.rollout_unless(steps, controls, tape, interrupt)?;
         Ok(Box::new(Ran { rollout, names: self.names.clone(), name: self.name.clone() }))
     }
-    fn replay(&self, steps: usize, stop: Stop<'_>) -> Result<String, StepError> {
+    fn replay(&self, steps: usize, interrupt: &Interrupt) -> Result<String, StepError> {
         let mut world = self.world.copy();
         let about = About { name: &self.name, description: "", duration: self.duration };
         let mut recorder = Recorder::new(&world, &about, steps as u64);
+        world.heed(interrupt);
         for _ in 0..steps {
-            if stop() {
-                return Err(StepError { room: Room::Predict, time: world.state().time, cause: Cause::Stopped });
-            }
             world.step()?;
             recorder.record(&world);
         }
         Ok(recorder.html())
     }
 
-    fn jacobian(&self, wrt: &[String], weak: Weak, stop: Stop<'_>) -> Result<Jacobians, Fault> {
+    fn jacobian(&self, wrt: &[String], weak: Weak, interrupt: &Interrupt) -> Result<Jacobians, Fault> {
         let model = self.world.model();
         let layout = Parameters::of(model);
         let states = ["q", "v", "controls"];
@@ -319,7 +343,7 @@ impl<G: Geometry> Engine for Held<G> {
             .map_err(Fault::Name)?;
         let held = quantities.iter().all(Option::is_none);
         let chosen = if held { Wrt::StatesAndControls } else { Wrt::Everything };
-        let rollout = self.world.rollout(1, &[], Tape::Full).map_err(Fault::Step)?;
+        let rollout = self.world.rollout_unless(1, &[], Tape::Full, interrupt).map_err(Fault::Step)?;
         let size = model.bodies.len() * G::DOF;
         // One adjoint per row; the rows of a body that never moves are zero.
         let rows: Vec<Vec<Vec<f64>>> = (0..2 * size)
@@ -329,7 +353,7 @@ impl<G: Geometry> Engine for Held<G> {
                 let moves = model.bodies[row % size / G::DOF].kind != BodyKind::Static;
                 unit[row % size] = if moves { 1.0 } else { 0.0 };
                 let (poses, twists) = if row < size { (unit, Vec::new()) } else { (Vec::new(), unit) };
-                let gradient = rollout.backward_unless(&Cotangents { poses, twists }, chosen, weak, stop).map_err(Fault::Gradient)?;
+                let gradient = rollout.backward_unless(&Cotangents { poses, twists }, chosen, weak, interrupt).map_err(Fault::Gradient)?;
                 Ok(wrt
                     .iter()
                     .zip(&quantities)
@@ -379,6 +403,9 @@ impl<G: Geometry> Run for Ran<G> {
     fn reports(&self) -> &[StepReport] {
         &self.rollout.reports
     }
+    fn notes(&self) -> Vec<String> {
+        self.rollout.end().notes()
+    }
     fn energy(&self) -> &[f64] {
         &self.rollout.energy
     }
@@ -386,8 +413,8 @@ impl<G: Geometry> Run for Ran<G> {
         let about = About { name: &self.name, ..About::default() };
         Recorder::of_states(self.rollout.end(), &about, &self.rollout.states, &self.rollout.energy).html()
     }
-    fn backward(&self, cotangents: &Cotangents, wrt: Wrt, weak: Weak, stop: Stop<'_>) -> Result<Gradient, GradientError> {
-        self.rollout.backward_unless(cotangents, wrt, weak, stop)
+    fn backward(&self, cotangents: &Cotangents, wrt: Wrt, weak: Weak, interrupt: &Interrupt) -> Result<Gradient, GradientError> {
+        self.rollout.backward_unless(cotangents, wrt, weak, interrupt)
     }
     fn keys(&self) -> Vec<String> {
         self.names.keys(self.rollout.end().model())

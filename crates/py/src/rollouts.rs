@@ -1,7 +1,7 @@
 //! Rollouts in a row, with the axis of worlds first, and their gradients.
 
 use crate::arrays::{Flat, array, fixed, flat};
-use crate::crew::Crew;
+use crate::crew::{CROWD, Crew};
 use crate::engine::Run;
 use crate::error::{Raise, SolveError};
 use crate::worlds::first;
@@ -25,16 +25,19 @@ pub struct Rollouts {
     crew: Arc<Crew>,
 }
 
-/// What was out of the ordinary in a step, in words; `ok` if nothing.
-fn status(report: &StepReport) -> String {
+/// What was out of the ordinary in a step, in words; `ok` if nothing. Where its start was put right `notes` say what was.
+fn status(report: &StepReport, notes: impl Fn() -> Vec<String>) -> String {
     let flags = [
-        (report.events_capped, "events capped"),
+        (report.stepped > 0, "stepped"),
         (report.impact_capped, "impact capped"),
         (report.inaccurate, "inaccurate"),
         (report.soft_spring, "soft spring"),
         (report.unconverged, "unconverged"),
     ];
-    let said: Vec<&str> = flags.iter().filter(|(set, _)| *set).map(|(_, word)| *word).collect();
+    let mut said: Vec<String> = flags.iter().filter(|(set, _)| *set).map(|(_, word)| (*word).to_string()).collect();
+    if report.placed {
+        said.extend(notes());
+    }
     if said.is_empty() { "ok".to_string() } else { said.join(", ") }
 }
 
@@ -61,6 +64,7 @@ pub fn flags(switches: &Switches) -> Vec<(&'static str, usize)> {
         ("impacts", switches.impacts),
         ("projected", switches.projected),
         ("unconverged", switches.unconverged),
+        ("stepped", switches.stepped),
         ("smoothed", switches.smoothed),
     ];
     all.into_iter().filter(|(_, count)| *count > 0).collect()
@@ -129,7 +133,7 @@ impl Rollouts {
     }
     /// How each step went.
     fn status(&self) -> Vec<Vec<String>> {
-        self.runs.iter().map(|run| run.reports().iter().map(status).collect()).collect()
+        self.runs.iter().map(|run| run.reports().iter().map(|report| status(report, || run.notes())).collect()).collect()
     }
 
     /// The adjoint: cotangents of all states or of the last one, per world, and whether the parameters are asked for as well.
@@ -150,8 +154,9 @@ impl Rollouts {
         let part = |x: &Option<Vec<f64>>, i: usize| {
             x.as_ref().map_or_else(Vec::new, |x| x[i * (x.len() / count)..(i + 1) * (x.len() / count)].to_vec())
         };
-        let results = self.crew.work(py, count > 1, |stop| {
-            let run = |i: usize, run: &dyn Run| run.backward(&Cotangents { poses: part(&dq, i), twists: part(&dv, i) }, wrt, weak, stop);
+        let results = self.crew.work(py, count > 1 || self.bodies >= CROWD, |interrupt| {
+            let run =
+                |i: usize, run: &dyn Run| run.backward(&Cotangents { poses: part(&dq, i), twists: part(&dv, i) }, wrt, weak, interrupt);
             if count == 1 {
                 vec![run(0, self.runs[0].as_ref())]
             } else {

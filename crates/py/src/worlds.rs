@@ -2,10 +2,11 @@
 //! do not depend on how many threads share the work.
 
 use crate::arrays::{Flat, array, fixed, flat, optional};
-use crate::crew::{Crew, LISTEN};
+use crate::crew::{CROWD, Crew, LISTEN};
 use crate::engine::{Engine, Fault, Jacobians, open};
 use crate::error::{ModelError, Raise, SceneError, SolveError, StepError};
 use crate::rollouts::{Rollouts, at_switches, flags};
+use carom_dynamics::Interrupt;
 use carom_dynamics::gradient::Tape;
 use carom_import::{Base, Format, Options, load_as};
 use pyo3::prelude::*;
@@ -13,8 +14,12 @@ use pyo3::sync::MutexExt;
 use pyo3::types::{PyBytes, PyDict, PyList};
 use rayon::prelude::*;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
+
+/// Steps that take longer [s] are left to another thread.
+const SLOW: Duration = Duration::from_millis(5);
 
 /// Arrays by name, what they are at switches in words, and the flags of the step.
 type Labelled<'py> = (Bound<'py, PyDict>, String, Vec<(&'static str, usize)>);
@@ -24,6 +29,8 @@ type Labelled<'py> = (Bound<'py, PyDict>, String, Vec<(&'static str, usize)>);
 pub struct Worlds {
     worlds: Mutex<Vec<Box<dyn Engine>>>,
     crew: Arc<Crew>,
+    /// A step took longer than signals may wait: the next are taken by another thread.
+    slow: AtomicBool,
 }
 
 /// How far a world has come in a call: the step that is next, and why it ended early.
@@ -61,7 +68,15 @@ pub fn first<T, E>(py: Python<'_>, results: Vec<Result<T, E>>, raise: impl Fn(E)
 
 impl Worlds {
     fn one(world: Box<dyn Engine>) -> Self {
-        Worlds { worlds: Mutex::new(vec![world]), crew: Arc::default() }
+        Worlds::new(vec![world], Arc::default())
+    }
+    fn new(worlds: Vec<Box<dyn Engine>>, crew: Arc<Crew>) -> Self {
+        Worlds { worlds: Mutex::new(worlds), crew, slow: AtomicBool::new(false) }
+    }
+    /// Whether threads may share the work.
+    fn many(&self, py: Python<'_>) -> bool {
+        let worlds = self.lock(py);
+        worlds.len() > 1 || worlds[0].sizes()[0] >= CROWD
     }
     /// The worlds, waiting for a step that another thread takes.
     fn lock(&self, py: Python<'_>) -> MutexGuard<'_, Vec<Box<dyn Engine>>> {
@@ -144,11 +159,11 @@ impl Worlds {
     fn copies(&self, py: Python<'_>, count: usize, threads: Option<usize>) -> PyResult<Self> {
         let crew = Arc::new(Crew::new(threads)?);
         let worlds = self.lock(py);
-        Ok(Worlds { worlds: Mutex::new((0..count).map(|_| worlds[0].copy()).collect()), crew })
+        Ok(Worlds::new((0..count).map(|_| worlds[0].copy()).collect(), crew))
     }
     /// Copies of all worlds.
     fn copy(&self, py: Python<'_>) -> Self {
-        Worlds { worlds: Mutex::new(self.lock(py).iter().map(|world| world.copy()).collect()), crew: self.crew.clone() }
+        Worlds::new(self.lock(py).iter().map(|world| world.copy()).collect(), self.crew.clone())
     }
     /// Takes over copies of worlds of the same sizes, one for each.
     fn put(&self, py: Python<'_>, others: Vec<PyRef<'_, Worlds>>) -> PyResult<()> {
@@ -183,6 +198,10 @@ impl Worlds {
     fn names(&self, py: Python<'_>) -> [Vec<String>; 3] {
         self.lock(py)[0].names()
     }
+    /// What started wrong in each world, in words.
+    fn notes(&self, py: Python<'_>) -> Vec<Vec<String>> {
+        py.detach(|| self.locked().iter().map(|world| world.notes()).collect())
+    }
     /// Time and step of the first world.
     fn clock(&self, py: Python<'_>) -> [f64; 2] {
         self.lock(py)[0].clock()
@@ -215,16 +234,20 @@ impl Worlds {
         let controls = optional(controls.as_ref())?;
         let count = self.lock(py).len();
         let mut courses: Vec<Course> = (0..count).map(|_| Course { next: 0, end: Ok(()) }).collect();
-        // In slices, so that signals are heard in between; nobody holds the worlds then, and the handler of a signal may look at them.
+        // In slices, so that signals are heard in between; nobody holds the worlds then, and the handler of a signal may look at them. A step of the calling
+        // thread that goes on for longer is given up, and taken by another thread while this one listens.
         loop {
-            self.crew.run(py, || {
+            let slow = count > 1 || self.slow.load(Ordering::Relaxed);
+            let (begun, before) = (Instant::now(), courses[0].next);
+            let slice = |interrupt: &Interrupt| {
                 let mut worlds = self.locked();
-                let until = (steps > 1).then(|| Instant::now() + LISTEN);
+                let until = (steps > 1).then(|| begun + LISTEN / 2);
                 let run = |i: usize, world: &mut dyn Engine, course: &mut Course| match world.step(
                     course.next..steps,
                     rows,
                     Worlds::share(&controls, i, count, shared),
                     until,
+                    interrupt,
                 ) {
                     Ok(next) => course.next = next,
                     Err(error) => *course = Course { next: steps, end: Err(error) },
@@ -235,7 +258,15 @@ impl Worlds {
                     let pairs = worlds.par_iter_mut().zip(&mut courses).enumerate();
                     pairs.for_each(|(i, (world, course))| run(i, world.as_mut(), course));
                 }
-            })?;
+                interrupt.raised()
+            };
+            if slow {
+                self.crew.work(py, true, slice)?;
+                let taken = (courses[0].next - before).max(1) as u32;
+                self.slow.store(begun.elapsed() > SLOW * taken, Ordering::Relaxed);
+            } else if self.crew.run(py, slice)? {
+                self.slow.store(true, Ordering::Relaxed);
+            }
             if courses.iter().all(|course| course.next >= steps) {
                 return first(py, courses.into_iter().map(|course| course.end).collect(), Raise::raise).map(|_| ());
             }
@@ -391,8 +422,8 @@ impl Worlds {
             (true, None) => Tape::Full,
             (true, Some(interval)) => Tape::Every(interval),
         };
-        let many = self.lock(py).len() > 1;
-        let run = self.crew.work(py, many, |stop| {
+        let many = self.many(py);
+        let run = self.crew.work(py, many, |interrupt| {
             let mut worlds: Vec<Box<dyn Engine>> = self.locked().iter().map(|world| world.copy()).collect();
             let all = worlds.len();
             for (i, world) in worlds.iter_mut().enumerate().filter(|_| q.is_some() || v.is_some()) {
@@ -400,7 +431,7 @@ impl Worlds {
                 world.set_state(part(&q).as_deref(), part(&v).as_deref())?;
             }
             let (count, [bodies, nu], [coords, dof]) = (worlds.len(), worlds[0].sizes(), worlds[0].widths());
-            let run = |i: usize, world: &dyn Engine| world.rollout(steps, Worlds::share(&controls, i, count, shared), kept, stop);
+            let run = |i: usize, world: &dyn Engine| world.rollout(steps, Worlds::share(&controls, i, count, shared), kept, interrupt);
             let results = if count == 1 {
                 vec![run(0, worlds[0].as_ref())]
             } else {
@@ -415,7 +446,8 @@ impl Worlds {
     /// So many steps of the first world, which does not move, as a page that replays them.
     fn replay(&self, py: Python<'_>, steps: usize) -> PyResult<String> {
         let world = self.lock(py)[0].copy();
-        self.crew.work(py, false, |stop| world.replay(steps, stop))?.map_err(Raise::raise)
+        let many = world.sizes()[0] >= CROWD;
+        self.crew.work(py, many, |interrupt| world.replay(steps, interrupt))?.map_err(Raise::raise)
     }
 
     /// One-step Jacobians of the first world: (rows, columns) each; what they are at switches, in words, and the flags of the step.
@@ -428,7 +460,7 @@ impl Worlds {
             Fault::Gradient(error) => error.raise(),
             Fault::Name(error) => error.raise(),
         };
-        let Jacobians { found, switches } = self.crew.work(py, true, |stop| world.jacobian(&wrt, weak, stop))?.map_err(raise)?;
+        let Jacobians { found, switches } = self.crew.work(py, true, |interrupt| world.jacobian(&wrt, weak, interrupt))?.map_err(raise)?;
         let rows = 2 * world.sizes()[0] * world.widths()[1];
         let dict = PyDict::new(py);
         for (key, (columns, values)) in wrt.iter().zip(found) {

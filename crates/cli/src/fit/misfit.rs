@@ -3,10 +3,9 @@
 use super::data::{Measured, Sample};
 use super::search::LeastSquares;
 use crate::grad::tape;
-use crate::interrupt::Interrupt;
 use crate::variable::{Start, Variable};
-use carom::dynamics::State;
 use carom::dynamics::gradient::{Cotangents, Direction, Tape, Weak, Wrt};
+use carom::dynamics::{Interrupt, State};
 use carom::geometry::Geometry;
 use carom::math::Vector;
 
@@ -78,7 +77,7 @@ impl<G: Geometry> Misfit<'_, G> {
             if step == self.measured.steps() {
                 break;
             }
-            let rollout = world.rollout(1, &controls, Tape::Full).ok()?;
+            let rollout = world.rollout_unless(1, &controls, Tape::Full, self.interrupt).ok()?;
             for tangent in &mut tangents {
                 (tangent.poses, tangent.twists) = rollout.forward_by(tangent, weak).ok()?;
             }
@@ -120,12 +119,12 @@ fn turn_from<G: Geometry>(state: &State<G>, body: usize, rotation: G::Rot) -> G:
 
 impl<G: Geometry> LeastSquares for Misfit<'_, G> {
     fn residuals(&mut self, x: &[f64]) -> Option<Vec<f64>> {
-        if self.interrupt.came() {
+        if self.interrupt.raised() {
             return None;
         }
         let start = self.start.with(self.variables, x).ok()?;
         let steps = self.measured.steps();
-        let rollout = start.world.rollout(steps, &start.control_run(steps), Tape::Off).ok()?;
+        let rollout = start.world.rollout_unless(steps, &start.control_run(steps), Tape::Off, self.interrupt).ok()?;
         let mut out = Vec::with_capacity(self.measured.count);
         self.measured.moments.iter().for_each(|moment| self.compare(&moment.samples, &rollout.states[moment.step], &mut out));
         Some(out)
@@ -133,7 +132,7 @@ impl<G: Geometry> LeastSquares for Misfit<'_, G> {
 
     /// The mean of both sides is one of whole runs.
     fn jacobian(&mut self, x: &[f64]) -> Option<(Vec<f64>, Vec<Vec<f64>>)> {
-        if self.interrupt.came() {
+        if self.interrupt.raised() {
             return None;
         }
         if self.weak != Weak::Average {
@@ -148,12 +147,12 @@ impl<G: Geometry> LeastSquares for Misfit<'_, G> {
     }
 
     fn gradient(&mut self, x: &[f64]) -> Option<(f64, Vec<f64>)> {
-        if self.interrupt.came() {
+        if self.interrupt.raised() {
             return None;
         }
         let start = self.start.with(self.variables, x).ok()?;
         let steps = self.measured.steps();
-        let rollout = start.world.rollout(steps, &start.control_run(steps), tape(steps)).ok()?;
+        let rollout = start.world.rollout_unless(steps, &start.control_run(steps), tape(steps), self.interrupt).ok()?;
         let size = start.world.model().bodies.len() * G::DOF;
         let mut bar = Cotangents { poses: vec![0.0; (steps + 1) * size], twists: vec![0.0; (steps + 1) * size] };
         let mut residuals = Vec::with_capacity(self.measured.count);
@@ -165,7 +164,7 @@ impl<G: Geometry> LeastSquares for Misfit<'_, G> {
             let mut weights = residuals[first..].iter().copied();
             self.weigh(&moment.samples, state, &mut weights, &mut bar.poses[part.clone()], &mut bar.twists[part]);
         }
-        let gradient = rollout.backward_by(&bar, Wrt::Everything, self.weak).ok()?;
+        let gradient = rollout.backward_unless(&bar, Wrt::Everything, self.weak, self.interrupt).ok()?;
         let cost = 0.5 * residuals.iter().map(|r| r * r).sum::<f64>();
         Some((cost, self.variables.iter().map(|v| start.derivative(v, &gradient)).collect()))
     }

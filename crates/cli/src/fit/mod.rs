@@ -12,7 +12,7 @@ mod tests;
 use crate::args::{FitArgs, Method};
 use crate::failure::{Failure, Fault};
 use crate::grad::gradient_fault;
-use crate::interrupt::Interrupt;
+use crate::interrupt;
 use crate::print::{self, digits, plural};
 use crate::source::find;
 use crate::variable::{Start, Variable, split};
@@ -142,7 +142,7 @@ fn go<G: SceneSpace>(args: &FitArgs, place: &str, scene: SceneOf<G>) -> Result<(
     let weak = args.at_switches.weak();
     none.backward_by(&Cotangents::default(), Wrt::Everything, weak).map_err(|error| gradient_fault(&error))?;
 
-    let interrupt = Interrupt::listen();
+    let interrupt = interrupt::listen();
     let mut misfit = Misfit { start: &start, variables: &variables, measured: &measured, weak, interrupt: &interrupt };
     let rms = |cost: f64| (2.0 * cost / measured.count as f64).sqrt();
     let clock = Instant::now();
@@ -159,7 +159,7 @@ fn go<G: SceneSpace>(args: &FitArgs, place: &str, scene: SceneOf<G>) -> Result<(
     };
     unheard?;
     // Without runs a search ends in any of its ways; none of them is its own.
-    if interrupt.came() {
+    if interrupt.raised() {
         found.status = Status::Stopped;
     }
     let widths = misfit.jacobian(&found.x).and_then(|(residuals, columns)| half_widths(&residuals, &columns));

@@ -98,7 +98,7 @@ pub fn plug() -> Result<Finding, String> {
     let before = world.energies().0;
     let total = steps(&mut world, count)?;
     let gained = world.energies().0 / before - 1.0;
-    let capped = total.impact_capped || total.events_capped;
+    let capped = total.impact_capped || total.stepped > 0;
     Ok(Finding::below("ends; energy gained", GAINED, gained.max(0.0))
         .with(format!("after {}, {}", plural(total.impacts, "impact"), plural(total.impact_iterations, "iteration")))
         .and(!capped, "an iteration cap was reached")

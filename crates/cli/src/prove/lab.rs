@@ -59,9 +59,10 @@ pub fn embedded_spatial(name: &str) -> Result<World<Spatial>, String> {
     spatial(scene(name).ok_or_else(|| format!("no embedded scene \"{name}\""))?.text)
 }
 
-/// One step.
+/// One step; a promise that was kept by stepping over its impacts would be none.
 pub fn step<G: Geometry>(world: &mut World<G>) -> Result<StepReport, String> {
-    world.step().map_err(|error| error.to_string())
+    let report = world.step().map_err(|error| error.to_string())?;
+    if report.stepped > 0 { Err(format!("the step that ended at {} s was stepped", world.state().time)) } else { Ok(report) }
 }
 
 /// Many steps; their reports merged.

@@ -9,7 +9,7 @@ mod motion;
 
 use crate::args::ProveArgs;
 use crate::failure::Failure;
-use crate::interrupt::Interrupt;
+use crate::interrupt;
 use crate::{print, progress, source};
 use serde::Serialize;
 use std::time::Instant;
@@ -106,10 +106,10 @@ pub fn prove(args: &ProveArgs) -> Result<(), Failure> {
     }
     let mut lines = Vec::new();
     let wanted: Vec<&Promise> = PROMISES.iter().filter(|p| args.name.as_ref().is_none_or(|n| n == p.name)).collect();
-    let interrupt = Interrupt::listen();
+    let interrupt = interrupt::listen();
     let bar = progress::bar(args.quiet, "prove", wanted.len() as u64, "promises");
     for promise in &wanted {
-        if interrupt.came() {
+        if interrupt.raised() {
             break;
         }
         let start = Instant::now();

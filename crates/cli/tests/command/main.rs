@@ -6,3 +6,5 @@ mod gradients;
 mod models;
 mod outputs;
 mod runs;
+#[cfg(target_os = "linux")]
+mod stopped;

@@ -16,7 +16,7 @@ use carom_solve::impact::Record;
 const WEAK: f64 = 1e-7;
 
 /// Slack of an open row over a move that only its target made, in tolerances of position per step: twice what the solve leaves between them.
-const FOLLOWED: f64 = 2.0 * crate::solve::OPEN_SLACK;
+const FOLLOWED: f64 = 2.0 * crate::hold::OPEN_SLACK;
 
 /// Gaps below this fraction of the size are closed to rounding.
 const CLOSED: f64 = 1e-11;
@@ -204,6 +204,8 @@ pub(crate) struct Substep<G: Geometry> {
     pub hold: Solved<G>,
     /// Room 7.
     pub finish: Solved<G>,
+    /// The move was stepped: its impacts were put at its end, and their derivative is not taken down.
+    pub stepped: bool,
     /// Positions were projected afterwards: their derivative is taken as if they had not been.
     pub projected: bool,
 }
@@ -263,6 +265,7 @@ impl<G: Geometry> IslandRecord<G> {
             end: Vec::new(),
             hold: Solved::default(),
             finish: Solved::default(),
+            stepped: false,
             projected: false,
         });
     }
@@ -403,7 +406,11 @@ impl<G: Geometry> Substep<G> {
                 let order = |s: &Strike<G>| s.sequence.iter().map(|c| c.0).collect::<Vec<_>>();
                 a.contacts == b.contacts && a.elastic == b.elastic && order(a) == order(b)
             });
-        rule && strikes && solved(&self.hold, &other.hold) && solved(&self.finish, &other.finish) && self.projected == other.projected
+        rule && strikes
+            && solved(&self.hold, &other.hold)
+            && solved(&self.finish, &other.finish)
+            && self.projected == other.projected
+            && self.stepped == other.stepped
     }
 }
 

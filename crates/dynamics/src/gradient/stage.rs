@@ -30,6 +30,8 @@ pub struct Switches {
     pub projected: usize,
     /// Solves that did not converge, and lengths that were held.
     pub unconverged: usize,
+    /// Moves that were stepped: the derivative says nothing about the times of their impacts.
+    pub stepped: usize,
     /// Rows whose complementarity was smoothed.
     pub smoothed: usize,
 }
@@ -52,6 +54,7 @@ impl Switches {
         self.impacts += other.impacts;
         self.projected += other.projected;
         self.unconverged += other.unconverged;
+        self.stepped += other.stepped;
         self.smoothed += other.smoothed;
     }
 }

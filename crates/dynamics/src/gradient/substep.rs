@@ -290,6 +290,7 @@ pub(crate) fn linearise<G: Geometry>(
 /// What is left of the step after a substep, and the pace of the next.
 fn advance_clock<G: Geometry>(program: &mut Program<G>, substep: &Substep<G>, running: &mut Running, time: Block, switches: &mut Switches) {
     switches.projected += usize::from(substep.projected);
+    switches.stepped += usize::from(substep.stepped);
     let remaining = program.fresh(1);
     program.copy(remaining, running.remaining);
     program.scaled(remaining, time, -1.0);

@@ -38,6 +38,8 @@ pub struct Bodies<const B: usize> {
     factored: Vec<f64>,
     symmetric: bool,
     valid: bool,
+    /// The factor at hand is that of earlier rows over the same graph.
+    stale: bool,
     analysed: bool,
     motion: Vec<f64>,
     swept: Vec<f64>,
@@ -55,6 +57,7 @@ impl<const B: usize> Bodies<B> {
         self.softness.clear();
         self.count = bodies;
         self.valid = false;
+        self.stale = false;
         self.analysed = false;
         self.factors = 0;
     }
@@ -125,8 +128,25 @@ impl<const B: usize> Bodies<B> {
     /// Takes over the analysis of an earlier problem, which often has the same graph.
     pub fn take_analysis(&mut self, earlier: &mut Self) {
         std::mem::swap(&mut self.factor, &mut earlier.factor);
-        (self.valid, self.analysed) = (false, false);
-        earlier.valid = false;
+        let was_valid = earlier.valid;
+        self.valid = false;
+        // The same pairs of bodies in the same order have their products in the same places.
+        let same = earlier.analysed
+            && self.count == earlier.count
+            && self.first_side == earlier.first_side
+            && self.sides.iter().zip(&earlier.sides).all(|(one, two)| one.body == two.body);
+        self.analysed = same;
+        self.stale = false;
+        if same {
+            std::mem::swap(&mut self.slots, &mut earlier.slots);
+            std::mem::swap(&mut self.first_slot, &mut earlier.first_slot);
+            // Its factor is nearly that of these rows: good enough to begin with, see [`System::is_factored`].
+            std::mem::swap(&mut self.slopes, &mut earlier.slopes);
+            std::mem::swap(&mut self.factored, &mut earlier.factored);
+            self.symmetric = earlier.symmetric;
+            self.stale = (was_valid || earlier.stale) && self.factored.len() == self.layout.squares();
+        }
+        (earlier.valid, earlier.analysed) = (false, false);
     }
 
     /// Number of bodies.
@@ -286,11 +306,11 @@ impl<const B: usize> System for Bodies<B> {
                     let (rows, _) = self.numbers[other.at..other.at + d * B].as_chunks::<B>();
                     let at = self.slots[slot];
                     slot += 1;
-                    multiply::<B>(slope, rows, false, &mut turned);
+                    multiply::<B>(slope, rows, &mut turned);
                     outer::<B>(own, &turned[..d], &mut block_values);
                     self.factor.add(at, B, B, &block_values[..B * B]);
-                    if other.at != side.at {
-                        multiply::<B>(slope, own, false, &mut turned);
+                    if other.at != side.at && (!symmetric || side.body == other.body) {
+                        multiply::<B>(slope, own, &mut turned);
                         outer::<B>(rows, &turned[..d], &mut block_values);
                         if side.body == other.body {
                             self.factor.add(at, B, B, &block_values[..B * B]);
@@ -303,7 +323,12 @@ impl<const B: usize> System for Bodies<B> {
         }
         self.factors += 1;
         self.valid = self.factor.factor();
+        self.stale = false;
         self.valid
+    }
+
+    fn is_factored(&self) -> bool {
+        self.valid || self.stale
     }
 
     fn solve(&mut self, x: &mut [f64], response: &mut [f64]) {
@@ -400,14 +425,14 @@ impl<const B: usize> System for Bodies<B> {
     }
 }
 
-/// out = D rows, or D' rows.
+/// out = D rows.
 #[inline]
-fn multiply<const B: usize>(slope: &[f64], rows: &[[f64; B]], transposed: bool, out: &mut [[f64; B]; WIDEST]) {
+fn multiply<const B: usize>(slope: &[f64], rows: &[[f64; B]], out: &mut [[f64; B]; WIDEST]) {
     let d = rows.len();
     for i in 0..d {
         out[i] = [0.0; B];
         for j in 0..d {
-            let s = if transposed { slope[j * d + i] } else { slope[i * d + j] };
+            let s = slope[i * d + j];
             if s != 0.0 {
                 for k in 0..B {
                     out[i][k] += s * rows[j][k];

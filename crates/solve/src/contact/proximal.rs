@@ -32,13 +32,18 @@ const PATIENCE: usize = 12;
 /// What counts as progress.
 const PROGRESS: f64 = 0.9;
 
+/// Back-substitutions with an earlier factor, and the part to which each must bring the residual.
+const CHORDS: usize = 4;
+const CHORD_GAIN: f64 = 0.1;
+
 /// How a call shall behave.
 #[derive(Clone, Copy, Debug)]
 pub struct Manner {
     /// First step over the inverse of a block's own answer; by the residual where it is `None`.
     pub step: Option<f64>,
-    /// Whether the step may grow; where it may not, rounds share their factor while no block slides.
-    pub grows: bool,
+    /// Whether the modes of the given impulses are trusted: the first Newton step of a round keeps them, and the step does not grow, so that rounds share
+    /// their factor while no block slides.
+    pub trusting: bool,
     /// Rounds that may be rejected before it gives up.
     pub rejections: usize,
     /// Factorisations at most.
@@ -67,12 +72,40 @@ pub struct Proximal {
 impl Proximal {
     /// Improves `impulses`; returns their relative residual.
     pub fn solve<S: System>(&mut self, system: &mut S, task: &Task, manner: Manner, budget: &mut Budget, impulses: &mut [f64]) -> f64 {
+        self.velocity.resize(impulses.len(), 0.0);
+        let residual = task.judge(system, impulses, &mut self.velocity);
+        self.solve_from(system, task, manner, budget, residual, impulses)
+    }
+
+    /// The same where the residual and the velocities of the impulses are known already.
+    pub fn solve_known<S: System>(
+        &mut self,
+        system: &mut S,
+        task: &Task,
+        manner: Manner,
+        budget: &mut Budget,
+        known: (f64, &[f64]),
+        impulses: &mut [f64],
+    ) -> f64 {
+        self.velocity.clear();
+        self.velocity.extend_from_slice(known.1);
+        self.solve_from(system, task, manner, budget, known.0, impulses)
+    }
+
+    fn solve_from<S: System>(
+        &mut self,
+        system: &mut S,
+        task: &Task,
+        manner: Manner,
+        budget: &mut Budget,
+        mut best: f64,
+        impulses: &mut [f64],
+    ) -> f64 {
         let n = impulses.len();
         for list in [
             &mut self.anchor,
             &mut self.inner,
             &mut self.admitted,
-            &mut self.velocity,
             &mut self.trial_velocity,
             &mut self.trial,
             &mut self.step,
@@ -98,10 +131,16 @@ impl Proximal {
         // Misses of the scaled velocities that a speed is worth at the lightest block.
         let worth = task.scale * if least.is_finite() { least.sqrt() } else { 1.0 };
 
-        let mut best = task.judge(system, impulses, &mut self.velocity);
         self.best.copy_from_slice(impulses);
         if best <= task.aim {
             return best;
+        }
+        if manner.trusting && system.is_factored() {
+            let residual = self.follow_chords(system, task, manner.step.unwrap_or(1.0), best, impulses);
+            if residual <= task.aim {
+                return residual;
+            }
+            impulses.copy_from_slice(&self.best);
         }
         let mut length = manner.step.unwrap_or_else(|| best.max(task.aim).powf(-0.5)).min(LONGEST);
         let mut last = f64::INFINITY;
@@ -112,9 +151,29 @@ impl Proximal {
             self.inner.copy_from_slice(impulses);
             self.trial.copy_from_slice(&self.inner);
             self.trial_velocity.copy_from_slice(&self.velocity);
-            let mut merit = self.project(system, task, length);
             let mut steps = 0;
             let mut failed = false;
+            if manner.trusting {
+                self.keep_modes(system, task, length);
+                let before = system.factors();
+                if !system.factor(&self.slopes, self.symmetric) {
+                    return self.end(best, impulses);
+                }
+                if system.factors() > before {
+                    factors -= 1;
+                    if !budget.factor() {
+                        return self.end(best, impulses);
+                    }
+                }
+                steps += 1;
+                self.step.copy_from_slice(&self.lacking);
+                system.solve(&mut self.step, &mut self.response);
+                for k in 0..n {
+                    self.trial[k] += self.step[k];
+                    self.trial_velocity[k] += self.response[k];
+                }
+            }
+            let mut merit = self.project(system, task, length);
             loop {
                 let miss = merit.sqrt();
                 if miss <= EXACT * task.aim * worth || (steps > 0 && miss <= LOOSE * last.min(best) * worth) {
@@ -169,7 +228,7 @@ impl Proximal {
                 }
                 let growth = FEW.iter().zip(GROWTH).find(|(few, _)| steps <= **few);
                 if let Some((_, growth)) = growth
-                    && manner.grows
+                    && !manner.trusting
                     && !hold
                 {
                     length = (length * growth).min(LONGEST);
@@ -210,6 +269,59 @@ impl Proximal {
             }
         }
         system.energy(&self.lacking)
+    }
+
+    /// Newton steps with a factor that was made for nearly the same slopes, while they gain a digit each; the velocities stay those of the start unless they
+    /// reach the aim.
+    fn follow_chords<S: System>(&mut self, system: &mut S, task: &Task, length: f64, first: f64, impulses: &mut [f64]) -> f64 {
+        self.trial.copy_from_slice(impulses);
+        self.trial_velocity.copy_from_slice(&self.velocity);
+        let mut last = first;
+        for _ in 0..CHORDS {
+            self.anchor.copy_from_slice(&self.trial);
+            self.keep_modes(system, task, length);
+            self.step.copy_from_slice(&self.lacking);
+            system.solve(&mut self.step, &mut self.response);
+            self.trial.iter_mut().zip(&self.step).for_each(|(l, step)| *l += step);
+            // Back to what the laws admit: a step of Newton's leaves it by its square.
+            let layout = system.layout();
+            for (block, law) in task.laws.iter().enumerate() {
+                law.project(&mut self.trial[layout.rows_of(block)], None);
+            }
+            let residual = task.judge(system, &self.trial, &mut self.trial_velocity);
+            if residual <= task.aim {
+                impulses.copy_from_slice(&self.trial);
+                return residual;
+            }
+            if !(residual < CHORD_GAIN * last) {
+                break;
+            }
+            last = residual;
+        }
+        f64::INFINITY
+    }
+
+    /// The Newton step of a long step with the modes of a short one: at velocities that are not yet right a long step would find others.
+    fn keep_modes<S: System>(&mut self, system: &mut S, task: &Task, length: f64) {
+        let layout = system.layout();
+        self.symmetric = true;
+        for (block, law) in task.laws.iter().enumerate() {
+            let rows = layout.rows_of(block);
+            let d = rows.len();
+            let (short, long) = (self.resistance[block], length * self.resistance[block]);
+            let mut z = [0.0; WIDEST];
+            for (k, row) in rows.clone().enumerate() {
+                z[k] = self.anchor[row] - short * self.trial_velocity[row];
+            }
+            let slope = &mut self.slopes[layout.square_of(block)];
+            let mode = law.project(&mut z[..d], Some(slope));
+            self.symmetric &= mode != Mode::Slide;
+            for i in 0..d {
+                let along: f64 = (0..d).map(|j| slope[i * d + j] * self.trial_velocity[rows.start + j]).sum();
+                self.lacking[rows.start + i] = z[i] - self.trial[rows.start + i] - (long - short) * along;
+            }
+            slope.iter_mut().for_each(|s| *s *= long);
+        }
     }
 
     /// Goes along the Newton step as far as the miss falls; false where it does not.

@@ -36,6 +36,12 @@ impl Round {
     }
 }
 
+/// |(x, y)|, without the care of `hypot` for numbers near the ends of the range: it is asked for thousands of times in a solve.
+#[inline]
+fn length(x: f64, y: f64) -> f64 {
+    (x * x + y * y).sqrt()
+}
+
 impl ContactLaw for Round {
     fn rows(&self) -> usize {
         1 + self.tangents
@@ -52,7 +58,7 @@ impl ContactLaw for Round {
         }
         slope[0] = 1.0;
         let limit = self.friction * z[0];
-        let length = if d == 3 { z[1].hypot(z[2]) } else { z[1].abs() };
+        let length = if d == 3 { length(z[1], z[2]) } else { z[1].abs() };
         if length <= limit {
             for k in 1..d {
                 slope[k * d + k] = 1.0;
@@ -84,9 +90,9 @@ impl ContactLaw for Round {
             let a = (diagonal[1] + diagonal[2]) / 2.0;
             let held = [a * l[1], a * l[2]];
             let moved = [held[0] - w[1], held[1] - w[2]];
-            let length = moved[0].hypot(moved[1]);
-            let part = if length <= a * reach { 1.0 } else { a * reach / length };
-            (held[0] - part * moved[0]).hypot(held[1] - part * moved[1])
+            let size = length(moved[0], moved[1]);
+            let part = if size <= a * reach { 1.0 } else { a * reach / size };
+            length(held[0] - part * moved[0], held[1] - part * moved[1])
         };
         // A sum keeps what is not a number; the larger of the two would lose it.
         if (normal + tangential).is_nan() { f64::NAN } else { normal.max(tangential) }

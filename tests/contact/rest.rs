@@ -1,0 +1,52 @@
+//! Crowds at rest with known modes: what a solve may cost, counted in factorisations; times are printed.
+
+use super::*;
+
+/// Solves the last problem of a scene at rest again and again, its velocities moved a little each time so that no answer is given back as it was; returns the
+/// factorisations and the least time of a solve.
+fn at_rest(text: &str, settle: usize) -> (usize, f64, usize) {
+    let Ok(Scene::Spatial(scene)) = carom_scene::from_toml(text, "rest") else { panic!("not a spatial scene") };
+    let mut world = World::new(scene.model, scene.state).expect("a world");
+    for _ in 0..settle {
+        world.step().expect("a step");
+    }
+    world.capture_problems(true);
+    world.step().expect("a step");
+    let numbers = world.captured_problems().into_iter().max_by_key(Vec::len).expect("a problem");
+    let mut stored = Stored::<6>::read(&numbers).expect("a problem that was just written");
+    let mut solver = Solver::default();
+    let mut impulses = vec![0.0; stored.free.len()];
+    let (mut most, mut least) = (0, f64::INFINITY);
+    let free = stored.free.clone();
+    let mut change = vec![0.0; free.len()];
+    let mut last = Bodies::default();
+    for round in 0..200 {
+        // A motion of the bodies, so that redundant rows still agree with each other.
+        let push: Vec<f64> = stored.warm.iter().enumerate().map(|(k, l)| 1e-7 * l * f64::from(((k * 5 + round) % 7) as u32)).collect();
+        stored.bodies.apply(&push, &mut change);
+        for (k, u) in stored.free.iter_mut().enumerate() {
+            *u = free[k] + change[k];
+        }
+        // A pose that moved has other rows but the same graph: its analysis is kept, its factor is not.
+        let mut rows = stored.bodies.clone();
+        rows.take_analysis(&mut last);
+        let begun = Instant::now();
+        let task = Task::new(&stored.laws, &stored.free, RESIDUAL_AIM);
+        let answer = solver.solve(&mut rows, &task, Some(&stored.warm), false, &Interrupt::NEVER, &mut impulses);
+        least = least.min(begun.elapsed().as_secs_f64());
+        assert!(answer.residual <= 1e-10, "{:e} by {:?}", answer.residual, answer.method);
+        most = most.max(answer.factors);
+        last = rows;
+    }
+    (most, least, stored.laws.len())
+}
+
+#[test]
+fn known_modes_cost_one_factorisation() {
+    for (name, text) in [("stack 10", stack(10, STEP)), ("pyramid 55", pyramid(10, STEP)), ("wall 10 x 10", wall(10, 10, 0.0, STEP, false))]
+    {
+        let (factors, seconds, contacts) = at_rest(&text, 4);
+        println!("{name}: {contacts} contacts, {factors} factorisations, {:.1} us", seconds * 1e6);
+        assert!(factors <= 2, "{name}: {factors}");
+    }
+}

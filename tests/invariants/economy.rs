@@ -1,0 +1,183 @@
+//! What a step costs and what a stepped move keeps: solves are few, restitution is not dropped, no energy comes of being late, and nothing that the closed
+//! forms speak of is ever stepped.
+
+use carom_dynamics::{StepReport, World};
+use carom_geometry::Geometry;
+use carom_math::{Planar, Vector};
+use carom_tests::in_both_spaces;
+use carom_tests::scene::pose;
+use carom_tests::{Random, Scene, Stage, figure, holds};
+
+/// A cluster that flies into itself without weight: balls and boxes close together, each on its own way.
+fn cluster<G: Stage>(random: &mut Random, restitution: f64, friction: f64) -> World<G> {
+    let mut scene = Scene::<G>::weightless(0.005);
+    for row in 0..4 {
+        for column in 0..3 {
+            let place = pose(0.23 * f64::from(column) + random.range(-0.01, 0.01), 0.23 * f64::from(row) + random.range(-0.01, 0.01), 0.0);
+            let shape = if (row + column) % 2 == 0 { G::ball(0.1) } else { G::cuboid(0.15, 0.12) };
+            let body = scene.body(shape, random.range(0.5, 2.0), place, friction, restitution);
+            // Towards the middle, each with a spin of its own.
+            let way =
+                G::at(-4.0 * (f64::from(column) - 1.0) + random.range(-3.0, 3.0), -4.0 * (f64::from(row) - 1.5) + random.range(-3.0, 3.0));
+            scene.moving(body, way, G::rate(random.range(-5.0, 5.0)));
+        }
+    }
+    scene.model.tolerances.max_events = 1;
+    scene.world()
+}
+
+/// Random clusters whose steps are nearly all stepped: energy never rises, momentum stays, the ledger balances.
+fn stepped_clusters_gain_nothing<G: Stage>() {
+    let mut random = Random::new(41);
+    let (mut stepped, mut rise, mut slip, mut drift) = (0, 0.0f64, 0.0f64, 0.0f64);
+    for round in 0..12 {
+        let mut world = cluster::<G>(&mut random, 0.25 * f64::from(round % 5), if round % 2 == 0 { 0.4 } else { 0.0 });
+        let start = world.ledger();
+        let mut last = start.kinetic;
+        for _ in 0..20 {
+            stepped += world.step().unwrap_or_else(|error| panic!("{error}")).stepped;
+            let now = world.ledger();
+            rise = rise.max((now.kinetic - last) / start.kinetic);
+            last = now.kinetic;
+            drift = drift.max(now.drift.abs() / now.exchanged);
+        }
+        let end = world.ledger();
+        let scale = (2.0 * start.kinetic).sqrt();
+        slip = end.momentum.iter().zip(&start.momentum).fold(slip, |m, (a, b)| m.max((a - b).abs() / scale));
+    }
+    figure(&format!("{} clusters: stepped moves", G::NAME), stepped as f64);
+    assert!(stepped > 40, "{stepped} stepped moves are no test");
+    let mut good = holds(&format!("{} clusters, stepped: rise of the energy, relative", G::NAME), rise, 1e-9);
+    good &= holds(&format!("{} clusters, stepped: change of the momentum, relative", G::NAME), slip, 1e-10);
+    good &= holds(&format!("{} clusters, stepped: ledger drift over exchanged", G::NAME), drift, 1e-3);
+    assert!(good);
+}
+in_both_spaces!(stepped_clusters_gain_nothing);
+
+/// Two balls side by side in one island land in the same step; the second landing is stepped, and bounces all the same.
+fn two_landings<G: Stage>(restitution: f64) -> ([f64; 2], StepReport) {
+    let mut scene = Scene::<G>::new(0.004);
+    scene.ground(0.0, restitution);
+    for (index, gap) in [0.001, 0.004].into_iter().enumerate() {
+        let body = scene.body(G::ball(0.1), 1.0, pose(0.2005 * index as f64, 0.1 + gap, 0.0), 0.0, restitution);
+        scene.moving(body, G::at(0.0, -2.4), G::rate(0.0));
+    }
+    scene.model.tolerances.max_events = 1;
+    let mut world = scene.world();
+    let report = world.step().unwrap_or_else(|error| panic!("{error}"));
+    ([1, 2].map(|body| G::flat(world.state().twists[body].lin)[1]), report)
+}
+
+fn a_stepped_landing_bounces<G: Stage>() {
+    for restitution in [0.3, 0.7, 1.0] {
+        let ([first, second], report) = two_landings::<G>(restitution);
+        assert_eq!((report.events, report.stepped), (1, 1), "{} e = {restitution}", G::NAME);
+        // Late by at most a step: off by what gravity does in one.
+        assert!((first - restitution * 2.4).abs() < 0.05, "{} e = {restitution}: {first}", G::NAME);
+        assert!((second - restitution * 2.4).abs() < 0.05, "{} e = {restitution}: {second}", G::NAME);
+        assert!(second <= restitution * (2.4f64 * 2.4 + 2.0 * 9.81 * 0.004).sqrt() + 1e-12, "{} gains: {second}", G::NAME);
+    }
+}
+in_both_spaces!(a_stepped_landing_bounces);
+
+/// In a stepped move a ball at 10 m/s passes another with 0.1 mm between them, and is not deflected.
+fn a_near_miss_is_a_miss<G: Stage>() {
+    let mut scene = Scene::<G>::weightless(0.005);
+    scene.ground(0.0, 0.0);
+    let landing = scene.body(G::ball(0.1), 1.0, pose(0.0, 0.1001, 0.0), 0.5, 0.0);
+    scene.moving(landing, G::at(0.0, -1.0), G::rate(0.0));
+    let other = scene.body(G::ball(0.1), 1.0, pose(0.2005, 0.1008, 0.0), 0.5, 0.0);
+    scene.moving(other, G::at(0.0, -1.0), G::rate(0.0));
+    let passing = scene.body(G::ball(0.1), 1.0, pose(-0.025, 0.3001, 0.0), 0.5, 0.0);
+    scene.moving(passing, G::at(10.0, 0.0), G::rate(0.0));
+    scene.model.tolerances.max_events = 1;
+    let mut world = scene.world();
+    let report = world.step().unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!((report.events, report.stepped), (1, 1), "{}", G::NAME);
+    let velocity = G::flat(world.state().twists[passing].lin);
+    assert!((velocity[0] - 10.0).abs() < 1e-9 && velocity[1].abs() < 1e-9, "{} {velocity:?}", G::NAME);
+    assert!(world.deepest() > -1e-7, "{} {}", G::NAME, world.deepest());
+}
+in_both_spaces!(a_near_miss_is_a_miss);
+
+/// Steps of a world: solves each on average, most in one, and the reports in one.
+fn cost<G: Geometry>(world: &mut World<G>, steps: usize) -> (f64, usize, StepReport) {
+    let (mut total, mut most) = (StepReport::default(), 0);
+    for _ in 0..steps {
+        let report = world.step().unwrap_or_else(|error| panic!("{error}"));
+        most = most.max(report.solves);
+        total.merge(&report);
+    }
+    (total.solves as f64 / steps as f64, most, total)
+}
+
+/// Thirty discs fall into a bin at 5 ms: at most twelve solves a step while they fall, four at rest, nothing gained and the ledger closed.
+#[test]
+fn a_pile_of_thirty_costs_few_solves() {
+    let mut random = Random::new(30);
+    let mut scene = Scene::<Planar>::new(0.005);
+    scene.ground(0.5, 0.5);
+    for side in [-1.0, 1.0] {
+        let mut wall = pose(0.8 * side, 0.0, 0.0);
+        wall.position.y = 0.0;
+        scene.fixed(Planar::half_space(Planar::at(-side, 0.0)), wall, 0.5, 0.5);
+    }
+    for index in 0..30 {
+        let place = pose(-0.6 + 0.3 * f64::from(index % 5) + random.range(-0.03, 0.03), 0.2 + 0.3 * f64::from(index / 5), 0.0);
+        scene.body(Planar::ball(0.1), 1.0, place, 0.5, 0.5);
+    }
+    let mut world = scene.world();
+    let start = world.ledger();
+    let (falling, most, _) = cost(&mut world, 400);
+    let (resting, _, last) = cost(&mut world, 100);
+    let end = world.ledger();
+    let mut good = holds("thirty discs: solves a step while they fall", falling, 12.0);
+    good &= holds("thirty discs: most solves in a step", most as f64, 250.0);
+    good &= holds("thirty discs: solves a step at rest", resting, 4.0);
+    good &= holds("thirty discs: ledger drift over exchanged", end.drift.abs() / end.exchanged, 1e-3);
+    good &= holds("thirty discs: energy gained", end.kinetic + end.potential - start.potential, 1e-9);
+    assert!(good);
+    assert_eq!(last.stepped, 0, "a pile at rest has no events");
+}
+
+/// The classics whose outcome is known are event-driven to the end.
+#[test]
+fn the_classics_are_never_stepped() {
+    let names = [
+        "ball_drop",
+        "newton_cradle",
+        "cradle_50",
+        "cradle_unequal",
+        "pool_break",
+        "pool_break_real",
+        "locked_plug",
+        "wedge",
+        "geyser",
+        "superball",
+        "bank_shot",
+        "rod_strikes_table",
+        "two_compressions",
+        "corner",
+        "inelastic_collapse",
+        "granular_chain",
+        "bouncing_spheres_3d",
+        "stack_ten",
+        "strandbeest",
+        "slip_angle_above",
+    ];
+    for name in names {
+        let scene = carom_scene::scene(name).unwrap_or_else(|| panic!("no scene {name}"));
+        let stepped = match carom_scene::from_toml(scene.text, name) {
+            Ok(carom_scene::Scene::Planar(scene)) => stepped(scene),
+            Ok(carom_scene::Scene::Spatial(scene)) => stepped(scene),
+            Err(error) => panic!("{error}"),
+        };
+        assert_eq!(stepped, 0, "{name}");
+    }
+}
+
+fn stepped<G: Geometry>(scene: carom_scene::SceneOf<G>) -> usize {
+    let steps = (scene.duration.min(3.0) / scene.model.step).round() as usize;
+    let mut world = World::new(scene.model, scene.state).unwrap_or_else(|error| panic!("{error}"));
+    cost(&mut world, steps).2.stepped
+}
