@@ -70,7 +70,9 @@ export async function open(browser, address, options = {}) {
   page.on("request", (request) => page.asked.push(request.url()));
   if (process.env.CAROM_PAGE === "1" && address.startsWith("http")) await page.route((url) => url.pathname === "/", fresh);
   await page.goto(address);
-  await page.waitForFunction(() => window.carom?.picture && window.carom.player.track.shots.length > 0, null, { polling: 50 });
+  // A live scene has looked ahead before it is looked at.
+  await page.waitForFunction(() => window.carom?.picture && window.carom.player.track.shots.length > 0
+    && (document.documentElement.dataset.mode !== "live" || location.hash !== "" || window.carom.foreseen), null, { polling: 50 });
   return page;
 }
 
