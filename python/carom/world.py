@@ -235,8 +235,12 @@ class World:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What an imported model has and the engine has not, by name with file and line; empty for a scene."""
-        return self._notes
+        """What an imported model has and the engine has not, by name with file and line; then what was wrong with the state as it was last set.
+
+        Joints and ropes beyond their limits, joints that are open and bodies that overlap are put right before the next step, without a change of
+        velocity; the energy this takes is booked as ``projection``.
+        """
+        return self._notes + tuple(self._native.notes()[0])
 
     @property
     def name(self) -> str:

@@ -184,7 +184,8 @@ def test_models_weigh_and_swing_as_in_mujoco(path):
             load(path)
         return
     world = load(path)
-    assert all(re.search(r":\d+:\d+: ", note) for note in world.notes)
+    # What was left out has a place in the file; what starts wrong has a name.
+    assert all(re.search(r":\d+:\d+: |\" is beyond its limits |\" overlap by |^put right before", note) for note in world.notes)
     wanted = facts(path)
     if not wanted.joints:
         return
@@ -195,6 +196,26 @@ def test_models_weigh_and_swing_as_in_mujoco(path):
     if wanted.model is not None:
         worst, _ = swing(path, reference().swing(wanted.model))
         assert worst < TOLERANCE
+
+
+@pytest.mark.parametrize("name, joints", [("ant.xml", ["ankle_1", "ankle_2", "ankle_3", "ankle_4"]), ("humanoid.xml", ["right_knee", "left_knee"])])
+def test_models_that_start_beyond_their_limits_are_put_right(name, joints):
+    path = next((path for path in GYMNASIUM if path.name == name), None)
+    if path is None:
+        pytest.skip("gymnasium is not installed")
+    world = load(path)
+    started = [note for note in world.notes if not re.search(r":\d+:\d+: ", note)]
+    assert all(any(f'"{joint}"' in note and "beyond its limits" in note for note in started) for joint in joints), started
+    assert started[-1].startswith("put right before the first step")
+    root = world.q[:, 2].max()
+    run = world.rollout(20)
+    assert all(joint in run.status[0] for joint in joints) and "put right" not in run.status[1]
+    world.step()
+    assert world.ledger().projection != 0
+    before = world.q.copy()
+    assert run.q[:, :, 2].max() < root + 0.5, "nothing is thrown"
+    world.q = before  # a state that was right is right again
+    assert [note for note in world.notes if not re.search(r":\d+:\d+: ", note)] == []
 
 
 def test_options_notes_and_strict():

@@ -1,6 +1,7 @@
 //! The contact solver on problems that scenes meet: falling, settling and resting crowds, captured before they are solved and solved again, warm and from nothing.
 //!
-//! `cargo test --release -p carom-tests --test contact -- --nocapture` prints the table; `CAROM_FULL=1` runs every family for longer.
+//! `cargo test --release -p carom-tests --test contact -- --nocapture` prints the table; `CAROM_FULL=1` runs every family for longer,
+//! `CAROM_SAVE=DIR` keeps the problems as files.
 
 use carom_dynamics::world::World;
 use carom_scene::Scene;
@@ -85,10 +86,16 @@ fn keep<G: carom_geometry::Geometry, E: std::fmt::Debug>(world: Result<World<G>,
     let mut world = world.unwrap_or_else(|error| panic!("{}: {error:?}", family.name));
     world.capture_problems(true);
     let mut met = 0;
+    let folder = std::env::var_os("CAROM_SAVE").map(std::path::PathBuf::from);
     for _ in 0..family.steps {
         world.step().unwrap_or_else(|error| panic!("{}: {error}", family.name));
         for problem in world.captured_problems() {
             if met % family.every == 0 {
+                if let Some(folder) = &folder {
+                    let bytes: Vec<u8> = problem.iter().flat_map(|x| x.to_le_bytes()).collect();
+                    let file = folder.join(format!("{}-{met:06}.problem", family.name.replace(' ', "_")));
+                    std::fs::write(file, bytes).expect("room for a problem");
+                }
                 kept.push(problem);
             }
             met += 1;

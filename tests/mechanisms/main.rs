@@ -1,5 +1,5 @@
 //! Mechanisms: every embedded one at large steps, closed loops, a walk, how large a step may be; two roads to one motion (bodies split or
-//! whole, rows inserted or reduced), redundant joints, time that grows with the parts.
+//! whole, rows inserted or reduced), redundant joints, states that start wrong, time that grows with the parts.
 
 mod big_steps;
 mod clock;
@@ -11,6 +11,7 @@ mod loops;
 mod redundant;
 mod set_apart;
 mod splitting;
+mod starts_wrong;
 mod walk;
 mod wheels;
 

@@ -79,7 +79,7 @@ fn arm() -> SceneOf<Spatial> {
     }
 }
 
-/// Either the joints close and the step takes few rounds, or its error says which joint is open and how far.
+/// Either the joints close and the step takes few rounds, or its error says which joint is open or beyond its limits and how far.
 fn judged<G: Geometry>(name: &str, world: &World<G>, step: Result<StepReport, StepError>) -> bool {
     match step {
         Ok(report) => {
@@ -88,7 +88,9 @@ fn judged<G: Geometry>(name: &str, world: &World<G>, step: Result<StepReport, St
             true
         }
         Err(error) => {
-            let Cause::JointOpen { joint, gap } = &error.cause else { panic!("{name}: {error}") };
+            let (Cause::JointOpen { joint, gap } | Cause::LimitPassed { joint, beyond: gap }) = &error.cause else {
+                panic!("{name}: {error}")
+            };
             assert!(world.model().joints.iter().any(|j| j.name == *joint) && *gap > 0.0, "{name}: {error}");
             assert!(error.to_string().contains(joint), "{name}: {error}");
             false

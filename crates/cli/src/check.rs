@@ -1,16 +1,13 @@
 //! `carom check`: is a scene sound, and what is in it.
 
 use crate::args::CheckArgs;
-use crate::failure::Failure;
+use crate::failure::{Failure, Fault};
 use crate::print::{self, measure, plural};
 use crate::source::find_with;
 use carom::Scene;
-use carom::dynamics::{BodyKind, World};
+use carom::dynamics::{BodyKind, Placement, World};
 use carom::scene::{SceneOf, SceneSpace};
 use serde_json::{Value, json};
-
-/// Overlap at the start [m] below which nothing is said: rounding of positions.
-const NOTABLE_OVERLAP: f64 = 1e-9;
 
 /// Reads a scene, builds its world, says what it holds.
 pub fn check(args: &CheckArgs) -> Result<(), Failure> {
@@ -43,9 +40,9 @@ fn describe<G: SceneSpace>(place: &str, scene: SceneOf<G>) -> Result<(String, Va
         plural(model.control_count(), "control"),
         model.step,
     );
-    if overlap > NOTABLE_OVERLAP {
-        words += &format!("\n  note: bodies overlap by up to {} m at the start; the overlap is projected out", measure(overlap));
-    }
+    let start = placement(place, &world)?;
+    let start_notes = start.notes(model);
+    start_notes.iter().for_each(|note| words += &format!("\n  note: {note}"));
     let redundant: Vec<&str> = world.redundant_joints().into_iter().map(|joint| model.joints[joint].name.as_str()).collect();
     if !redundant.is_empty() {
         words += &format!("\n  note: redundant joints, whose rows others hold already: {}", redundant.join(", "));
@@ -54,6 +51,21 @@ fn describe<G: SceneSpace>(place: &str, scene: SceneOf<G>) -> Result<(String, Va
         "ok": true, "file": place, "name": name, "dimension": G::DIM, "bodies": model.bodies.len(), "dynamic": dynamic,
         "joints": model.joints.len(), "forces": model.forces.len(), "controls": model.control_count(), "step": model.step,
         "duration": duration, "start_overlap": overlap.max(0.0), "start_joint_error": world.joint_error(), "redundant_joints": redundant,
+        "start_notes": start_notes, "start_energy": start.energy, "start_shift": start.shift, "start_turn": start.turn,
     });
     Ok((words, facts))
+}
+
+/// What starts wrong and how it is put right; a fault where it cannot be.
+fn placement<G: SceneSpace>(place: &str, world: &World<G>) -> Result<Placement, Failure> {
+    let refused = |what: String| Failure::bad_input(Fault::new(format!("{place}: {what}")));
+    let start = world.foreseen_placement().map_err(|error| refused(format!("the start cannot be put right: {error}")))?;
+    match start.left {
+        Some(([a, b], depth)) if depth > Placement::OVERLAP_ALLOWED => {
+            let [a, b] = [a, b].map(|body| &world.model().bodies[body].name);
+            let what = format!("bodies \"{a}\" and \"{b}\" overlap by {} of the smaller one and nothing moves them apart", measure(depth));
+            Err(refused(what))
+        }
+        _ => Ok(start),
+    }
 }

@@ -194,6 +194,7 @@ impl From<RecordError> for Failure {
             | RecordError::Corrupt { .. }
             | RecordError::Mismatch { .. }
             | RecordError::Content { .. }
+            | RecordError::Physics { .. }
             | RecordError::NoMark { .. } => Failure::bad_input(fault),
             _ => Failure::Failed(vec![fault]),
         }

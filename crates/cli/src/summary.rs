@@ -43,6 +43,8 @@ pub struct Summary {
     worst_joint_error: f64,
     deepest_overlap: f64,
     flags: Vec<&'static str>,
+    /// What started wrong, by name, and what putting it right came to.
+    start_notes: Vec<String>,
     /// Joints that hold nothing others do not hold already, at the end of the run.
     redundant_joints: Vec<String>,
     ledger: LedgerLines,
@@ -98,6 +100,7 @@ impl Summary {
             (total.unconverged, "a joint correction did not converge"),
             (total.soft_spring, "a stiff spring became a soft row"),
             (total.projected, "positions were projected"),
+            (total.placed, "the start was put right"),
         ];
         Summary {
             ok: !matches!(stop, Stop::Failed(_)),
@@ -131,6 +134,7 @@ impl Summary {
             worst_joint_error: total.joint_error.max(world.joint_error()),
             deepest_overlap: (-tally.deepest).max(0.0),
             flags: flags.into_iter().filter(|(set, _)| *set).map(|(_, words)| words).collect(),
+            start_notes: world.notes(),
             redundant_joints: world.redundant_joints().into_iter().map(|joint| model.joints[joint].name.clone()).collect(),
             ledger: LedgerLines {
                 kinetic: ledger.kinetic,
@@ -186,6 +190,7 @@ impl Summary {
             ("flags", if self.flags.is_empty() { "none".to_string() } else { self.flags.join("; ") }),
         ];
         let redundant = ("redundant joints", self.redundant_joints.join(", "));
+        let start = ("start", self.start_notes.join("; "));
         let l = &self.ledger;
         let energy = [
             ("kinetic", l.kinetic),
@@ -202,6 +207,7 @@ impl Summary {
         ];
         let mut rows: Vec<Vec<String>> = facts
             .into_iter()
+            .chain((!self.start_notes.is_empty()).then_some(start))
             .chain((!self.redundant_joints.is_empty()).then_some(redundant))
             .map(|(name, value)| vec![format!("  {name}"), value])
             .collect();

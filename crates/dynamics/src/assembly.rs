@@ -96,6 +96,8 @@ pub(crate) struct Assembly<G: Geometry> {
     pub locked_rows: Vec<bool>,
     /// There are so many rows that they are solved over bodies; the matrix of all rows with each other is made only if somebody asks for it.
     pub sparse: bool,
+    /// How often rows were made: who kept something of them sees whether it is of these.
+    pub version: u64,
     /// Roots of the inverse masses, body by body, where rows are solved over bodies.
     pub roots: Vec<Root>,
     /// (J_e M^-1 J_e')^-1 J_e M^-1 J' of the row at hand.
@@ -125,6 +127,7 @@ impl<G: Geometry> Assembly<G> {
             inserted: Inserted::default(),
             locked_rows: Vec::new(),
             sparse: false,
+            version: 0,
             roots: Vec::new(),
             column: Vec::new(),
             held: Vec::new(),
@@ -280,6 +283,7 @@ pub(crate) fn assemble<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>) {
         // Rows that cannot be inserted are left to the reduced matrix.
         assembly.articulated = inserted.insert(factor, equalities, groups, lines, model.tolerances.locked, locked_rows, bodies.len());
     }
+    assembly.version += 1;
     let jointed = !assembly.equalities.is_empty();
     // The mean rows of energy-momentum are not those of the joint factor alone.
     let exact = !jointed || (assembly.articulated && model.options.integrator != Integrator::EnergyMomentum);

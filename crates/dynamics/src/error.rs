@@ -90,6 +90,13 @@ pub enum Cause {
         /// How far it is open [m or rad].
         gap: f64,
     },
+    /// A limit or a rope is passed and no displacement brings the joint back within it.
+    LimitPassed {
+        /// Name of the joint.
+        joint: String,
+        /// How far it is passed [m or rad].
+        beyond: f64,
+    },
     /// A body turns so fast that the step cannot be followed.
     TooFast {
         /// Name of the body.
@@ -154,6 +161,9 @@ impl fmt::Display for StepError {
                 write!(f, "no convergence after {iterations} iterations: residual {residual:.3e}, wanted {wanted:.1e}")
             }
             Cause::JointOpen { joint, gap } => write!(f, "joint \"{joint}\" is open by {gap:.3e} and cannot be closed"),
+            Cause::LimitPassed { joint, beyond } => {
+                write!(f, "joint \"{joint}\" is beyond its limit by {beyond:.3e} and cannot be brought back")
+            }
             Cause::TooFast { body, turn, most } => {
                 write!(f, "body \"{body}\" would turn {turn:.3e} rad in the rest of the step, at most {most:.3e} can be followed")
             }

@@ -7,6 +7,7 @@
 use crate::error::{ModelError, StepError};
 use crate::gradient::{Cotangents, Direction, Gradient, GradientError, Rollout, StepRecord, Tape, Weak, Wrt};
 use crate::model::Model;
+use crate::start::Placement;
 use crate::state::State;
 use crate::world::{StepReport, World};
 use carom_geometry::Geometry;
@@ -20,6 +21,7 @@ struct Doors<G: Geometry> {
     copy: fn(&World<G>) -> World<G>,
     altered: fn(&World<G>, Model<G>, State<G>) -> Result<World<G>, ModelError>,
     reset: fn(&mut World<G>),
+    foreseen_placement: fn(&World<G>) -> Result<Placement, StepError>,
     step: fn(&mut World<G>, &[f64]) -> Result<StepReport, StepError>,
     step_recorded: fn(&mut World<G>, &[f64]) -> Result<(StepReport, StepRecord<G>), StepError>,
     rollout: fn(&World<G>, usize, &[f64], Tape) -> Result<Rollout<G>, StepError>,
@@ -34,6 +36,7 @@ impl<G: Geometry> Doors<G> {
             copy: World::copy,
             altered: World::altered,
             reset: World::reset,
+            foreseen_placement: World::foreseen_placement,
             step: World::step_with,
             step_recorded: World::step_recorded,
             rollout: World::rollout,

@@ -10,6 +10,7 @@ use crate::ledger::Flow;
 use crate::model::{Body, BodyKind, Model};
 use crate::options::ImpactLaw;
 use crate::solve::Solve;
+use crate::start::Placement;
 use carom_geometry::{Aabb, Contact, Geometry};
 use carom_math::{Pose, Twist, Vector, Wrench};
 use carom_solve::contact_solver::ContactSolver;
@@ -231,6 +232,8 @@ pub(crate) struct Island<G: Geometry> {
     pub failure: Option<StepError>,
     /// What its derivative needs, where it is recorded.
     pub record: Option<IslandRecord<G>>,
+    /// What was put right before it moved.
+    pub placement: Placement,
 }
 
 /// Loads on a body at one instant, by what they are booked as.
@@ -262,8 +265,12 @@ pub struct IslandReport {
     pub impacts: usize,
     /// Reflections or collisions inside them.
     pub impact_iterations: usize,
-    /// Solves of the complementarity problem.
+    /// Solves of the complementarity problem, or of the joints where there are no other rows.
     pub solves: usize,
+    /// Back-substitutions besides: other targets, but the modes and the factor of the solve before.
+    pub substitutions: usize,
+    /// Factorisations inside the solves.
+    pub factorisations: usize,
     /// Iterations inside them.
     pub iterations: usize,
     /// Of them, those solved by sweeps along the joints.
@@ -290,6 +297,8 @@ pub struct IslandReport {
     pub unconverged: bool,
     /// Positions were projected.
     pub projected: bool,
+    /// The state started wrong and was put right before it moved; `World::placement` says what was.
+    pub placed: bool,
 }
 
 impl IslandReport {
@@ -306,6 +315,8 @@ impl IslandReport {
         self.impacts += other.impacts;
         self.impact_iterations += other.impact_iterations;
         self.solves += other.solves;
+        self.substitutions += other.substitutions;
+        self.factorisations += other.factorisations;
         self.iterations += other.iterations;
         self.swept += other.swept;
         self.redundant += other.redundant;
@@ -319,6 +330,7 @@ impl IslandReport {
         self.soft_spring |= other.soft_spring;
         self.unconverged |= other.unconverged;
         self.projected |= other.projected;
+        self.placed |= other.placed;
     }
 }
 
@@ -338,6 +350,8 @@ pub(crate) struct Context<'a, G: Geometry> {
     pub interrupt: &'a Interrupt,
     /// Whether contact problems are kept.
     pub capture: bool,
+    /// The state was set from outside since the last step: it may start wrong.
+    pub fresh: bool,
 }
 
 impl<G: Geometry> Context<'_, G> {
@@ -391,6 +405,7 @@ impl<G: Geometry> Island<G> {
             pace: f64::INFINITY,
             failure: None,
             record: None,
+            placement: Placement::default(),
         }
     }
     /// Starts the next step where the last one ended, without being built anew; the result is the same bit for bit.
@@ -402,6 +417,7 @@ impl<G: Geometry> Island<G> {
         self.flow = Flow::default();
         self.report = IslandReport::default();
         self.failure = None;
+        self.placement.clear();
         self.pace = f64::INFINITY;
         // Which limits and contacts have rows depends on velocities and on what was active.
         self.current = self.near.is_empty() && self.acting.iter().all(|&j| model.joints[self.joints[j].index].inequality_count() == 0);
@@ -428,6 +444,7 @@ impl<G: Geometry> Island<G> {
         self.report = IslandReport::default();
         self.failure = None;
         self.record = None;
+        self.placement.clear();
         self.pace = f64::INFINITY;
         self.current = false;
         self.weight_alone = false;

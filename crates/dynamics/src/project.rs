@@ -1,11 +1,12 @@
-//! Position correction: overlap beyond the slop and joint error are moved out by the least mass-weighted displacement, theory (2.27).
+//! Position correction: overlap beyond the slop, limits that are passed and joint error are moved out by the least mass-weighted displacement,
+//! theory (2.27). What a state that starts wrong asks of it is in `start.rs`.
 
 use crate::assembly::{self, Source};
+use crate::constraints::JointKind;
 use crate::contacts;
 use crate::error::{Cause, Room, StepError};
 use crate::integrate::grow_travelled;
 use crate::island::{Context, Island};
-use crate::step::note;
 use carom_geometry::Geometry;
 use carom_math::{Twist, Vector};
 use carom_solve::problem::{Block, Cone, Problem};
@@ -16,11 +17,20 @@ const PROJECTION_CAP: usize = 30;
 /// The same for joints alone, which may have far to go: half a turn takes sixteen rounds, and a long chain finds its place link by link.
 const CLOSING_CAP: usize = 200;
 
+/// And for a state that starts wrong: every round moves the bodies by as much as the rows stay meaningful for, at most.
+const START_CAP: usize = 60;
+
 /// Joint errors beyond this fraction of the size are projected; the correction over the move normally leaves a thousandth of it.
 const JOINT_SLOP: f64 = 1e-9;
 
 /// Joints open by more than this fraction of their size were set apart: steps leave a thousandth of a millionth, differences a millionth.
-const SET_APART: f64 = 1e-2;
+pub(crate) const SET_APART: f64 = 1e-2;
+
+/// Limits and ropes passed by more than this [rad, or of the length] are projected at the end of a move: the rows hold them where they are.
+const LIMIT_SLOP: f64 = 1e-6;
+
+/// What is left of them then: where they are held from there on.
+const LIMIT_HELD: f64 = 1e-10;
 
 /// Joints come before overlap: no overlap is worth tearing one.
 const JOINT_WEIGHT: f64 = 1e3;
@@ -34,37 +44,121 @@ const TURNING_NOISE: f64 = 1e-5;
 /// Largest turn of a body in one round [rad], so that the rows stay meaningful.
 const TURN_CLAMP: f64 = 0.2;
 
-/// Whether anything overlaps beyond the slop or a joint is open.
-fn needed<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>) -> bool {
-    let deep = island.near.iter().any(|near| near.contact.gap < -ctx.model.tolerances.slop * island.pairs[near.pair].size);
-    // Where the move was corrected until the joints held, they do.
-    deep || (!island.solve.closed && worst_joint(island, ctx) > JOINT_SLOP)
+/// The same where a state starts wrong: all bodies are held back by the one that turns most, which keeps them together, so the rows stay
+/// meaningful further.
+const START_TURN: f64 = 0.5;
+
+/// Which rows the rounds bring home, and how they are weighed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Aim {
+    /// Joints alone.
+    Joints,
+    /// Joints and limits, far from where they should be.
+    Limits,
+    /// Joints, limits and contacts, all of them nearly there: no overlap is worth a joint.
+    Step,
+    /// The same, far from where they should be: joints may open by the second order of a round, for the next one to close.
+    Start,
+}
+
+impl Aim {
+    fn contacts(self) -> bool {
+        matches!(self, Aim::Step | Aim::Start)
+    }
+    fn limits(self) -> bool {
+        self != Aim::Joints
+    }
+    fn far(self) -> bool {
+        matches!(self, Aim::Start | Aim::Limits)
+    }
+    fn cap(self) -> usize {
+        match self {
+            Aim::Joints => CLOSING_CAP,
+            Aim::Step => PROJECTION_CAP,
+            Aim::Start | Aim::Limits => START_CAP,
+        }
+    }
+}
+
+/// Whether anything overlaps beyond the slop, a limit is passed by more than so much, or a joint is open.
+fn needed<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, limit: f64) -> bool {
+    deepest(island, ctx) > 0.0 || worst_limit(island, ctx) > limit || {
+        // Where the move was corrected until the joints held, they do.
+        !island.solve.closed && worst_joint(island, ctx) > JOINT_SLOP
+    }
+}
+
+/// The deepest overlap beyond the slop, over the size of its pair; not above 0 where there is none.
+pub(crate) fn deepest<G: Geometry>(island: &Island<G>, ctx: &Context<G>) -> f64 {
+    let slop = ctx.model.tolerances.slop;
+    island.near.iter().fold(0.0f64, |m, near| m.max(-near.contact.gap / island.pairs[near.pair].size - slop))
+}
+
+/// What a limit of a joint of the island is measured against: an angle against a radian, a rope against its length, a slide against the size of
+/// what it joins.
+pub(crate) fn limit_scale<G: Geometry>(island: &Island<G>, ctx: &Context<G>, joint: usize) -> f64 {
+    let spec = &ctx.model.joints[island.joints[joint].index];
+    match spec.kind {
+        _ if spec.is_angular() => 1.0,
+        JointKind::Rope if spec.length > 0.0 => spec.length,
+        _ => island.joints[joint].size,
+    }
+}
+
+/// How far a limit or rope is passed at most, over its scale, at the pose of the assembly; 0 where none is.
+pub(crate) fn worst_limit<G: Geometry>(island: &Island<G>, ctx: &Context<G>) -> f64 {
+    island.assembly.groups.iter().fold(0.0f64, |worst, group| match group.source {
+        Source::Limit { joint, gap, .. } if gap < 0.0 => worst.max(-gap / limit_scale(island, ctx, joint)),
+        _ => worst,
+    })
+}
+
+/// The sum of the squares of what limits and ropes are passed by at the present pose, each over its scale.
+fn passed_limits<G: Geometry>(island: &Island<G>, ctx: &Context<G>) -> f64 {
+    let mut sum = 0.0;
+    for &number in &island.acting {
+        let joint = &island.joints[number];
+        let spec = &ctx.model.joints[joint.index];
+        let [a, b] = joint.bodies;
+        for inequality in 0..spec.inequality_count() {
+            let (gap, _) = spec.inequality(inequality, &island.poses[a], &island.poses[b]);
+            let passed = gap.min(0.0) / limit_scale(island, ctx, number);
+            sum += passed * passed;
+        }
+    }
+    sum
 }
 
 /// The largest joint error over its size.
-fn worst_joint<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>) -> f64 {
+pub(crate) fn worst_joint<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>) -> f64 {
     open_joint(island, ctx).0
 }
 
 /// The same, with the joint and its error [m or rad].
 fn open_joint<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>) -> (f64, usize, f64) {
     let mut worst = (0.0, 0, 0.0);
-    for joint in island.joints.iter().filter(|j| j.rows > 0) {
+    each_joint(island, ctx, |_, index, gap, size| {
+        if gap / size > worst.0 {
+            worst = (gap / size, index, gap);
+        }
+    });
+    worst
+}
+
+/// Visits every joint with rows: (joint of the island, of the model, largest error [m or rad], size).
+pub(crate) fn each_joint<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, mut visit: impl FnMut(usize, usize, f64, f64)) {
+    for (number, joint) in island.joints.iter().enumerate().filter(|(_, j)| j.rows > 0) {
         let [a, b] = joint.bodies;
         let error = &mut island.solve.error;
         error.clear();
         error.resize(joint.rows, 0.0);
         ctx.model.joints[joint.index].error(&island.poses[a], &island.poses[b], error);
-        let gap = error.iter().fold(0.0f64, |m, e| m.max(e.abs()));
-        if gap / joint.size > worst.0 {
-            worst = (gap / joint.size, joint.index, gap);
-        }
+        visit(number, joint.index, error.iter().fold(0.0f64, |m, e| m.max(e.abs())), joint.size);
     }
-    worst
 }
 
 /// Says which joint is still as far open as if it had been set apart: whatever moved on with it would be no mechanism.
-fn refuse_open<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>) -> Result<(), StepError> {
+pub(crate) fn refuse_open<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>) -> Result<(), StepError> {
     let (worst, joint, gap) = open_joint(island, ctx);
     if worst <= SET_APART {
         return Ok(());
@@ -73,15 +167,34 @@ fn refuse_open<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>) -> Result<
     Err(StepError { room: Room::Finish, time: ctx.time, cause })
 }
 
-/// What the projection brings down: the largest overlap beyond the slop and, weighing far more, the largest joint error, each over its size.
-fn worst_miss<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>) -> f64 {
-    let slop = ctx.model.tolerances.slop;
-    let deepest = island.near.iter().fold(0.0f64, |m, near| m.max(-near.contact.gap / island.pairs[near.pair].size - slop));
-    deepest + JOINT_WEIGHT * worst_joint(island, ctx)
+/// What the rounds bring down: the largest overlap beyond the slop, the limit that is passed most and, weighing far more, the largest joint error,
+/// each over its size. From afar it is the sum of their squares pair by pair, joint by joint, so that one that cannot be helped hides no other.
+fn miss<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, aim: Aim) -> f64 {
+    match aim {
+        Aim::Joints => worst_joint(island, ctx),
+        Aim::Step => deepest(island, ctx) + passed_limits(island, ctx).sqrt() + JOINT_WEIGHT * worst_joint(island, ctx),
+        Aim::Limits | Aim::Start => {
+            let mut sum = 0.0;
+            each_joint(island, ctx, |_, _, gap, size| sum += (gap / size) * (gap / size));
+            sum += passed_limits(island, ctx);
+            // Contacts stand pair by pair; how many a pair has says nothing.
+            let mut index = 0;
+            while aim.contacts() && index < island.near.len() {
+                let pair = island.near[index].pair;
+                let mut depth = 0.0f64;
+                while index < island.near.len() && island.near[index].pair == pair {
+                    depth = depth.max(-island.near[index].contact.gap / island.pairs[pair].size - ctx.model.tolerances.slop);
+                    index += 1;
+                }
+                sum += depth * depth;
+            }
+            sum
+        }
+    }
 }
 
 /// Potential energy [J] of the island's bodies and springs.
-fn potential<G: Geometry>(island: &Island<G>, ctx: &Context<G>) -> f64 {
+pub(crate) fn potential<G: Geometry>(island: &Island<G>, ctx: &Context<G>) -> f64 {
     let weights = island.bodies.iter().zip(&island.poses).filter(|(b, _)| b.dynamic);
     let lifted: f64 = weights.map(|(b, p)| -b.mass * ctx.model.gravity.dot(p.position)).sum();
     let springs = island.joints.iter().filter_map(|joint| {
@@ -94,23 +207,14 @@ fn potential<G: Geometry>(island: &Island<G>, ctx: &Context<G>) -> f64 {
 /// Projects positions where it is needed, and velocities onto what the joints allow there. What that gains in energy is taken from the kinetic energy
 /// where there is any.
 pub(crate) fn project<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>) -> Result<(), StepError> {
-    if !needed(island, ctx) {
+    if !needed(island, ctx, LIMIT_SLOP) {
         return Ok(());
     }
     island.report.projected = true;
     island.solve.closed = false;
     let (potential_before, kinetic_before) = (potential(island, ctx), island.kinetic(&island.twists));
-    rounds(island, ctx, true);
-    if worst_joint(island, ctx) > JOINT_SLOP {
-        // Overlap that cannot be removed must not keep a joint open.
-        rounds(island, ctx, false);
-    }
-    refuse_open(island, ctx)?;
-    grow_travelled(island, ctx);
-    let Island { assembly, solve, twists, .. } = island;
-    solve.joint_target.clear();
-    solve.joint_target.resize(assembly.equalities.len(), 0.0);
-    assembly.hold_joints(&solve.joint_target, &mut solve.reaction, twists);
+    let far = worst_limit(island, ctx) > SET_APART;
+    bring_home(island, ctx, if far { Aim::Start } else { Aim::Step })?;
     let (lifted, kinetic) = (potential(island, ctx) - potential_before, island.kinetic(&island.twists));
     // Bodies that were turned have other inertias: their kinetic energy counts as well.
     let turned = kinetic - kinetic_before;
@@ -127,39 +231,50 @@ pub(crate) fn project<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>) -> 
     Ok(())
 }
 
-/// Closes joints that were set far apart before anything moves, so that no impulse has to, theory (2.29). A move ends with its joints
-/// closed, and nothing is done where the last one did.
-pub(crate) fn place<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>) -> Result<(), StepError> {
-    if (island.current && island.solve.closed) || island.joints.is_empty() || worst_joint(island, ctx) <= SET_APART {
-        return Ok(());
+/// Rounds until everything is where the model lets it be, as far as it can be brought there, and velocities that the joints allow there.
+pub(crate) fn bring_home<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, aim: Aim) -> Result<(), StepError> {
+    if needed(island, ctx, LIMIT_HELD) {
+        rounds(island, ctx, aim);
     }
-    island.solve.closed = false;
-    project(island, ctx)?;
-    note(island, |record, _| record.placed = true);
+    if aim.far() && worst_limit(island, ctx) > LIMIT_HELD {
+        // Overlap that cannot be removed must not keep a limit passed,
+        rounds(island, ctx, Aim::Limits);
+    }
+    if worst_joint(island, ctx) > JOINT_SLOP {
+        // nor any of them a joint open.
+        rounds(island, ctx, Aim::Joints);
+    }
+    // Rounds that were given up close nothing, which is no fault of the joints.
+    ctx.go_on()?;
+    refuse_open(island, ctx)?;
+    grow_travelled(island, ctx);
+    let Island { assembly, solve, twists, .. } = island;
+    solve.joint_target.clear();
+    solve.joint_target.resize(assembly.equalities.len(), 0.0);
+    assembly.hold_joints(&solve.joint_target, &mut solve.reaction, twists);
     Ok(())
 }
 
-/// Newton rounds, each shortened until it helps, with or without the contacts.
-fn rounds<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, with_contacts: bool) {
-    let measure = |island: &mut Island<G>| if with_contacts { worst_miss(island, ctx) } else { worst_joint(island, ctx) };
-    let mut miss = measure(island);
-    for _ in 0..if with_contacts { PROJECTION_CAP } else { CLOSING_CAP } {
+/// Newton rounds, each shortened until it helps.
+pub(crate) fn rounds<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, aim: Aim) {
+    let mut last = miss(island, ctx, aim);
+    for _ in 0..aim.cap() {
         if ctx.interrupt.raised() {
             return;
         }
-        displacement(island, ctx, with_contacts);
+        displacement(island, ctx, aim);
         contacts::remember(&island.near, &mut island.memory);
         let from = island.poses.clone();
-        let mut share = 1.0;
+        let mut share = if aim.far() { common_share(island) } else { 1.0 };
         let mut better = false;
         for _ in 0..BACKTRACK_CAP {
-            displace(island, &from, share);
-            if with_contacts {
+            displace(island, &from, share, if aim.far() { f64::INFINITY } else { TURN_CLAMP });
+            if aim.contacts() {
                 contacts::detect(island, ctx.model);
             }
-            let now = measure(island);
-            if now < miss {
-                (miss, better) = (now, true);
+            let now = miss(island, ctx, aim);
+            if now < last {
+                (last, better) = (now, true);
                 break;
             }
             share *= 0.5;
@@ -168,20 +283,32 @@ fn rounds<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, with_contacts: 
             // Nothing helps further (a body deep inside another, a joint that cannot close): stay where it was least bad.
             island.poses.copy_from_slice(&from);
         }
-        if !(with_contacts && better) {
+        if !(aim.contacts() && better) {
             contacts::detect(island, ctx.model);
         }
         island.refresh_inertia();
         assembly::assemble(island, ctx);
-        let done = if with_contacts { !needed(island, ctx) } else { miss <= JOINT_SLOP };
+        let done = match aim {
+            Aim::Joints => last <= JOINT_SLOP,
+            Aim::Limits => worst_limit(island, ctx) <= LIMIT_HELD && worst_joint(island, ctx) <= JOINT_SLOP,
+            Aim::Step | Aim::Start => !needed(island, ctx, LIMIT_HELD),
+        };
         if !better || done {
             break;
         }
     }
 }
 
-/// The least displacement d with J_e d = -phi and J_c d >= -(gap + slop/2) for all near contacts, left in the scratch velocities.
-fn displacement<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, with_contacts: bool) {
+/// The share of the displacement that turns no body by more than the rows stay meaningful for.
+fn common_share<G: Geometry>(island: &Island<G>) -> f64 {
+    let moved = island.bodies.iter().zip(&island.scratch).filter(|(body, _)| body.dynamic);
+    let turn = moved.fold(0.0f64, |m, (_, by)| m.max(by.ang.norm()));
+    if turn > START_TURN { START_TURN / turn } else { 1.0 }
+}
+
+/// The least displacement d with J_e d = -phi, J_l d >= -gap for the limits and ropes, and J_c d >= -(gap + slop/2) for all near contacts, left in the
+/// scratch velocities.
+fn displacement<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, aim: Aim) {
     let tolerances = &ctx.model.tolerances;
     // Every near contact takes part, so that the correction of one opens no other.
     for near in &mut island.near {
@@ -203,13 +330,15 @@ fn displacement<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, with_cont
     solve.lines.clear();
     solve.blocks.clear();
     solve.target.clear();
-    for group in assembly.groups.iter().filter(|g| with_contacts && !g.locked) {
-        if let Source::Contact(c) = group.source {
-            let slop = 0.5 * tolerances.slop * pairs[near[c].pair].size;
-            solve.lines.push(group.first);
-            solve.blocks.push(Block::Unilateral);
-            solve.target.push(-(near[c].contact.gap + slop));
-        }
+    for group in assembly.groups.iter().filter(|g| !g.locked) {
+        let room = match group.source {
+            Source::Contact(c) if aim.contacts() => near[c].contact.gap + 0.5 * tolerances.slop * pairs[near[c].pair].size,
+            Source::Limit { gap, .. } if aim.limits() => gap,
+            _ => continue,
+        };
+        solve.lines.push(group.first);
+        solve.blocks.push(Block::Unilateral);
+        solve.target.push(-room);
     }
     scratch.clear();
     scratch.resize(bodies.len(), Twist::zero());
@@ -238,14 +367,14 @@ fn displacement<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, with_cont
     solve.free = more;
 }
 
-/// Moves every body from where it was by a share of the displacement.
-fn displace<G: Geometry>(island: &mut Island<G>, from: &[carom_math::Pose<G>], share: f64) {
+/// Moves every body from where it was by a share of the displacement, in which none turns by more than the clamp.
+fn displace<G: Geometry>(island: &mut Island<G>, from: &[carom_math::Pose<G>], share: f64, clamp: f64) {
     for (index, body) in island.bodies.iter().enumerate() {
         if body.dynamic {
             let mut by = island.scratch[index];
             let turn = by.ang.norm();
-            if turn > TURN_CLAMP {
-                by.ang = by.ang * (TURN_CLAMP / turn);
+            if turn > clamp {
+                by.ang = by.ang * (clamp / turn);
             }
             island.poses[index] = from[index].advanced(by, share);
         }

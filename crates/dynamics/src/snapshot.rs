@@ -11,6 +11,20 @@ use carom_geometry::Geometry;
 use carom_math::{Pose, Twist, Vector};
 use std::fmt;
 
+/// The version of the physics: raised whenever the step that follows a state may end in other bits than before. Snapshots and the logs of runs say which
+/// they were made with, and no other goes on from them.
+pub const PHYSICS: u32 = 2;
+
+/// What stands before the version in the first word of a snapshot. The first version wrote no word for it but its number of bodies, which is never as
+/// large.
+const PHYSICS_WORD: u64 = u64::from_le_bytes(*b"\0\0\0\0csnp");
+
+/// The version of the physics that the first word of a snapshot tells.
+fn physics_of(word: u64) -> u32 {
+    let (kind, version) = (word >> u32::BITS, word as u32);
+    if kind == PHYSICS_WORD >> u32::BITS { version } else { 1 }
+}
+
 /// A contact that was active or held, by its place in the manifold of two colliders.
 #[derive(Clone, Debug, PartialEq)]
 struct Remembered<G: Geometry> {
@@ -30,6 +44,8 @@ pub struct Snapshot<G: Geometry> {
     flow: Flow,
     start_energy: f64,
     largest: f64,
+    /// The state was set from outside and has not moved since.
+    fresh: bool,
     contacts: Vec<Remembered<G>>,
     /// What is remembered of joints.
     joints: Vec<f64>,
@@ -42,6 +58,11 @@ pub enum SnapshotError {
     Length {
         /// Bytes found.
         found: usize,
+    },
+    /// They were made by another version of the physics, from which this one would not go on to the same bits.
+    Physics {
+        /// Its version.
+        found: u32,
     },
     /// They belong to another number of bodies.
     Bodies {
@@ -58,6 +79,9 @@ impl fmt::Display for SnapshotError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             SnapshotError::Length { found } => write!(f, "snapshot of {found} bytes is truncated or too long"),
+            SnapshotError::Physics { found } => {
+                write!(f, "made by version {found} of the physics, this is version {PHYSICS}: the run would not go on to the same bits")
+            }
             SnapshotError::Bodies { found, wanted } => write!(f, "snapshot of {found} bodies for a model of {wanted}"),
             SnapshotError::Value => f.write_str("snapshot holds a value this model cannot take"),
         }
@@ -72,9 +96,11 @@ impl<G: Geometry> Snapshot<G> {
         let mut out = Vec::new();
         let mut word = |w: u64| out.extend_from_slice(&w.to_le_bytes());
         let flow = &self.flow;
+        word(PHYSICS_WORD | u64::from(PHYSICS));
         word(self.state.poses.len() as u64);
         word(self.contacts.len() as u64);
         word(self.joints.len() as u64);
+        word(u64::from(self.fresh));
         let books =
             [flow.work_in, flow.friction_loss, flow.impact_loss, flow.contact_loss, flow.damping_loss, flow.joint_work, flow.projection];
         for number in [self.state.time, self.start_energy, self.largest].into_iter().chain(books) {
@@ -99,6 +125,11 @@ impl<G: Geometry> Snapshot<G> {
         out
     }
 
+    /// The version of the physics that made these bytes; `None` where there are too few.
+    pub fn physics(bytes: &[u8]) -> Option<u32> {
+        bytes.first_chunk().map(|word| physics_of(u64::from_le_bytes(*word)))
+    }
+
     /// Reads what `to_bytes` wrote.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, SnapshotError> {
         let length = SnapshotError::Length { found: bytes.len() };
@@ -107,7 +138,12 @@ impl<G: Geometry> Snapshot<G> {
         }
         let mut words = bytes.chunks_exact(size_of::<u64>()).map(|c| u64::from_le_bytes(c.try_into().unwrap_or_default()));
         let mut word = || words.next().ok_or(length.clone());
+        match physics_of(word()?) {
+            PHYSICS => {}
+            found => return Err(SnapshotError::Physics { found }),
+        }
         let (bodies, contacts, joint_numbers) = (word()? as usize, word()? as usize, word()? as usize);
+        let fresh = word()? != 0;
         let mut number = || -> Result<f64, SnapshotError> { Ok(f64::from_bits(word()?)) };
         let mut head = [0.0; 10];
         for x in &mut head {
@@ -150,7 +186,7 @@ impl<G: Geometry> Snapshot<G> {
         if word().is_ok() {
             return Err(length);
         }
-        Ok(Snapshot { state, flow, start_energy, largest, contacts: remembered, joints })
+        Ok(Snapshot { state, flow, start_energy, largest, fresh, contacts: remembered, joints })
     }
 }
 
@@ -173,7 +209,8 @@ impl<G: Geometry> World<G> {
             }
         }
         let (flow, start_energy, largest) = self.books();
-        Snapshot { state: self.state().clone(), flow, start_energy, largest, contacts, joints: self.curvature_values() }
+        let (fresh, joints) = (self.fresh, self.curvature_values());
+        Snapshot { state: self.state().clone(), flow, start_energy, largest, fresh, contacts, joints }
     }
 
     /// Takes a snapshot's place; the next step is the one that would have followed it.
@@ -202,6 +239,8 @@ impl<G: Geometry> World<G> {
             return Err(SnapshotError::Value);
         }
         self.resume(memory, (snapshot.flow, snapshot.start_energy, snapshot.largest));
+        self.fresh = snapshot.fresh;
+        self.placement.clear();
         Ok(())
     }
 

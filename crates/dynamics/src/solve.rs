@@ -1,46 +1,19 @@
-//! Room 5: one complementarity problem per island, held over the move, theory (2.14)-(2.18).
-//!
-//! Impulses act along the rows of the start pose. Targets are corrected until joints, active contacts and active limits hold at the
-//! end of the move, and until a sticking contact has no mean slip over it.
+//! Rooms 5 and 7: which rows take part, with which targets, and the complementarity problem they make, theory (2.14).
 
 use crate::articulated;
 use crate::assembly::{Assembly, Source};
 use crate::constraints::Motor;
-use crate::contacts::{Near, arms};
-use crate::energy_momentum;
+use crate::contacts::Near;
 use crate::island::{Context, Island, IslandReport, LocalPair};
-use crate::options::{FrictionCone, ImpactLaw, Integrator, TimeOfImpact};
-use crate::predict::{kick, kick_share};
+use crate::options::FrictionCone;
+use crate::predict::kick_share;
 use crate::secants::Secants;
 use crate::sparse_rows::{SparseRows, capture, solve_sparse};
 use carom_geometry::Geometry;
 use carom_math::{Twist, Vector};
 use carom_solve::contact_solver::ContactSolver;
 use carom_solve::problem::{Block, Cone, Problem};
-use carom_solve::status::{Method, Outcome, RESIDUAL_WANTED, Status, speed_scale};
-
-/// Rounds of the end-of-move correction. Flat contacts need one, curved ones and hinges 3-6; a move that needs more is too long.
-const CORRECTION_CAP: usize = 40;
-
-/// Rounds over which the rate of the correction of joints is judged: a move that would not arrive within the cap at that rate is too long already.
-const RATE_ROUNDS: usize = 6;
-
-/// How much larger a miss may be where the solve itself was inaccurate: 1e-9 of the size instead of 1e-12.
-pub(crate) const INACCURATE_SLACK: f64 = 1e3;
-
-/// Relative residual above which a solve whose targets are not met by half from one round to the next counts as a jam: far above what rounding leaves
-/// of any problem that has a solution.
-const UNSOLVABLE: f64 = 1e-8;
-
-/// How much further than the rows with impulses have yet to go a row without one may overlap before it gets one. Where loads are shared
-/// arbitrarily (the two rims of a wheel) the load would otherwise pass to and fro between them, and the move with it.
-pub(crate) const OPEN_SLACK: f64 = 2.0;
-
-/// Rounds in which joint impulses alone close the joints; each squares the error.
-const CLOSING_CAP: usize = 4;
-
-/// Position errors below this many units in the last place of the largest coordinate are rounding.
-const ROUNDING: f64 = 8.0;
+use carom_solve::status::{Method, Outcome, Status, speed_scale};
 
 /// The selected part of an assembly, its targets and its solution.
 #[derive(Debug, Default)]
@@ -87,18 +60,20 @@ pub(crate) struct Solve {
     pub tolerance: Option<f64>,
     /// The selected rows over bodies, where there are many.
     pub sparse: SparseRows,
-    open: Vec<OpenRow>,
+    /// The problem was solved with the present matrix and laws: with other targets it is a back-substitution while modes stay.
+    pub known: bool,
+    pub open: Vec<OpenRow>,
     pub scratch: Vec<f64>,
-    secants: Secants,
+    pub secants: Secants,
 }
 
 /// A row without an impulse at the end of a move.
 #[derive(Clone, Copy, Debug)]
-struct OpenRow {
-    row: usize,
-    speed: f64,
-    miss: f64,
-    tolerance: f64,
+pub(crate) struct OpenRow {
+    pub row: usize,
+    pub speed: f64,
+    pub miss: f64,
+    pub tolerance: f64,
 }
 
 /// Which of the two solves of a substep is at hand.
@@ -206,6 +181,7 @@ pub(crate) fn select<G: Geometry>(
         assembly.lines[group.first].bodies.into_iter().for_each(|body| solve.pushed[body] = true);
     }
     solve.matrix.clear();
+    solve.known = false;
     solve.sparse.ready = false;
     solve.tolerance = model.tolerances.solve;
     solve.sparse.capture = ctx.capture;
@@ -264,6 +240,7 @@ pub(crate) fn resolve<G: Geometry>(
     let mut outcome = Outcome::failed(0, Method::Sweep);
     if assembly.articulated && !solve.lines.is_empty() {
         outcome = articulated::sweep(assembly, solve);
+        report.solves += 1;
         if outcome.is_solved() {
             report.swept += 1;
         } else {
@@ -274,7 +251,6 @@ pub(crate) fn resolve<G: Geometry>(
     if !outcome.is_solved() {
         outcome = resolve_reduced(assembly, solve, solver, cone, report);
     }
-    report.solves += 1;
     report.iterations += outcome.iterations;
     report.residual = report.residual.max(outcome.residual * speed_scale(&solve.free));
     if outcome.status != Status::Solved {
@@ -300,7 +276,13 @@ fn resolve_reduced<G: Geometry>(
     if solve.matrix.len() != solve.lines.len() * solve.lines.len() {
         gather_matrix(assembly, solve);
     }
-    let Solve { blocks, matrix, free: speeds, warm, impulses, .. } = solve;
+    let Solve { blocks, matrix, free: speeds, warm, impulses, known, .. } = solve;
+    if *known && let Some(outcome) = solver.substitute(&Problem { tangents: G::TANGENTS, blocks, matrix, free: speeds, cone }, impulses) {
+        report.substitutions += 1;
+        return outcome;
+    }
+    let before = solver.factorisations();
+    report.solves += usize::from(!matrix.is_empty());
     let mut outcome = solver.solve(&Problem { tangents: G::TANGENTS, blocks, matrix, free: speeds, cone }, Some(warm), impulses);
     let rough = |block: &Block| matches!(block, Block::Contact { friction } if *friction > 0.0);
     if outcome.status == Status::Failed && blocks.iter().any(rough) {
@@ -311,7 +293,10 @@ fn resolve_reduced<G: Geometry>(
         outcome = solver.solve(&Problem { tangents: G::TANGENTS, blocks, matrix, free: speeds, cone }, Some(warm), impulses);
         solve.jammed = true;
         report.inaccurate = true;
+        report.solves += 1;
     }
+    report.factorisations += (solver.factorisations() - before) as usize;
+    solve.known = outcome.is_solved();
     outcome
 }
 
@@ -332,6 +317,7 @@ fn resolve_sparse<G: Geometry>(
     report: &mut IslandReport,
 ) -> Outcome {
     let tolerance = solve.tolerance;
+    let before = solver.factorisations();
     let mut outcome = solve_sparse(assembly, solve, solver, cone, tolerance);
     let rough = |block: &Block| matches!(block, Block::Contact { friction } if *friction > 0.0);
     if outcome.status == Status::Failed && solve.blocks.iter().any(rough) {
@@ -342,284 +328,13 @@ fn resolve_sparse<G: Geometry>(
         solve.jammed = true;
         report.inaccurate = true;
     }
+    let made = (solver.factorisations() - before) as usize;
+    report.factorisations += made;
+    // Without a factorisation it was a back-substitution, or there was nothing to do.
+    if made > 0 {
+        report.solves += 1;
+    } else {
+        report.substitutions += 1;
+    }
     outcome
-}
-
-/// How the solve of a move ended.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Held {
-    /// Joints and active contacts hold at the end of the move.
-    pub converged: bool,
-    /// The last solve.
-    pub outcome: Outcome,
-}
-
-/// Whether the source's own scheme was asked for, where rows are the start pose's only.
-fn start_pose_only(options: &crate::options::Options) -> bool {
-    options.integrator == Integrator::Euler && options.impact == ImpactLaw::Newton && options.time_of_impact == TimeOfImpact::Halving
-}
-
-/// Rooms 3 to 5 for a move of length t: velocities v1/2 in `island.half`, poses q' in `island.next`.
-pub(crate) fn hold<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, t: f64) -> Held {
-    hold_rows(island, ctx, t, start_pose_only(&ctx.model.options))
-}
-
-/// The same with rows at the start pose only where `uncorrected`: what is left of a move whose correction does not converge.
-pub(crate) fn hold_rows<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, t: f64, uncorrected: bool) -> Held {
-    let options = &ctx.model.options;
-    island.solve.uncorrected = uncorrected;
-    island.solve.ahead = false;
-    if options.integrator == Integrator::EnergyMomentum {
-        return energy_momentum::hold(island, ctx, t, uncorrected);
-    }
-    select_move(island, ctx, t);
-    if options.impact == ImpactLaw::Newton && options.time_of_impact != TimeOfImpact::Event {
-        restitution_targets(island, ctx);
-    }
-    // The targets of redundant rows are answered by no impulse and say nothing of the next move.
-    if !uncorrected && island.assembly.redundant == 0 {
-        let equalities = &island.assembly.equalities;
-        island.curvature.guess(equalities.spans(), t, &equalities.now.errors, &mut island.solve.joint_target);
-    }
-    // Joints alone need no start to come back to.
-    let alone = island.solve.lines.is_empty();
-    let mut scratch = std::mem::take(if alone { &mut island.half } else { &mut island.scratch });
-    scratch.clear();
-    scratch.extend((0..island.bodies.len()).map(|body| kick(island, body, options, t)));
-    if alone {
-        std::mem::swap(&mut island.half, &mut scratch);
-    }
-    let mut held = Held { converged: false, outcome: Outcome::failed(0, Method::Trivial) };
-    let (mut before, mut last) = (f64::INFINITY, f64::INFINITY);
-    let mut misses = [f64::INFINITY; RATE_ROUNDS];
-    for round in 0..CORRECTION_CAP {
-        let Island { assembly, solve, solver, half, report, .. } = island;
-        if alone && round == 0 {
-            assembly.hold_joints(&solve.joint_target, &mut solve.reaction, half);
-            held.outcome = Outcome::judge(0.0, RESIDUAL_WANTED, 0, Method::Trivial);
-            report.solves += 1;
-        } else if alone {
-            // The velocities meet the targets of the round before, and what the errors move them by is all that is lacking.
-            solve.scratch.clear();
-            solve.scratch.extend(assembly.ahead.errors.iter().map(|error| -error / t));
-            // Where the next round will do as it is there is nothing to gain.
-            if round > 1 && last * last > before {
-                solve.secants.bend(&mut solve.scratch, &mut solve.joint_target);
-            } else {
-                solve.secants.begin(&solve.scratch);
-            }
-            assembly.change_joints(&mut solve.scratch, &mut solve.reaction, half);
-            report.solves += 1;
-        } else {
-            held.outcome = resolve(assembly, solve, solver, options.friction_cone, &scratch, half, report);
-        }
-        if round == 0 || !island.assembly.equalities.is_empty() {
-            island.next.clear();
-            island.next.extend(island.poses.iter().zip(&island.half).map(|(pose, twist)| pose.advanced(*twist, t)));
-        } else {
-            // What no row pushes moves as in the first round.
-            for body in (0..island.bodies.len()).filter(|&body| island.solve.pushed[body]) {
-                island.next[body] = island.poses[body].advanced(island.half[body], t);
-            }
-        }
-        if uncorrected || t == 0.0 {
-            held.converged = true;
-            break;
-        }
-        let worst = correct_targets(island, ctx, t);
-        island.report.corrections += 1;
-        // Targets cannot be met more exactly than the problem was solved. Contacts that open and close by turns miss by their speeds times t however short the
-        // move: what the last round leaves of them is taken too, or thousands of moves would be sought that hide it.
-        let stalled = !alone && round + 1 == CORRECTION_CAP;
-        if worst <= if held.outcome.is_solved() && !stalled { 1.0 } else { INACCURATE_SLACK } {
-            held.converged = true;
-            island.solve.ahead = worst <= 1.0;
-            if worst > 1.0 {
-                island.report.inaccurate = true;
-                close_joints(island, ctx, t);
-            }
-            break;
-        }
-        if !worst.is_finite() || ctx.interrupt.raised() {
-            break;
-        }
-        if held.outcome.residual > UNSOLVABLE && worst > 0.5 * last {
-            // What is not solved is not corrected either, and every round tries every method anew: friction has jammed.
-            island.solve.jammed = true;
-            break;
-        }
-        if alone && round >= RATE_ROUNDS {
-            let rate = (worst / misses[round % RATE_ROUNDS]).ln() / RATE_ROUNDS as f64;
-            if worst.ln() > -rate * (CORRECTION_CAP - round) as f64 {
-                break;
-            }
-        }
-        misses[round % RATE_ROUNDS] = worst;
-        (before, last) = (last, worst);
-    }
-    if !alone {
-        island.scratch = scratch;
-    }
-    island.solve.closed = held.converged && !uncorrected && t > 0.0;
-    held
-}
-
-/// Joints exact last: where contacts were solved only so far, what they leave of the joint errors at the end of the move is taken out by joint
-/// impulses alone.
-fn close_joints<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, t: f64) {
-    let mut impulses = std::mem::take(&mut island.solve.scratch);
-    for _ in 0..CLOSING_CAP {
-        let worst = joint_miss(island, ctx, t, true);
-        if worst <= 1.0 {
-            break;
-        }
-        let Island { assembly, solve, half, next, poses, .. } = island;
-        assembly.hold_joints(&solve.joint_target, &mut impulses, half);
-        solve.reaction.iter_mut().zip(&impulses).for_each(|(sum, more)| *sum += more);
-        next.clear();
-        next.extend(poses.iter().zip(half.iter()).map(|(pose, twist)| pose.advanced(*twist, t)));
-    }
-    island.solve.scratch = impulses;
-}
-
-/// Selects the groups of a move.
-pub(crate) fn select_move<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, t: f64) {
-    let margin = ctx.model.tolerances.margin;
-    select(island, ctx, Phase::Move, t, |near, pair| {
-        near.touching || near.extra || (near.active && near.contact.gap <= margin * pair.size)
-    });
-}
-
-/// Newton restitution inside the problem: c = k min(0, J v) where the approach is faster than the rest speed, theory (2.15).
-fn restitution_targets<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>) {
-    for position in 0..island.solve.groups.len() {
-        let group = island.assembly.groups[island.solve.groups[position]];
-        if let Source::Contact(c) = group.source {
-            let near = &island.near[c];
-            let approach = island.assembly.lines[group.first].speed(&island.twists);
-            let restitution = island.pairs[near.pair].restitution;
-            if near.touching && restitution > 0.0 && approach < -crate::impact::rest_speed(island, ctx, near) {
-                island.solve.target[island.solve.first[position]] = -restitution * approach;
-                island.solve.leaving[position] = true;
-            }
-        }
-    }
-}
-
-/// Moves the targets by what joints, active contacts and limits miss at the end of the move; returns the worst miss over its
-/// tolerance (at most 1 means done), theory (2.17).
-pub(crate) fn correct_targets<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, t: f64) -> f64 {
-    let mut worst = joint_miss(island, ctx, t, false);
-    let mut to_go: f64 = 0.0;
-    let model = ctx.model;
-    let Island { joints, near, assembly, solve, pairs, next, half, poses, .. } = island;
-    // What a solve may miss in speed it may miss over the move.
-    let rough = model.tolerances.solve.map_or(0.0, |speed| speed * t);
-
-    solve.open.clear();
-    for (position, &index) in solve.groups.iter().enumerate() {
-        let group = assembly.groups[index];
-        let row = solve.first[position];
-        let pushes = solve.impulses[row] > 0.0;
-        if solve.leaving[position] {
-            continue;
-        }
-        match group.source {
-            Source::Contact(c) => {
-                let contact = &near[c];
-                let size = pairs[contact.pair].size;
-                let then = contact.at(model, next);
-                let reach = then.point_a.max_abs();
-                let tolerance = (model.tolerances.position * size).max(ROUNDING * f64::EPSILON * (reach + size)).max(rough);
-                let start = contact.contact.gap;
-                let deeper = then.gap < start - tolerance;
-                // Overlap beyond touching is left alone unless it deepens. Within touching the sign of the gap is rounding and must not decide.
-                if start < -model.tolerances.touch * size && then.gap < 0.0 && !deeper {
-                    continue;
-                }
-                let miss = then.gap - start.min(0.0);
-                if !pushes {
-                    solve.open.push(OpenRow { row, speed: assembly.lines[group.first].speed(half), miss, tolerance });
-                    continue;
-                }
-                solve.target[row] -= miss / t;
-                worst = worst.max(miss.abs() / tolerance);
-                to_go = to_go.max(miss.abs());
-                // A sticking contact does not slip on the mean of its rows at q and q'.
-                let [a, b] = contact.bodies;
-                let end_arms = arms(&then, [next[a].position, next[b].position]);
-                let slip_there = half[a].at(end_arms[0]) - half[b].at(end_arms[1]);
-                let start_arms = contact.arms(poses);
-                let slip_here = half[a].at(start_arms[0]) - half[b].at(start_arms[1]);
-                for (k, tangent) in G::tangents(contact.contact.normal)[..G::TANGENTS].iter().enumerate() {
-                    let carried = (*tangent - then.normal * then.normal.dot(*tangent)).unit();
-                    let wanted = -0.5 * (carried.dot(slip_there) - tangent.dot(slip_here));
-                    worst = worst.max(t * (wanted - solve.target[row + 1 + k]).abs() / tolerance);
-                    solve.target[row + 1 + k] = wanted;
-                }
-            }
-            Source::Limit { joint, index, gap } => {
-                let [a, b] = joints[joint].bodies;
-                let (then, _) = model.joints[joints[joint].index].inequality(index, &next[a], &next[b]);
-                let tolerance = model.tolerances.position.max(ROUNDING * f64::EPSILON * (1.0 + next[a].position.max_abs()));
-                if gap < -model.tolerances.touch && then < 0.0 && then >= gap - tolerance {
-                    continue;
-                }
-                let miss = then - gap.min(0.0);
-                if !pushes {
-                    solve.open.push(OpenRow { row, speed: assembly.lines[group.first].speed(half), miss, tolerance });
-                    continue;
-                }
-                solve.target[row] -= miss / t;
-                worst = worst.max(miss.abs() / tolerance);
-                to_go = to_go.max(miss.abs());
-            }
-            _ => {}
-        }
-    }
-    // A row without an impulse needs correction only where the curvature of the move drives its contact into overlap. But its target follows the
-    // move as well: where rows outnumber freedoms, targets of different rounds would contradict each other.
-    for open in &solve.open {
-        // What the slack would leave to it does not count either: else the rounds would ask for what they never give.
-        let allowed = OPEN_SLACK * open.tolerance;
-        if open.miss < -allowed {
-            worst = worst.max(-open.miss / allowed);
-        }
-        let slack = OPEN_SLACK * to_go.max(open.tolerance);
-        let slack = if open.miss < -slack { 0.0 } else { slack };
-        solve.target[open.row] = open.speed - (open.miss + slack) / t;
-    }
-    worst
-}
-
-/// Moves the targets of the joints by what they miss at the end of the move, from where they were or, with `anew`, from the present speeds;
-/// returns the worst miss over its tolerance.
-fn joint_miss<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, t: f64, anew: bool) -> f64 {
-    let model = ctx.model;
-    let Island { joints, assembly, solve, next, half, report, .. } = island;
-    let Assembly { equalities, ahead, .. } = assembly;
-    let (mut worst, mut largest): (f64, f64) = (0.0, 0.0);
-    if anew {
-        solve.joint_target.fill(0.0);
-        equalities.add_speeds(1.0, half, &mut solve.joint_target);
-    }
-    let targets = &mut solve.joint_target;
-    let per_time = 1.0 / t;
-    equalities.place_ahead(joints, model, next, ahead, |[a, b], size, first, errors| {
-        let reach = next[a].position.max_abs().max(next[b].position.max_abs());
-        let tolerance = (model.tolerances.position * size).max(ROUNDING * f64::EPSILON * (reach + size));
-        let mut most = 0.0f64;
-        for (target, &error) in targets[first..].iter_mut().zip(errors) {
-            most = most.max(error.abs());
-            *target -= error * per_time;
-        }
-        largest = largest.max(most);
-        if most > worst * tolerance {
-            worst = most / tolerance;
-        }
-    });
-    if worst <= 1.0 {
-        report.joint_error = report.joint_error.max(largest);
-    }
-    worst
 }

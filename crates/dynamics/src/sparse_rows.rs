@@ -101,6 +101,10 @@ pub(crate) struct SparseRows {
     /// The problem that is being built; it takes the place of the last one where it differs.
     next_plane: Bodies<3>,
     next_space: Bodies<6>,
+    /// Version of the assembly, rows and softness that were built last.
+    version: u64,
+    lines: Vec<usize>,
+    softness: Vec<(usize, f64)>,
     laws: Vec<Law>,
     free: Vec<f64>,
     warm: Vec<f64>,
@@ -159,10 +163,13 @@ pub(crate) fn capture<G: Geometry>(assembly: &Assembly<G>, solve: &mut Solve, co
 /// The selected problem: rows, laws, free velocities and warm impulses, those of the joints last.
 fn pose<G: Geometry>(assembly: &Assembly<G>, solve: &mut Solve, cone: Cone) -> SparseRows {
     let mut rows = std::mem::take(&mut solve.sparse);
+    rows.set_laws(assembly, solve, cone);
+    rows.ready |= rows.version == assembly.version && rows.lines == solve.lines && rows.softness == solve.softness;
     if !rows.ready {
-        rows.build(assembly, solve, cone);
-    } else {
-        rows.set_laws(assembly, solve, cone);
+        rows.build(assembly, solve);
+        rows.version = assembly.version;
+        rows.lines.clone_from(&solve.lines);
+        rows.softness.clone_from(&solve.softness);
     }
     let joint_rows = assembly.equalities.len();
     rows.free.clear();
@@ -185,8 +192,7 @@ impl SparseRows {
         self.laws.extend(assembly.equalities.meetings().map(|(_, rows)| Law::Equality(Equality { rows })));
     }
 
-    fn build<G: Geometry>(&mut self, assembly: &Assembly<G>, solve: &Solve, cone: Cone) {
-        self.set_laws(assembly, solve, cone);
+    fn build<G: Geometry>(&mut self, assembly: &Assembly<G>, solve: &Solve) {
         if G::DIM == 2 {
             fill(&mut self.next_plane, assembly, solve);
             if !self.plane.same_rows(&self.next_plane) {

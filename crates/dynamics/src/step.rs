@@ -8,7 +8,8 @@ use crate::integrate::{first_not_finite, grow_travelled, integrate};
 use crate::island::{Context, Island};
 use crate::options::{ImpactLaw, SolverChoice, TimeOfImpact};
 use crate::predict::{Instant, accelerate, loads};
-use crate::project::{place, project};
+use crate::project::project;
+use crate::start::place;
 use crate::{assembly, contacts};
 use carom_geometry::Geometry;
 use carom_solve::status::{RESIDUAL_WANTED, Status};
@@ -20,10 +21,8 @@ const NOTHING_LEFT: f64 = 1e-12;
 /// take seconds to say so.
 pub(crate) const SUBSTEP_CAP: usize = 16_384;
 
-/// Advances an island by a whole step.
-pub(crate) fn advance<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>) -> Result<(), StepError> {
-    let step = ctx.model.step;
-    let mut remaining = step;
+/// Takes an island to where its step starts: contacts and rows at its poses, and what starts wrong put right.
+pub(crate) fn begin<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>) -> Result<(), StepError> {
     island.solver.heed(ctx.interrupt);
     island.impact.heed(ctx.interrupt);
     island.solver.prefer_interior_point(ctx.model.options.solver == SolverChoice::InteriorPoint);
@@ -37,7 +36,14 @@ pub(crate) fn advance<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>) -> 
         contacts::detect(island, ctx.model); //                                            1. gaps, normals, arms   (2.1)
         assembly::assemble(island, ctx);
     }
-    place(island, ctx)?; //                                                                joints set apart         (2.29)
+    place(island, ctx) //                                                                  what starts wrong        (2.29)
+}
+
+/// Advances an island by a whole step.
+pub(crate) fn advance<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>) -> Result<(), StepError> {
+    let step = ctx.model.step;
+    let mut remaining = step;
+    begin(island, ctx)?;
     for _ in 0..SUBSTEP_CAP {
         ctx.go_on()?;
         if remaining <= NOTHING_LEFT * step {

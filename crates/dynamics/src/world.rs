@@ -10,6 +10,7 @@ use crate::islands::{PairTable, Partition, pair_size};
 use crate::ledger::{Flow, Ledger};
 use crate::model::{BodyKind, Model};
 use crate::options::Integrator;
+use crate::start::Placement;
 use crate::state::State;
 use crate::step::advance;
 use carom_geometry::broadphase::Broadphase;
@@ -23,6 +24,9 @@ const SWEEP_CAP: usize = 8;
 
 /// Islands with fewer bodies than this in total are advanced by one thread: waking others costs more.
 const PARALLEL_BODIES: usize = 64;
+
+/// What is done with an island: a whole step, or only what comes before it.
+type Advance<G> = fn(&mut Island<G>, &Context<G>) -> Result<(), StepError>;
 
 /// How a step went, summed over islands.
 pub type StepReport = IslandReport;
@@ -60,12 +64,16 @@ pub struct World<G: Geometry> {
     pairs: Vec<(usize, usize)>,
     wider: Vec<(usize, usize)>,
     partition: Partition,
-    islands: Vec<Island<G>>,
+    pub(crate) islands: Vec<Island<G>>,
     /// Pairs the islands were built from, whether each body has one of its own, how many there are, and whether they ended where the state is now.
     built: Vec<(usize, usize)>,
     apart: bool,
     used: usize,
     current: bool,
+    /// The state was set from outside since the last step, and may start wrong.
+    pub(crate) fresh: bool,
+    /// What was put right where it did.
+    pub(crate) placement: Placement,
     memory: Vec<Memory<G>>,
     curvature: Curvature,
     /// The islands know better what joints remember: where no body has a shape they stay as they are, and nothing is copied in every step.
@@ -116,6 +124,7 @@ pub(crate) struct Remembered<G: Geometry> {
     memory: Vec<Memory<G>>,
     curvature: Curvature,
     books: (Flow, f64, f64),
+    fresh: bool,
 }
 
 impl<G: Geometry> Remembered<G> {
@@ -146,6 +155,8 @@ impl<G: Geometry> World<G> {
             apart: false,
             used: 0,
             current: false,
+            fresh: true,
+            placement: Placement::default(),
             memory: Vec::new(),
             curvature: Curvature::default(),
             lent: false,
@@ -185,7 +196,7 @@ impl<G: Geometry> World<G> {
     pub fn set_state(&mut self, state: State<G>) -> Result<(), ModelError> {
         self.model.check(&state)?;
         self.state = state;
-        self.current = false;
+        (self.current, self.fresh) = (false, true);
         self.memory.clear();
         self.curvature().forget();
         self.reports.clear();
@@ -229,7 +240,7 @@ impl<G: Geometry> World<G> {
     }
     /// What the next step depends on beyond the state: memory of contacts and joints, and the books.
     pub(crate) fn remembered(&self) -> Remembered<G> {
-        Remembered { memory: self.memory.clone(), curvature: self.present_curvature(), books: self.books() }
+        Remembered { memory: self.memory.clone(), curvature: self.present_curvature(), books: self.books(), fresh: self.fresh }
     }
     /// Goes back to a state of this same run, with what was then remembered.
     pub(crate) fn return_to(&mut self, state: &State<G>, then: &Remembered<G>) {
@@ -237,6 +248,7 @@ impl<G: Geometry> World<G> {
         self.curvature().clone_from(&then.curvature);
         self.reports.clear();
         self.resume(then.memory.clone(), then.books);
+        self.fresh = then.fresh;
     }
     /// How near two bodies must be for their contacts to be kept [m].
     pub(crate) fn reach(&self, bodies: [usize; 2]) -> f64 {
@@ -246,7 +258,8 @@ impl<G: Geometry> World<G> {
     #[inline(never)]
     pub fn reset(&mut self) {
         self.state = self.start.clone();
-        self.current = false;
+        (self.current, self.fresh) = (false, true);
+        self.placement.clear();
         self.memory.clear();
         self.curvature().forget();
         self.reports.clear();
@@ -278,6 +291,8 @@ impl<G: Geometry> World<G> {
             apart: false,
             used: 0,
             current: false,
+            fresh: self.fresh,
+            placement: self.placement.clone(),
             curvature: self.present_curvature(),
             lent: false,
             memory: self.memory.clone(),
@@ -342,7 +357,7 @@ impl<G: Geometry> World<G> {
             return Err(StepError { room: Room::Predict, time: self.state.time, cause });
         }
         self.sweep();
-        let used = self.advance_islands(controls)?;
+        let used = self.advance_islands(controls, advance)?;
         self.commit(used);
         Ok(self.last)
     }
@@ -362,7 +377,7 @@ impl<G: Geometry> World<G> {
     }
 
     /// Boxes swept by the whole step at the present velocities, grown by the margin and by what the loads can add.
-    fn sweep(&mut self) {
+    pub(crate) fn sweep(&mut self) {
         let h = self.model.step;
         let fall = 0.5 * h * h * self.model.gravity.norm();
         let nowhere = Aabb::of_point(G::Lin::zero());
@@ -403,8 +418,9 @@ impl<G: Geometry> World<G> {
         }
     }
 
-    /// Advances every island. A body that left its box gets a larger one; where that brings new pairs the step is taken again.
-    fn advance_islands(&mut self, controls: &[f64]) -> Result<usize, StepError> {
+    /// Advances every island, by a whole step or only to where it starts. A body that left its box gets a larger one; where that brings new pairs the
+    /// step is taken again.
+    pub(crate) fn advance_islands(&mut self, controls: &[f64], advance: Advance<G>) -> Result<usize, StepError> {
         // A record is one of islands that were bound together, and so are the rounds of mean velocities.
         let apart = self.recording || self.model.options.integrator == Integrator::EnergyMomentum;
         let mut used = 0;
@@ -436,6 +452,7 @@ impl<G: Geometry> World<G> {
                 pushes: &self.pushes,
                 interrupt: &self.interrupt,
                 capture: self.capture,
+                fresh: self.fresh,
             };
             let islands = &mut self.islands[..used];
             let run = |island: &mut Island<G>| island.failure = advance(island, &ctx).err();
@@ -479,6 +496,9 @@ impl<G: Geometry> World<G> {
     fn commit(&mut self, used: usize) {
         let h = self.model.step;
         self.last = StepReport::default();
+        if std::mem::take(&mut self.fresh) {
+            self.placement = self.gathered_placement(used);
+        }
         self.memory.clear();
         self.reports.clear();
         let mut kinetic = 0.0;

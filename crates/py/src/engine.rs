@@ -92,6 +92,8 @@ pub trait Engine: Send + Sync {
     fn parameter(&self, key: &str) -> Result<Quantity, NameError>;
     /// Sets a parameter whole.
     fn set_parameter(&mut self, key: &str, values: &[f64]) -> Result<Result<(), ModelError>, NameError>;
+    /// What started wrong, in words.
+    fn notes(&self) -> Vec<String>;
     /// Contacts of the last step.
     fn contacts(&self) -> Vec<RawContact>;
     /// The balance.
@@ -120,6 +122,8 @@ pub trait Run: Send + Sync {
     fn times(&self) -> Vec<f64>;
     /// How each step went.
     fn reports(&self) -> &[StepReport];
+    /// What started wrong, in words.
+    fn notes(&self) -> Vec<String>;
     /// Energy of all states [J].
     fn energy(&self) -> &[f64];
     /// A page that replays it.
@@ -302,6 +306,9 @@ impl<G: Geometry> Engine for Held<G> {
         }))
     }
 
+    fn notes(&self) -> Vec<String> {
+        self.world.notes()
+    }
     fn contacts(&self) -> Vec<RawContact> {
         let plain = |x: G::Lin| x.as_slice().to_vec();
         self.world.contacts().into_iter().map(|c| (c.bodies, plain(c.point), plain(c.normal), c.gap, plain(c.impulse))).collect()
@@ -395,6 +402,9 @@ impl<G: Geometry> Run for Ran<G> {
     }
     fn reports(&self) -> &[StepReport] {
         &self.rollout.reports
+    }
+    fn notes(&self) -> Vec<String> {
+        self.rollout.end().notes()
     }
     fn energy(&self) -> &[f64] {
         &self.rollout.energy

@@ -25,8 +25,8 @@ pub struct Rollouts {
     crew: Arc<Crew>,
 }
 
-/// What was out of the ordinary in a step, in words; `ok` if nothing.
-fn status(report: &StepReport) -> String {
+/// What was out of the ordinary in a step, in words; `ok` if nothing. Where its start was put right `notes` say what was.
+fn status(report: &StepReport, notes: impl Fn() -> Vec<String>) -> String {
     let flags = [
         (report.events_capped, "events capped"),
         (report.impact_capped, "impact capped"),
@@ -34,7 +34,10 @@ fn status(report: &StepReport) -> String {
         (report.soft_spring, "soft spring"),
         (report.unconverged, "unconverged"),
     ];
-    let said: Vec<&str> = flags.iter().filter(|(set, _)| *set).map(|(_, word)| *word).collect();
+    let mut said: Vec<String> = flags.iter().filter(|(set, _)| *set).map(|(_, word)| (*word).to_string()).collect();
+    if report.placed {
+        said.extend(notes());
+    }
     if said.is_empty() { "ok".to_string() } else { said.join(", ") }
 }
 
@@ -129,7 +132,7 @@ impl Rollouts {
     }
     /// How each step went.
     fn status(&self) -> Vec<Vec<String>> {
-        self.runs.iter().map(|run| run.reports().iter().map(status).collect()).collect()
+        self.runs.iter().map(|run| run.reports().iter().map(|report| status(report, || run.notes())).collect()).collect()
     }
 
     /// The adjoint: cotangents of all states or of the last one, per world, and whether the parameters are asked for as well.

@@ -198,6 +198,10 @@ impl Worlds {
     fn names(&self, py: Python<'_>) -> [Vec<String>; 3] {
         self.lock(py)[0].names()
     }
+    /// What started wrong in each world, in words.
+    fn notes(&self, py: Python<'_>) -> Vec<Vec<String>> {
+        py.detach(|| self.locked().iter().map(|world| world.notes()).collect())
+    }
     /// Time and step of the first world.
     fn clock(&self, py: Python<'_>) -> [f64; 2] {
         self.lock(py)[0].clock()

@@ -61,6 +61,15 @@ pub enum RecordError {
         /// What differs.
         what: String,
     },
+    /// The log was written by another version of the physics: it is read like any other, but its run would not go on to the same bits.
+    Physics {
+        /// The file.
+        path: PathBuf,
+        /// Its version.
+        found: u32,
+        /// The version here.
+        known: u32,
+    },
     /// The log holds no mark to resume from.
     NoMark {
         /// The file.
@@ -107,6 +116,7 @@ impl RecordError {
             | RecordError::Truncated { path, .. }
             | RecordError::Corrupt { path, .. }
             | RecordError::Mismatch { path, .. }
+            | RecordError::Physics { path, .. }
             | RecordError::NoMark { path }
             | RecordError::Format { path, .. }
             | RecordError::Content { path, .. }
@@ -126,6 +136,11 @@ impl fmt::Display for RecordError {
             RecordError::Truncated { offset, what, .. } => write!(f, "{place}: cut short at byte {offset}: {what} is missing"),
             RecordError::Corrupt { offset, what, .. } => write!(f, "{place}: damaged at byte {offset}: {what}"),
             RecordError::Mismatch { what, .. } => write!(f, "{place}: belongs to another model: {what}"),
+            RecordError::Physics { found, known, .. } => write!(
+                f,
+                "{place}: written by version {found} of the physics, this is version {known}: it can be replayed and converted, but not resumed, since the \
+                 run would not go on to the same bits"
+            ),
             RecordError::NoMark { .. } => write!(f, "{place}: holds no point to resume from"),
             RecordError::Format { allowed, .. } => write!(f, "{place}: unknown ending; allowed: {}", allowed.join(", ")),
             RecordError::Content { line: 0, what, .. } => write!(f, "{place}: {what}"),

@@ -7,8 +7,9 @@ use crate::error::RecordError;
 use crate::trajectory::{
     CHUNK_FRAME, CHUNK_START, DONE, Ending, FRAMES, FRAMES_HEAD, Frame, HEAD, Header, LogWriter, MAGIC, MARK, NUMBER, START, VERSION,
 };
-use carom_dynamics::{Snapshot, World};
+use carom_dynamics::{PHYSICS, Snapshot, SnapshotError, World};
 use carom_geometry::Geometry;
+use carom_math::Planar;
 use std::cell::RefCell;
 use std::fs::File;
 use std::io::{BufReader, Read, Seek, SeekFrom, Write};
@@ -272,7 +273,7 @@ impl Log {
     /// Takes a world, built from the log's scene, to the last mark; returns the steps taken there. From there the run goes on to the same bits.
     ///
     /// # Errors
-    /// The world is of another model, or the log holds no mark.
+    /// The world is of another model, the log was written by another version of the physics, or it holds no mark.
     pub fn restore<G: Geometry>(&self, world: &mut World<G>) -> Result<u64, RecordError> {
         let mark = self.mark.ok_or_else(|| RecordError::NoMark { path: self.path.clone() })?;
         let mismatch = |what: String| RecordError::Mismatch { path: self.path.clone(), what };
@@ -288,18 +289,30 @@ impl Log {
         }
         let mut raw = vec![0; mark.length as usize];
         self.read_at(mark.offset, &mut raw)?;
-        let snapshot = Snapshot::<G>::from_bytes(&raw).map_err(|error| RecordError::Corrupt {
-            path: self.path.clone(),
-            offset: mark.offset,
-            what: error.to_string(),
-        })?;
+        let snapshot = Snapshot::<G>::from_bytes(&raw).map_err(|error| self.refused(&mark, &error))?;
         world.restore(&snapshot).map_err(|error| mismatch(error.to_string()))?;
         Ok(mark.step)
     }
+    /// Why a mark is no snapshot.
+    fn refused(&self, mark: &Mark, error: &SnapshotError) -> RecordError {
+        let path = self.path.clone();
+        match error {
+            SnapshotError::Physics { found } => RecordError::Physics { path, found: *found, known: PHYSICS },
+            _ => RecordError::Corrupt { path, offset: mark.offset, what: error.to_string() },
+        }
+    }
     /// Opens a log at `path` (it may be this one's own) that begins with this one up to its last mark; the next frame recorded is the
     /// one after it.
+    ///
+    /// # Errors
+    /// The log holds no mark, or one of another version of the physics, or a file cannot be read or written.
     pub fn continue_into(&self, path: &Path, steps_wanted: u64) -> Result<LogWriter, RecordError> {
         let mark = self.mark.ok_or_else(|| RecordError::NoMark { path: self.path.clone() })?;
+        let mut word = [0; NUMBER];
+        self.read_at(mark.offset, &mut word[..NUMBER.min(mark.length as usize)])?;
+        if let Some(found) = Snapshot::<Planar>::physics(&word).filter(|found| *found != PHYSICS) {
+            return Err(self.refused(&mark, &SnapshotError::Physics { found }));
+        }
         let mut header = self.header.clone();
         header.steps_wanted = steps_wanted;
         let part = partial_path(path);

@@ -28,6 +28,8 @@ const SMALL: usize = 150;
 const WARM_ROUNDS: usize = 12;
 /// Rounds of mode correction from a guess made by sweeps.
 const COLD_ROUNDS: usize = 30;
+/// Relative residual at which no further method is tried, the root of rounding.
+const ENOUGH: f64 = 1e-8;
 /// Sweeps before the first guess.
 const SWEEPS: usize = 8;
 /// Edges of the pyramids that stand in for round cones where linear complementarity is asked for.
@@ -51,6 +53,7 @@ pub struct ContactSolver {
     best_method: Option<Method>,
     iterations: usize,
     solves: [u64; Method::COUNT],
+    factorisations: u64,
     interior_point_first: bool,
     interrupt: Interrupt,
 }
@@ -115,7 +118,28 @@ impl ContactSolver {
     ) -> Outcome {
         let answer = self.general.solve(system, task, Some(warm), rough, &self.interrupt, impulses);
         self.solves[answer.method as usize] += 1;
+        self.factorisations += answer.factors as u64;
         answer.outcome(wanted)
+    }
+
+    /// Factorisations made since the solver was made.
+    pub fn factorisations(&self) -> u64 {
+        self.factorisations + self.active.factorisations()
+    }
+
+    /// Solves the last problem again with other free velocities by the modes and the factor it ended with: a back-substitution.
+    ///
+    /// `None`, with `impulses` as they were, where matrix or laws are others, where the last solve did not end with modes, or where these do not fit.
+    pub fn substitute(&mut self, problem: &Problem, impulses: &mut [f64]) -> Option<Outcome> {
+        let residual = self.active.again(problem)?;
+        self.best_residual = residual;
+        self.best.clear();
+        self.best.extend_from_slice(self.active.impulses());
+        if !self.is_exact(problem) {
+            return None;
+        }
+        impulses.copy_from_slice(&self.best);
+        Some(Outcome::judge(residual, RESIDUAL_WANTED, 1, Method::Modes))
     }
 
     /// Tries one method after another until the residual aimed at is reached, or none is wanted any more.
@@ -144,6 +168,10 @@ impl ContactSolver {
             return;
         }
         self.solve_general(problem);
+        // What is linear complementarity exactly has methods of its own, and pyramids no smoothed form.
+        if self.best_residual > ENOUGH && problem.is_polyhedral() && !self.interior_point_first {
+            self.complementarity(problem, EDGES);
+        }
     }
 
     /// The methods that need no guess, from the best impulses so far, then a polish by their modes.
@@ -154,6 +182,7 @@ impl ContactSolver {
         let task = Task::new(&self.laws, problem.free, RESIDUAL_AIM);
         let answer = self.general.solve(&mut self.given, &task, Some(&self.best), false, &self.interrupt, &mut self.trial);
         self.iterations += answer.factors + answer.sweeps;
+        self.factorisations += answer.factors as u64;
         self.offer(problem, answer.method);
         // Exact modes leave less rounding than an iteration that stops at its aim.
         if problem.rows() > SMALL || !self.polish_from(problem, COLD_ROUNDS, answer.method, Start::Zero) {

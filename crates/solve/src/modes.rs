@@ -71,9 +71,30 @@ pub(crate) struct ActiveSet {
     impulses: Vec<f64>,
     velocity: Vec<f64>,
     best: Vec<f64>,
+    /// Whether the last solve started from the impulses at hand, and so does one with other free velocities.
+    keep: bool,
+    factorisations: u64,
 }
 
 impl ActiveSet {
+    /// Factorisations so far.
+    pub fn factorisations(&self) -> u64 {
+        self.factorisations
+    }
+
+    /// Impulses of the last linear solve.
+    pub fn impulses(&self) -> &[f64] {
+        &self.impulses
+    }
+
+    /// Solves a problem with the matrix, the modes and the factor at hand; its relative residual, or nothing where they are not those of this problem.
+    pub fn again(&mut self, problem: &Problem) -> Option<f64> {
+        if self.modes.len() != problem.blocks.len() || self.impulses.len() != problem.rows() || !self.solve_known(problem, self.keep) {
+            return None;
+        }
+        Some(natural_residual(problem, &self.impulses, &self.velocity))
+    }
+
     /// Reads the modes off impulses of a similar problem.
     pub fn guess(&mut self, problem: &Problem, impulses: &[f64], start: Start) {
         let n = problem.rows();
@@ -166,6 +187,7 @@ impl ActiveSet {
             if interrupt.raised() || !self.solve_active(problem, keep) {
                 return (best, round + 1);
             }
+            self.keep = keep;
             let residual = natural_residual(problem, &self.impulses, &self.velocity);
             let progress = residual < PROGRESS * best;
             if residual < best {

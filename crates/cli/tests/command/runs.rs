@@ -241,6 +241,55 @@ fn paths_that_cannot_be_written_are_told_before_the_run() {
     assert_eq!(folder.names(), ["drop.toml", "folder.csv"], "not even a part is left");
 }
 
+/// A log of the engine's first physics: twelve steps of a ball that falls on a floor.
+const OLD_LOG: &[u8] = include_bytes!("data/physics_1.caromlog");
+
+#[test]
+fn an_old_log_is_replayed_and_refused_for_resuming_with_the_reason() {
+    let folder = Folder::new("old");
+    fs::write(folder.file("old.caromlog"), OLD_LOG).unwrap();
+    folder.json(&["convert", "old.caromlog", "old.csv", "--json"]);
+    let table = fs::read_to_string(folder.file("old.csv")).unwrap();
+    assert_eq!(table.lines().count(), 1 + 13 * 2, "thirteen frames of two bodies");
+    folder.json(&["convert", "old.caromlog", "old.svg", "--json"]);
+    for out in [&[][..], &["--out", "new.caromlog"]] {
+        let output = folder.carom(&[&["run", "--resume", "old.caromlog", "--steps", "20"], out].concat());
+        assert_eq!(code(&output), 2);
+        assert!(err(&output).contains("version 1 of the physics") && err(&output).contains("not resumed"), "{}", err(&output));
+    }
+    assert_eq!(fs::read(folder.file("old.caromlog")).unwrap(), OLD_LOG, "it is as it was");
+    assert!(!folder.file("new.caromlog").exists());
+}
+
+#[test]
+fn a_start_that_is_wrong_is_named_and_put_right() {
+    let folder = Folder::new("wrong");
+    let text = "dimension = 2\nstep = 0.01\n[[body]]\nname = \"arm\"\nshape = { box = [1, 0.1] }\n[[joint]]\nname = \"elbow\"\nkind = \"hinge\"\n\
+                between = [\"arm\", \"world\"]\nanchor = [-0.5, 0]\nlimits = [0.5, 1.2]\n[[body]]\nname = \"ball\"\nshape = { ball = 0.1 }\n\
+                position = [3, 0]\n[[body]]\nname = \"other\"\nshape = { ball = 0.1 }\nposition = [3.15, 0]\n";
+    folder.write("wrong.toml", text);
+    let said = out(&folder.carom(&["check", "wrong.toml"]));
+    for words in ["\"elbow\" at 0 rad is beyond its limits [0.5, 1.2] by 0.5 rad", "\"ball\" and \"other\" overlap by 0.05 m", "put right"]
+    {
+        assert!(said.contains(words), "{words}: {said}");
+    }
+    let facts = folder.json(&["check", "wrong.toml", "--json"]);
+    assert_eq!(facts["start_notes"].as_array().unwrap().len(), 3);
+    // The arm is turned by 0.5 rad about its end: up by sin(0.5)/2 of its mass, a tenth of the density of 1000.
+    let lifted = 100.0 * 9.81 * 0.5 * 0.5f64.sin();
+    assert!((facts["start_energy"].as_f64().unwrap() - lifted).abs() < 1e-6 * lifted, "{facts}");
+    assert!((facts["start_turn"].as_f64().unwrap() - 0.5).abs() < 1e-9, "{facts}");
+    let summary = folder.json(&["run", "wrong.toml", "--steps", "5", "--no-out", "--json"]);
+    assert!(summary["start_notes"][0].as_str().unwrap().contains("elbow"), "{summary}");
+    assert!(summary["flags"].as_array().unwrap().iter().any(|flag| flag == "the start was put right"), "{summary}");
+    assert!(out(&folder.carom(&["run", "wrong.toml", "--steps", "5", "--no-out"])).contains("is beyond its limits"));
+    // Welded to the world besides, nothing brings it there.
+    folder.write("stuck.toml", &(text.to_string() + "[[joint]]\nname = \"splint\"\nkind = \"weld\"\nbetween = [\"arm\", \"world\"]\n"));
+    let output = folder.carom(&["check", "stuck.toml"]);
+    assert_eq!(code(&output), 2);
+    assert!(err(&output).contains("elbow") && err(&output).contains("cannot be"), "{}", err(&output));
+}
+
 #[test]
 fn a_damaged_log_is_refused_or_read_as_far_as_it_goes() {
     let folder = Folder::new("damaged");

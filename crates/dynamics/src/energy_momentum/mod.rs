@@ -12,11 +12,12 @@ pub(crate) use finish::{finish, obey_joints};
 
 use crate::assembly::Source;
 use crate::constraints::Row;
+use crate::hold::{Held, INACCURATE_SLACK, correct_targets, select_move};
 use crate::island::{Context, Island, LocalBody};
 use crate::joint_factor::JointFactor;
 use crate::joint_rows::JointRows;
 use crate::line::Line;
-use crate::solve::{Held, INACCURATE_SLACK, correct_targets, resolve, select_move};
+use crate::solve::resolve;
 use carom_geometry::Geometry;
 use carom_math::{Twist, Wrench};
 use carom_solve::status::{Method, Outcome};

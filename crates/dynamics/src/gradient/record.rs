@@ -16,7 +16,7 @@ use carom_solve::impact::Record;
 const WEAK: f64 = 1e-7;
 
 /// Slack of an open row over a move that only its target made, in tolerances of position per step: twice what the solve leaves between them.
-const FOLLOWED: f64 = 2.0 * crate::solve::OPEN_SLACK;
+const FOLLOWED: f64 = 2.0 * crate::hold::OPEN_SLACK;
 
 /// Gaps below this fraction of the size are closed to rounding.
 const CLOSED: f64 = 1e-11;

@@ -4,3 +4,4 @@ mod attacks;
 mod golden;
 mod meaning;
 mod mutations;
+mod starts;

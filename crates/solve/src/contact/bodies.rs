@@ -38,6 +38,8 @@ pub struct Bodies<const B: usize> {
     factored: Vec<f64>,
     symmetric: bool,
     valid: bool,
+    /// The factor at hand is that of earlier rows over the same graph.
+    stale: bool,
     analysed: bool,
     motion: Vec<f64>,
     swept: Vec<f64>,
@@ -55,6 +57,7 @@ impl<const B: usize> Bodies<B> {
         self.softness.clear();
         self.count = bodies;
         self.valid = false;
+        self.stale = false;
         self.analysed = false;
         self.factors = 0;
     }
@@ -125,6 +128,7 @@ impl<const B: usize> Bodies<B> {
     /// Takes over the analysis of an earlier problem, which often has the same graph.
     pub fn take_analysis(&mut self, earlier: &mut Self) {
         std::mem::swap(&mut self.factor, &mut earlier.factor);
+        let was_valid = earlier.valid;
         self.valid = false;
         // The same pairs of bodies in the same order have their products in the same places.
         let same = earlier.analysed
@@ -132,9 +136,15 @@ impl<const B: usize> Bodies<B> {
             && self.first_side == earlier.first_side
             && self.sides.iter().zip(&earlier.sides).all(|(one, two)| one.body == two.body);
         self.analysed = same;
+        self.stale = false;
         if same {
             std::mem::swap(&mut self.slots, &mut earlier.slots);
             std::mem::swap(&mut self.first_slot, &mut earlier.first_slot);
+            // Its factor is nearly that of these rows: good enough to begin with, see [`System::is_factored`].
+            std::mem::swap(&mut self.slopes, &mut earlier.slopes);
+            std::mem::swap(&mut self.factored, &mut earlier.factored);
+            self.symmetric = earlier.symmetric;
+            self.stale = (was_valid || earlier.stale) && self.factored.len() == self.layout.squares();
         }
         (earlier.valid, earlier.analysed) = (false, false);
     }
@@ -313,7 +323,12 @@ impl<const B: usize> System for Bodies<B> {
         }
         self.factors += 1;
         self.valid = self.factor.factor();
+        self.stale = false;
         self.valid
+    }
+
+    fn is_factored(&self) -> bool {
+        self.valid || self.stale
     }
 
     fn solve(&mut self, x: &mut [f64], response: &mut [f64]) {

@@ -214,6 +214,10 @@ impl System for Given {
         self.valid
     }
 
+    fn is_factored(&self) -> bool {
+        self.valid
+    }
+
     fn solve(&mut self, x: &mut [f64], response: &mut [f64]) {
         self.factor.solve(x);
         self.apply(x, response);

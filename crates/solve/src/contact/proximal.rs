@@ -32,6 +32,10 @@ const PATIENCE: usize = 12;
 /// What counts as progress.
 const PROGRESS: f64 = 0.9;
 
+/// Back-substitutions with an earlier factor, and the part to which each must bring the residual.
+const CHORDS: usize = 4;
+const CHORD_GAIN: f64 = 0.1;
+
 /// How a call shall behave.
 #[derive(Clone, Copy, Debug)]
 pub struct Manner {
@@ -130,6 +134,13 @@ impl Proximal {
         self.best.copy_from_slice(impulses);
         if best <= task.aim {
             return best;
+        }
+        if manner.trusting && system.is_factored() {
+            let residual = self.follow_chords(system, task, manner.step.unwrap_or(1.0), best, impulses);
+            if residual <= task.aim {
+                return residual;
+            }
+            impulses.copy_from_slice(&self.best);
         }
         let mut length = manner.step.unwrap_or_else(|| best.max(task.aim).powf(-0.5)).min(LONGEST);
         let mut last = f64::INFINITY;
@@ -258,6 +269,36 @@ impl Proximal {
             }
         }
         system.energy(&self.lacking)
+    }
+
+    /// Newton steps with a factor that was made for nearly the same slopes, while they gain a digit each; the velocities stay those of the start unless they
+    /// reach the aim.
+    fn follow_chords<S: System>(&mut self, system: &mut S, task: &Task, length: f64, first: f64, impulses: &mut [f64]) -> f64 {
+        self.trial.copy_from_slice(impulses);
+        self.trial_velocity.copy_from_slice(&self.velocity);
+        let mut last = first;
+        for _ in 0..CHORDS {
+            self.anchor.copy_from_slice(&self.trial);
+            self.keep_modes(system, task, length);
+            self.step.copy_from_slice(&self.lacking);
+            system.solve(&mut self.step, &mut self.response);
+            self.trial.iter_mut().zip(&self.step).for_each(|(l, step)| *l += step);
+            // Back to what the laws admit: a step of Newton's leaves it by its square.
+            let layout = system.layout();
+            for (block, law) in task.laws.iter().enumerate() {
+                law.project(&mut self.trial[layout.rows_of(block)], None);
+            }
+            let residual = task.judge(system, &self.trial, &mut self.trial_velocity);
+            if residual <= task.aim {
+                impulses.copy_from_slice(&self.trial);
+                return residual;
+            }
+            if !(residual < CHORD_GAIN * last) {
+                break;
+            }
+            last = residual;
+        }
+        f64::INFINITY
     }
 
     /// The Newton step of a long step with the modes of a short one: at velocities that are not yet right a long step would find others.

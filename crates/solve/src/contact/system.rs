@@ -73,6 +73,10 @@ pub trait System {
     /// Nothing is done where the last factor serves.
     fn factor(&mut self, slopes: &[f64], symmetric: bool) -> bool;
 
+    /// Whether a factor is at hand, whatever the slopes it was made with, be it of these rows or of earlier ones near them: [`System::solve`] with it is a
+    /// step in the right direction.
+    fn is_factored(&self) -> bool;
+
     /// Solves (I + D W) x = b in place; W x goes into `response`.
     fn solve(&mut self, x: &mut [f64], response: &mut [f64]);
 

@@ -66,6 +66,7 @@ impl ActiveSet {
     pub(super) fn solve_active(&mut self, problem: &Problem, keep: bool) -> bool {
         let symmetric = self.collect(problem, keep);
         if !self.factored.serves(problem, &self.unknowns) {
+            self.factorisations += 1;
             let factored = [REGULARISATION, REGULARISATION_RETRY]
                 .into_iter()
                 .any(|delta| if symmetric { self.factor_symmetric(problem, delta) } else { self.factor_general(problem, delta) });
@@ -74,6 +75,22 @@ impl ActiveSet {
                 return false;
             }
         }
+        self.refine(problem, symmetric);
+        true
+    }
+
+    /// The same by the factor at hand; false, with nothing done, where it is another system's.
+    pub(super) fn solve_known(&mut self, problem: &Problem, keep: bool) -> bool {
+        let symmetric = self.collect(problem, keep);
+        let serves = self.factored.serves(problem, &self.unknowns);
+        if serves {
+            self.refine(problem, symmetric);
+        }
+        serves
+    }
+
+    /// Solves by the factor at hand and refines.
+    fn refine(&mut self, problem: &Problem, symmetric: bool) {
         let scale = speed_scale(problem.free);
         if max_abs(&self.impulses) > 0.0 {
             multiply_add(problem.matrix, &self.impulses, problem.free, &mut self.velocity);
@@ -81,7 +98,7 @@ impl ActiveSet {
             self.velocity.copy_from_slice(problem.free);
         }
         if self.unknowns.is_empty() {
-            return true;
+            return;
         }
         let mut last = f64::INFINITY;
         for pass in 0..=REFINEMENTS {
@@ -126,7 +143,6 @@ impl ActiveSet {
             }
             multiply_add(problem.matrix, &self.impulses, problem.free, &mut self.velocity);
         }
-        true
     }
 
     /// Lists the unknowns of the present modes and sets the impulses that are given (zero, or a bound); true if the system is symmetric.
