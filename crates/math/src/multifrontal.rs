@@ -300,7 +300,8 @@ fn eliminate_symmetric(a: &mut [f64], m: usize, p: usize) -> bool {
         for k in first..end {
             let (left, right) = a.split_at_mut((k + 1) * m);
             let column = &mut left[k * m..];
-            if !(column[k] > 0.0) {
+            // What is not a number is not sound either.
+            if column[k].is_nan() || column[k] <= 0.0 {
                 return false;
             }
             let root = column[k].sqrt();

@@ -211,7 +211,8 @@ impl Proximal {
                 self.trial.copy_from_slice(&self.admitted);
                 task.judge(system, &self.trial, &mut self.trial_velocity)
             };
-            if failed || !(residual < RISE * last) {
+            // The residual is infinite where it is no number, and infinity is not below infinity.
+            if failed || residual >= RISE * last {
                 rejected += 1;
                 idle += 1;
                 length *= FALL;
@@ -296,7 +297,7 @@ impl Proximal {
                 impulses.copy_from_slice(&self.trial);
                 return residual;
             }
-            if !(residual < CHORD_GAIN * last) {
+            if residual >= CHORD_GAIN * last {
                 break;
             }
             last = residual;

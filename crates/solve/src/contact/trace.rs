@@ -273,7 +273,7 @@ impl Trace {
                 }
             }
             step = taken * SHRINK;
-            if !(step >= SHORTEST_STEP) {
+            if step.is_nan() || step < SHORTEST_STEP {
                 return;
             }
         }

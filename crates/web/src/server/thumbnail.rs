@@ -10,7 +10,10 @@ const SIZE: [usize; 2] = [168, 112];
 
 /// Pictures drawn so far, by scene and paper.
 #[derive(Debug, Default)]
-pub struct Thumbnails(Mutex<BTreeMap<(String, bool), Arc<[u8]>>>);
+pub struct Thumbnails(Mutex<Drawn>);
+
+/// A picture by scene and theme.
+type Drawn = BTreeMap<(String, bool), Arc<[u8]>>;
 
 impl Thumbnails {
     /// The picture of a scene as PNG; `None` when there is no such scene.
