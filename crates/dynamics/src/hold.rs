@@ -38,8 +38,8 @@ const UNSOLVABLE: f64 = 1e-8;
 /// arbitrarily (the two rims of a wheel) the load would otherwise pass to and fro between them, and the move with it.
 pub(crate) const OPEN_SLACK: f64 = 2.0;
 
-/// Rounds in which joint impulses alone close the joints; each leaves a part of the error that goes with the turn of the bodies.
-const CLOSING_CAP: usize = 16;
+/// Rounds in which joint impulses alone close the joints; each squares the error.
+const CLOSING_CAP: usize = 4;
 
 /// Position errors below this many units in the last place of the largest coordinate are rounding.
 const ROUNDING: f64 = 8.0;
@@ -156,13 +156,14 @@ fn hold_within<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, t: f64, un
         // Targets cannot be met more exactly than the problem was solved. Contacts that open and close by turns miss by their speeds times t however short the
         // move: what the last round leaves of them is taken too, or thousands of moves would be sought that hide it.
         let rate = (worst / misses[round % RATE_ROUNDS]).ln() / RATE_ROUNDS as f64;
-        // Joints come first: while they are open every round may still help.
-        let still = !alone && round >= 2 * RATE_ROUNDS && rate > STILL && island.solve.joint_miss <= 1.0;
+        // Joints come first: with them every round may still help.
+        let jointed = !island.assembly.equalities.is_empty();
+        let still = !alone && !jointed && round >= 2 * RATE_ROUNDS && rate > STILL;
         let stalled = still || (!alone && round + 1 == cap);
         // What touches to 1e-9 of the size is not worth another solve, but worth a back-substitution: modes that keep changing there decide nothing.
         flips += usize::from(round > 0 && island.report.solves > solves);
         let idle = cap == STEPPED_ROUNDS || (flips > IDLE_FLIPS && island.report.solves > solves);
-        let touches = !alone && idle && island.solve.joint_miss <= 1.0;
+        let touches = !alone && idle && !jointed;
         if worst <= if held.outcome.is_solved() && !stalled && !touches { 1.0 } else { INACCURATE_SLACK } {
             held.converged = true;
             island.solve.ahead = worst <= 1.0;
@@ -243,7 +244,6 @@ fn restitution_targets<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>) {
 /// tolerance (at most 1 means done), theory (2.17).
 pub(crate) fn correct_targets<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, t: f64) -> f64 {
     let mut worst = joint_miss(island, ctx, t, false);
-    island.solve.joint_miss = worst;
     let mut to_go: f64 = 0.0;
     let model = ctx.model;
     let Island { joints, near, assembly, solve, pairs, next, half, poses, .. } = island;

@@ -52,8 +52,6 @@ pub(crate) struct Solve {
     pub uncorrected: bool,
     /// Joints were seen to hold at the end of the last move.
     pub closed: bool,
-    /// The largest error of a joint at the end of the last move over its tolerance.
-    pub joint_miss: f64,
     /// The joint rows at the end of the last move are at hand.
     pub ahead: bool,
     /// Softness of soft rows: (row, inverse stiffness).
