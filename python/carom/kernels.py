@@ -1,4 +1,4 @@
-"""The algorithms on arrays: collisions, impacts, implicit equalities, the dynamics problem, body splitting, inserted rows.
+"""The algorithms on arrays: collisions, impacts, implicit equalities, the dynamics and the contact problem, body splitting, inserted rows.
 
 Arrays in and arrays out, float64, C order; anything ``numpy.asarray`` takes is an array. An argument that no method can work with is a
 :class:`carom.SolveError` that names it.
@@ -14,9 +14,10 @@ import numpy as np
 from . import _carom
 from ._carom import SolveError
 from ._check import Result, count, flag, flat, number, numbers, word
+from ._contact import ContactSolution, contact
 
-__all__ = ["Collision", "Dynamics", "Impact", "InsertedFactor", "Inserted", "Lineality", "Side", "Split",
-           "collide", "dynamics", "impacts", "lineality", "split"]
+__all__ = ["Collision", "ContactSolution", "Dynamics", "Impact", "InsertedFactor", "Inserted", "Lineality", "Side", "Split",
+           "collide", "contact", "dynamics", "impacts", "lineality", "split"]
 
 SYMMETRY = 1e-12
 """Two entries a_ij and a_ji may differ by this part of the largest entry and still count as one: rounding."""

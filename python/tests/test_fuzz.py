@@ -34,6 +34,12 @@ def mild(rng, shape):
     return x
 
 
+def gram(rows):
+    """The matrix of contacts with these rows at unit masses; what overflows is for the kernel to refuse."""
+    with np.errstate(all="ignore"):
+        return rows @ rows.T
+
+
 def odd(rng, value):
     """The value, or now and then something else."""
     return WORST[rng.integers(len(WORST))] if rng.random() < 0.08 else value
@@ -70,6 +76,8 @@ def calls(rng, worlds):
         lambda: k.lineality(o(numbers(rng, (m, d))), o(None), tolerance=o(1e-9)),
         lambda: k.dynamics(mass(), o(numbers(rng, d)), o(numbers(rng, d)), o(0.01), contacts=o(numbers(rng, (m, d))),
                            restitution=o(rng.random(m))).backward(o(numbers(rng, d))),
+        lambda: k.contact(o(gram(numbers(rng, (dim * m, d)))), o(numbers(rng, dim * m)), o(np.abs(rng.normal(size=m))), tolerance=o(1e-8), warm=o(None))
+        .backward(o(numbers(rng, dim * m))),
         lambda: k.split(o(int(rng.integers(0, 500)))),
         lambda: k.InsertedFactor(o(np.eye(d) * 2.0), order=o(None)).insert(o(numbers(rng, (d, 1))), o(numbers(rng, (d, 1))), o([[9.0]]))
         .solve(o(numbers(rng, d)), o([1.0])),

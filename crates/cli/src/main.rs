@@ -25,6 +25,7 @@ mod source;
 mod summary;
 mod variable;
 mod view;
+mod watch;
 
 use clap::Parser;
 use failure::Failure;

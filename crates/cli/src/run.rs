@@ -5,10 +5,11 @@ use crate::failure::{Failure, Fault};
 use crate::interrupt;
 use crate::outputs::Outputs;
 use crate::page;
+use crate::print;
 use crate::simulate::{Stop, simulate};
 use crate::source::find_with;
 use crate::summary::Summary;
-use crate::{print, progress};
+use crate::watch::Watch;
 use carom::Scene;
 use carom::dynamics::options::{ImpactLaw, Order};
 use carom::dynamics::{Model, World};
@@ -148,16 +149,16 @@ fn go<G: Draw>(job: &Job<'_>, scene: SceneOf<G>) -> Result<(), Failure> {
     let recorder = watched.then(|| page::recorder(start.as_ref().unwrap_or(&world), &about, from, target));
     let mut recorder = recorder.transpose()?;
 
-    let bar = progress::bar(job.args.quiet, &job.name, target, "steps").with_position(from);
+    let progress = Watch::new(job.args.quiet, &job.name, from, target);
     let start = Instant::now();
     let watch = |world: &World<G>| {
         if let Some(recorder) = &mut recorder {
             recorder.record(world);
         }
     };
-    let ran = simulate(&mut world, writer.as_mut(), watch, from, target, &interrupt, &bar);
+    let ran = simulate(&mut world, writer.as_mut(), watch, from, target, &interrupt, &progress);
     let wall = start.elapsed();
-    bar.finish_and_clear();
+    drop(progress);
     let (tally, stop) = ran.map_err(|error| {
         let part = outputs.as_ref().map_or_else(String::new, |o| o.part().display().to_string());
         Failure::Failed(vec![Fault::new(error.to_string()).help(format!("what was written before is in {part}; it can be resumed"))])

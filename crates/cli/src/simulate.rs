@@ -1,10 +1,10 @@
 //! The loop of a run: step, record, count.
 
+use crate::watch::Watch;
 use carom::dynamics::error::Cause;
 use carom::dynamics::{Interrupt, StepError, StepReport, World};
 use carom::geometry::Geometry;
 use carom::record::{LogWriter, RecordError};
-use indicatif::ProgressBar;
 use std::time::{Duration, Instant};
 
 /// Times in a run at which the deepest overlap is taken; each looks at every body.
@@ -51,7 +51,7 @@ pub fn simulate<G: Geometry>(
     from: u64,
     to: u64,
     interrupt: &Interrupt,
-    bar: &ProgressBar,
+    progress: &Watch,
 ) -> Result<(Tally, Stop), RecordError> {
     let mut tally = Tally { deepest: world.deepest(), ..Tally::default() };
     let mut marked = Instant::now();
@@ -60,10 +60,13 @@ pub fn simulate<G: Geometry>(
     world.heed(interrupt);
     for step in from..to {
         let start = Instant::now();
+        progress.begin(start);
         let taken = world.step();
-        tally.engine += start.elapsed();
+        let took = start.elapsed();
+        tally.engine += took;
         match taken {
             Ok(report) => {
+                progress.end(step + 1, took, &report);
                 tally.steps += 1;
                 tally.most_contacts = tally.most_contacts.max(report.contacts);
                 tally.stepped += usize::from(report.stepped > 0);
@@ -83,7 +86,6 @@ pub fn simulate<G: Geometry>(
         if (step - from).is_multiple_of(sample) || step + 1 == to {
             tally.deepest = tally.deepest.min(world.deepest());
         }
-        bar.set_position(step + 1);
     }
     Ok((tally, Stop::Finished))
 }

@@ -96,6 +96,10 @@ fn hold_within<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, t: f64, un
         return energy_momentum::hold(island, ctx, t, uncorrected);
     }
     select_move(island, ctx, t);
+    if island.assembly.sparse {
+        let Island { assembly, solve, .. } = island;
+        solve.begin_where_tried(assembly);
+    }
     if options.impact == ImpactLaw::Newton && options.time_of_impact != TimeOfImpact::Event {
         restitution_targets(island, ctx);
     }
@@ -191,6 +195,9 @@ fn hold_within<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, t: f64, un
         misses[round % RATE_ROUNDS] = worst;
         (before, last) = (last, worst);
     }
+    if island.assembly.sparse && held.converged {
+        island.solve.note_tried();
+    }
     if !alone {
         island.scratch = scratch;
     }
@@ -249,6 +256,8 @@ pub(crate) fn correct_targets<G: Geometry>(island: &mut Island<G>, ctx: &Context
     let Island { joints, near, assembly, solve, pairs, next, half, poses, .. } = island;
     // What a solve may miss in speed it may miss over the move.
     let rough = model.tolerances.solve.map_or(0.0, |speed| speed * t);
+    // So many rows contradict each other by what they touch: there a gap within touching is closed, theory (2.18).
+    let band = if assembly.sparse { model.tolerances.touch } else { 0.0 };
 
     solve.open.clear();
     for (position, &index) in solve.groups.iter().enumerate() {
@@ -264,7 +273,8 @@ pub(crate) fn correct_targets<G: Geometry>(island: &mut Island<G>, ctx: &Context
                 let size = pairs[contact.pair].size;
                 let then = contact.at(model, next);
                 let reach = then.point_a.max_abs();
-                let tolerance = (model.tolerances.position * size).max(ROUNDING * f64::EPSILON * (reach + size)).max(rough);
+                let tolerance =
+                    (model.tolerances.position * size).max(ROUNDING * f64::EPSILON * (reach + size)).max(rough).max(band * size);
                 let start = contact.contact.gap;
                 let deeper = then.gap < start - tolerance;
                 // Overlap beyond touching is left alone unless it deepens. Within touching the sign of the gap is rounding and must not decide.
@@ -276,9 +286,11 @@ pub(crate) fn correct_targets<G: Geometry>(island: &mut Island<G>, ctx: &Context
                     solve.open.push(OpenRow { row, speed: assembly.lines[group.first].speed(half), miss, tolerance });
                     continue;
                 }
-                solve.target[row] -= miss / t;
                 worst = worst.max(miss.abs() / tolerance);
-                to_go = to_go.max(miss.abs());
+                if band == 0.0 || miss.abs() > tolerance {
+                    solve.target[row] -= miss / t;
+                    to_go = to_go.max(miss.abs());
+                }
                 // A sticking contact does not slip on the mean of its rows at q and q'.
                 let [a, b] = contact.bodies;
                 let end_arms = arms(&then, [next[a].position, next[b].position]);
@@ -288,8 +300,11 @@ pub(crate) fn correct_targets<G: Geometry>(island: &mut Island<G>, ctx: &Context
                 for (k, tangent) in G::tangents(contact.contact.normal)[..G::TANGENTS].iter().enumerate() {
                     let carried = (*tangent - then.normal * then.normal.dot(*tangent)).unit();
                     let wanted = -0.5 * (carried.dot(slip_there) - tangent.dot(slip_here));
-                    worst = worst.max(t * (wanted - solve.target[row + 1 + k]).abs() / tolerance);
-                    solve.target[row + 1 + k] = wanted;
+                    let change = t * (wanted - solve.target[row + 1 + k]).abs();
+                    worst = worst.max(change / tolerance);
+                    if band == 0.0 || change > tolerance {
+                        solve.target[row + 1 + k] = wanted;
+                    }
                 }
             }
             Source::Limit { joint, index, gap } => {

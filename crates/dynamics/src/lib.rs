@@ -10,6 +10,7 @@ pub mod constraints;
 mod contacts;
 mod crossing;
 mod curvature;
+mod effort;
 mod energy_momentum;
 pub mod error;
 mod event;

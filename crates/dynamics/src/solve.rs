@@ -36,6 +36,10 @@ pub(crate) struct Solve {
     pub impulses: Vec<f64>,
     /// Impulses of the last solution, the next one's start.
     pub warm: Vec<f64>,
+    /// How long the impulses of the selected rows act [s].
+    pub duration: f64,
+    /// The last move from these poses: a search for an event tries several lengths of one move.
+    pub tried: Tried,
     /// Target speed of the joint rows.
     pub joint_target: Vec<f64>,
     /// Impulses of the joint rows.
@@ -78,6 +82,67 @@ struct Selected {
     softness: Vec<(usize, f64)>,
 }
 
+/// A move that was solved, for the next one with the same rows.
+#[derive(Debug, Default)]
+pub(crate) struct Tried {
+    /// The assembly it was solved with.
+    version: u64,
+    lines: Vec<usize>,
+    impulses: Vec<f64>,
+    /// By how much its targets were corrected.
+    corrections: Vec<f64>,
+    /// Its targets before any correction.
+    first_target: Vec<f64>,
+    duration: f64,
+}
+
+impl Solve {
+    /// Begins the selected move where the last one with the same rows ended: impulses grow with the length of a move, and so do the corrections of its
+    /// targets, which its curvature asks for.
+    pub fn begin_where_tried<G: Geometry>(&mut self, assembly: &Assembly<G>) {
+        let tried = &mut self.tried;
+        if tried.version == assembly.version && tried.lines == self.lines && tried.duration > 0.0 && self.duration > 0.0 {
+            let ratio = self.duration / tried.duration;
+            for (position, &row) in self.first.iter().enumerate() {
+                let end = self.first.get(position + 1).copied().unwrap_or(self.lines.len());
+                let pushes = tried.impulses[row] > 0.0;
+                let contact = matches!(self.blocks[position], Block::Contact { .. });
+                for row in row..end {
+                    self.warm[row] = ratio * tried.impulses[row];
+                    if pushes && contact {
+                        tried.first_target[row] = self.target[row];
+                        self.target[row] += ratio * tried.corrections[row];
+                    } else {
+                        tried.first_target[row] = self.target[row];
+                    }
+                }
+            }
+        } else {
+            tried.version = assembly.version;
+            tried.lines.clone_from(&self.lines);
+            tried.first_target.clone_from(&self.target);
+            tried.duration = 0.0;
+        }
+    }
+
+    /// Keeps the move at hand for the next one with the same rows.
+    pub fn note_tried(&mut self) {
+        let tried = &mut self.tried;
+        if tried.lines != self.lines {
+            return;
+        }
+        tried.duration = self.duration;
+        tried.impulses.clone_from(&self.impulses);
+        tried.corrections.clear();
+        tried.corrections.extend(self.target.iter().zip(&tried.first_target).map(|(now, first)| now - first));
+    }
+
+    /// What turns impulses of the selected rows into mean forces: contacts remember those, since moves differ in length.
+    pub fn per_duration(&self) -> f64 {
+        if self.duration > 0.0 { 1.0 / self.duration } else { 0.0 }
+    }
+}
+
 /// A row without an impulse at the end of a move.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct OpenRow {
@@ -111,6 +176,7 @@ pub(crate) fn select<G: Geometry>(
         Phase::Finish => 0.5,
     };
     let duration = share * t;
+    solve.duration = duration;
     let Solve { before, groups, blocks, softness, .. } = &mut *solve;
     std::mem::swap(&mut before.groups, groups);
     std::mem::swap(&mut before.blocks, blocks);
@@ -137,11 +203,13 @@ pub(crate) fn select<G: Geometry>(
                     continue;
                 }
                 let gap = match phase {
+                    // Where rows outnumber freedoms, gaps that only touch would contradict each other.
+                    Phase::Move if assembly.sparse && contact.contact.gap <= model.tolerances.touch * pairs[contact.pair].size => 0.0,
                     Phase::Move => contact.contact.gap.max(0.0),
                     Phase::Finish => 0.0,
                 };
                 solve.target.push(if t > 0.0 { -gap / t } else { 0.0 });
-                let warm = contact.warm[phase as usize];
+                let warm = contact.warm[phase as usize] * duration;
                 solve.warm.push(warm.dot(contact.contact.normal));
                 for tangent in &G::tangents(contact.contact.normal)[..G::TANGENTS] {
                     solve.target.push(0.0);

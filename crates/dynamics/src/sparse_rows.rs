@@ -186,6 +186,12 @@ fn pose<G: Geometry>(assembly: &Assembly<G>, solve: &mut Solve, cone: Cone) -> S
 }
 
 impl SparseRows {
+    /// Forgets the factors of earlier problems, so that no bit of the next depends on them.
+    pub fn forget(&mut self) {
+        self.plane.forget();
+        self.space.forget();
+    }
+
     fn set_laws<G: Geometry>(&mut self, assembly: &Assembly<G>, solve: &Solve, cone: Cone) {
         self.laws.clear();
         self.laws.extend(solve.blocks.iter().map(|block| Law::of(block, cone, G::TANGENTS)));

@@ -25,6 +25,8 @@ pub(crate) const SUBSTEP_CAP: usize = 16_384;
 pub(crate) fn begin<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>) -> Result<(), StepError> {
     island.solver.heed(ctx.interrupt);
     island.impact.heed(ctx.interrupt);
+    // A step is the same whether or not others went before it.
+    island.solve.sparse.forget();
     island.solver.prefer_interior_point(ctx.model.options.solver == SolverChoice::InteriorPoint);
     island.record = ctx.record.then(|| IslandRecord::begin(island));
     // The box swept by a body in company holds the place it starts from.

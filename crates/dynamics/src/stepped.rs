@@ -23,6 +23,10 @@ const ALLOWANCE: usize = 900;
 /// Solves that the largest island may spend likewise.
 const LEAST_SOLVES: usize = 10;
 
+/// The same for islands whose rows are solved over bodies: there a solve takes tens of factorisations while modes change.
+const CROWD_ALLOWANCE: usize = 300;
+const CROWD_LEAST: usize = 6;
+
 /// Factorisations that a solve may take on average before they count in its place.
 const FACTORISATIONS: usize = 20;
 
@@ -72,11 +76,13 @@ pub(crate) fn spent<G: Geometry>(island: &Island<G>, ctx: &Context<G>) -> bool {
         return false;
     }
     let report = &island.report;
-    if report.events == 0 {
+    // Few rows are cheap to solve again, and only events make a step spend much on them.
+    if report.events == 0 && !island.assembly.sparse {
         return false;
     }
     let bodies = island.bodies.iter().filter(|body| body.dynamic).count();
-    let solves = LEAST_SOLVES.max(ALLOWANCE / bodies.max(1));
+    let (allowance, least) = if island.assembly.sparse { (CROWD_ALLOWANCE, CROWD_LEAST) } else { (ALLOWANCE, LEAST_SOLVES) };
+    let solves = least.max(allowance / bodies.max(1));
     report.events >= ctx.model.tolerances.max_events || report.solves >= solves || report.factorisations >= FACTORISATIONS * solves
 }
 

@@ -5,6 +5,7 @@ use carom_dynamics::{ModelError as BadModel, StepError as BadStep};
 use carom_scene::SceneError as BadScene;
 use carom_solve::bordered::BorderError;
 use carom_solve::collision::CollisionError;
+use carom_solve::contact::kernel::ContactError;
 use carom_solve::dynamics::DynamicsError;
 use carom_solve::impact::ImpactError;
 use carom_solve::splitting::TooManyRows;
@@ -41,6 +42,7 @@ raises! {
     BadStep => StepError,
     GradientError => SolveError,
     CollisionError => SolveError,
+    ContactError => SolveError,
     ImpactError => SolveError,
     DynamicsError => SolveError,
     BorderError => SolveError,

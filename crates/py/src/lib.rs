@@ -2,6 +2,7 @@
 //! results leave as arrays that own their memory. The interpreter is released while the engine works.
 
 mod arrays;
+mod contact_kernel;
 mod crew;
 mod engine;
 mod error;
@@ -15,6 +16,8 @@ use pyo3::prelude::*;
 /// The native part of `carom`.
 #[pymodule]
 mod _carom {
+    #[pymodule_export]
+    use crate::contact_kernel::{ContactSolution, contact};
     #[pymodule_export]
     use crate::crew::forked;
     #[pymodule_export]

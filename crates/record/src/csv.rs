@@ -1,4 +1,4 @@
-//! Comma-separated values: one row per frame and body, numbers in the fewest digits that read back to the same bits.
+//! Comma-separated values: one row per frame and body, numbers in the fewest digits that read back to the same bits; times as multiples of the step.
 
 use crate::columns::{coordinates, velocities};
 use crate::error::RecordError;
@@ -16,8 +16,9 @@ pub(crate) fn write(log: &Log, out: &mut impl Write, path: &Path) -> Result<(), 
     let columns: Vec<&str> = coordinates(header.dimension).iter().chain(velocities(header.dimension)).copied().collect();
     writeln!(out, "time,body,{}", columns.join(",")).map_err(io)?;
     log.visit(|frame| {
+        let time = multiple(frame.time, header.step);
         for (body, name) in names.iter().enumerate() {
-            write!(out, "{},{name}", frame.time).map_err(io)?;
+            write!(out, "{time},{name}").map_err(io)?;
             for x in frame.q[body * coords..(body + 1) * coords].iter().chain(&frame.v[body * dof..(body + 1) * dof]) {
                 write!(out, ",{x}").map_err(io)?;
             }
@@ -25,6 +26,27 @@ pub(crate) fn write(log: &Log, out: &mut impl Write, path: &Path) -> Result<(), 
         }
         Ok(())
     })
+}
+
+/// Digits after the point of a step that is written in decimals.
+const DECIMALS: usize = 12;
+/// How far, in steps, a sum of steps may be from their multiple by rounding.
+const OFF: f64 = 1e-3;
+
+/// A time as people write it: the clock adds step to step and its roundings with them, 0.30000000000000004; the multiple of the step's own digits has
+/// none. What is no multiple, and multiples of a step that is no short decimal, are written as they are.
+fn multiple(time: f64, step: f64) -> String {
+    let (text, count) = (step.to_string(), (time / step).round());
+    let decimals = text.split_once('.').map_or(0, |(_, decimals)| decimals.len());
+    let digits: Option<u64> = text.replace('.', "").parse().ok();
+    let whole = digits.filter(|_| decimals <= DECIMALS && count >= 0.0 && (time / step - count).abs() < OFF);
+    let Some(number) = whole.and_then(|digits| (count as u64).checked_mul(digits)) else { return time.to_string() };
+    let padded = format!("{number:0>width$}", width = decimals + 1);
+    let (whole, part) = padded.split_at(padded.len() - decimals);
+    match part.trim_end_matches('0') {
+        "" => whole.to_string(),
+        part => format!("{whole}.{part}"),
+    }
 }
 
 /// A text as a field: quoted where a reader would trip over it.
@@ -81,6 +103,20 @@ fn cell(text: String) -> Cell {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn times_are_multiples_of_the_step() {
+        let mut time = 0.0;
+        for k in 0..=3000u64 {
+            assert_eq!(multiple(time, 0.005).parse::<f64>().unwrap(), format!("{}.{:03}", 5 * k / 1000, 5 * k % 1000).parse().unwrap());
+            time += 0.005;
+        }
+        let shown = [(0.1 + 0.2, 0.1), (0.0, 0.1), (2.0, 0.5), (1.0, 1.0 / 60.0), (0.123, 0.05), (-0.1, 0.1)].map(|(t, h)| multiple(t, h));
+        assert_eq!(shown, ["0.3", "0", "2", "1", "0.123", "-0.1"]);
+        // Sixty steps of a sixtieth: no decimals to multiply.
+        let sum = (0..60).fold(0.0, |t, _| t + 1.0 / 60.0);
+        assert_eq!(multiple(sum, 1.0 / 60.0), sum.to_string());
+    }
 
     #[test]
     fn fields_are_quoted_only_where_needed() {

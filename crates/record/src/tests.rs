@@ -264,7 +264,8 @@ fn csv_has_a_row_per_frame_and_body_and_reads_back_to_the_same_bits() {
     assert!(lines[2].starts_with("0,\"ball, \"\"8\"\"\",0,0.4,0,0.3,0,1"));
     let last: Vec<f64> = lines[153].split(',').filter_map(|x| x.parse().ok()).collect();
     let frame = log.frame(50).unwrap();
-    assert_eq!(last[0].to_bits(), frame.time.to_bits());
+    assert!(lines[153].starts_with("0.25,"), "times are multiples of the step: {}", lines[153]);
+    assert!((last[0] - frame.time).abs() < 1e-12);
     let expected: Vec<f64> = frame.q[6..].iter().chain(&frame.v[6..]).copied().collect();
     assert!(last[1..].iter().zip(&expected).all(|(a, b)| a.to_bits() == b.to_bits()));
 }

@@ -8,12 +8,20 @@ use carom_math::{Pose, Vector};
 use carom_record::{Frame, Log};
 use std::f64::consts::{PI, TAU};
 
+/// Where the poses come from.
+#[derive(Debug)]
+enum Reel<'a, G: Geometry> {
+    Log(&'a Log),
+    /// One moment and no other.
+    Still(&'a [Pose<G>]),
+}
+
 /// A recorded run and the model that ran.
 #[derive(Debug)]
 pub struct Film<'a, G: Geometry> {
     /// What ran.
     pub model: &'a Model<G>,
-    log: &'a Log,
+    reel: Reel<'a, G>,
     /// Time of the first frame [s].
     pub start: f64,
     /// Time of the last frame [s].
@@ -33,7 +41,18 @@ impl<'a, G: Geometry> Film<'a, G> {
             return Err(RenderError::Frame("the log belongs to another model"));
         }
         let (first, last) = (log.frame(0)?.time, log.frame(log.len() - 1)?.time);
-        Ok(Film { model, log, start: first, end: last.max(first) })
+        Ok(Film { model, reel: Reel::Log(log), start: first, end: last.max(first) })
+    }
+
+    /// A single moment.
+    ///
+    /// # Errors
+    /// The poses are not those of the model's bodies.
+    pub fn still(model: &'a Model<G>, poses: &'a [Pose<G>]) -> Result<Self, RenderError> {
+        if poses.len() != model.bodies.len() {
+            return Err(RenderError::Frame("the poses belong to another model"));
+        }
+        Ok(Film { model, reel: Reel::Still(poses), start: 0.0, end: 0.0 })
     }
 
     /// Length [s].
@@ -46,12 +65,20 @@ impl<'a, G: Geometry> Film<'a, G> {
     /// # Errors
     /// The log cannot be read, or a pose is not finite.
     pub fn poses(&self, time: f64, out: &mut Vec<Pose<G>>) -> Result<(), RenderError> {
-        let last = self.log.len() - 1;
+        let log = match self.reel {
+            Reel::Log(log) => log,
+            Reel::Still(poses) => {
+                out.clear();
+                out.extend_from_slice(poses);
+                return Ok(());
+            }
+        };
+        let last = log.len() - 1;
         let place = if self.duration() > 0.0 { (time - self.start) / self.duration() * last as f64 } else { 0.0 };
         let below = (place.max(0.0).floor() as u64).min(last);
         let part = (place - below as f64).clamp(0.0, 1.0);
-        let low = self.log.frame(below)?;
-        let high = if below < last && part > 0.0 { Some(self.log.frame(below + 1)?) } else { None };
+        let low = log.frame(below)?;
+        let high = if below < last && part > 0.0 { Some(log.frame(below + 1)?) } else { None };
         out.clear();
         for body in 0..self.model.bodies.len() {
             let mut q = coordinates::<G>(&low, body);

@@ -52,4 +52,4 @@ pub use color::Theme;
 pub use draw::Draw;
 pub use error::RenderError;
 pub use options::{Kind, Options};
-pub use reel::{Rendered, render};
+pub use reel::{Rendered, render, still};

@@ -84,6 +84,22 @@ pub fn render<G: Draw>(
     }
 }
 
+/// Draws one state of a model as PNG, without a clock: a small picture for a list.
+///
+/// # Errors
+/// The poses belong to another model, or the size is refused.
+pub fn still<G: Draw>(model: &Model<G>, poses: &[Pose<G>], options: &Options) -> Result<Vec<u8>, RenderError> {
+    let film = Film::still(model, poses)?;
+    let width = options.width_for(Kind::Png);
+    check_size(width, options.height.unwrap_or(width))?;
+    let view = G::view(Framing::new(&film, Some(false))?, width, options);
+    let options = &Options { clock: false, ..options.clone() };
+    let scenery = Scenery { model, ink: options.theme.ink() };
+    let mut out = Vec::new();
+    Studio { film, scenery, view, options, poses: Vec::new(), trail: Vec::new() }.png(&mut out, &mut |_, _| true)?;
+    Ok(out)
+}
+
 impl<G: Draw> Studio<'_, G> {
     /// Takes the poses, and the trail since `from`.
     fn go_to(&mut self, time: f64, from: f64) -> Result<(), RenderError> {

@@ -8,7 +8,7 @@ mod mode;
 mod smoothed;
 pub(crate) mod system;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 pub use mode::{Across, Mode, WEAK, Weak, classify};
 pub use smoothed::SmoothedDerivative;

@@ -51,6 +51,19 @@ pub enum Method {
 impl Method {
     /// Number of methods, the length of a table indexed by `method as usize`.
     pub const COUNT: usize = 7;
+
+    /// Its name in reports.
+    pub fn label(self) -> &'static str {
+        match self {
+            Method::Trivial => "none",
+            Method::Modes => "modes",
+            Method::InteriorPoint => "interior-point",
+            Method::Lemke => "lemke",
+            Method::Newton => "newton",
+            Method::Sweep => "sweeps",
+            Method::Path => "path",
+        }
+    }
 }
 
 /// What a solve reports beside its impulses.

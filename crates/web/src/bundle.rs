@@ -11,11 +11,21 @@ const REPLAY_POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; sty
 
 /// The page with a deflated run in it.
 pub fn replay_page(deflated: &[u8]) -> String {
+    page_with(&encode(deflated))
+}
+
+/// The page with the letters of a run in it.
+fn page_with(letters: &str) -> String {
     let run = format!(
-        "<meta http-equiv=\"Content-Security-Policy\" content=\"{REPLAY_POLICY}\">\n<script type=\"text/plain\" id=\"carom-run\">{}</script>",
-        encode(deflated)
+        "<meta http-equiv=\"Content-Security-Policy\" content=\"{REPLAY_POLICY}\">\n<script type=\"text/plain\" id=\"carom-run\">{letters}</script>"
     );
     PAGE.replacen(PLACE, &run, 1)
+}
+
+/// A replay with the place of its run, [`PLACE`], left open: a live page writes its own there.
+#[cfg(feature = "server")]
+pub(crate) fn blank_page() -> String {
+    page_with(PLACE)
 }
 
 /// The page that asks a server for everything; its scripts carry `nonce`, and a policy may allow those alone.
@@ -33,6 +43,12 @@ mod tests {
         let body = &PAGE[PAGE.find(PLACE).unwrap()..];
         assert!(!body.contains("src=\"http") && !PAGE.contains("<link rel=\"stylesheet\" href"), "the page stands alone");
         assert!(PAGE.find(PLACE) < PAGE.find("<script type=\"module\""), "a policy must stand before the script");
+    }
+
+    #[cfg(feature = "server")]
+    #[test]
+    fn a_blank_page_with_letters_in_its_place_is_a_replay() {
+        assert_eq!(blank_page().replacen(PLACE, &encode(&[1, 2, 3, 4]), 1), replay_page(&[1, 2, 3, 4]));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! What never changes in what is drawn: bodies with their shapes, joints, and what the run is called.
 
-use carom_dynamics::{BodyKind, Model};
+use carom_dynamics::{BodyKind, Model, Motor};
 use carom_geometry::Geometry;
 use carom_math::{Pose, Vector};
 use serde_json::{Value, json};
@@ -34,7 +34,10 @@ impl Picture {
                 };
                 let shapes: Vec<Value> = body.colliders.iter().map(|collider| shape::<G>(&collider.shape, &collider.local)).collect();
                 let mass = (body.kind == BodyKind::Dynamic).then_some(body.mass);
-                json!({ "name": body.name, "kind": kind, "color": body.color, "mass": mass, "shapes": shapes })
+                json!({
+                    "name": body.name, "kind": kind, "color": body.color, "mass": mass, "friction": body.friction,
+                    "restitution": body.restitution, "shapes": shapes,
+                })
             })
             .collect();
         let joints: Vec<Value> = model
@@ -42,9 +45,15 @@ impl Picture {
             .iter()
             .map(|joint| {
                 let plain = |pair: [G::Lin; 2]| pair.map(|x| x.as_slice().to_vec());
+                let coordinate = joint.has_coordinate().then(|| if joint.is_angular() { "angle" } else { "slide" });
+                let mut reference = [0.0; 4];
+                G::write_rotation(joint.reference, &mut reference[..G::COORDS - G::DIM]);
                 json!({
                     "name": joint.name, "kind": joint.kind.name(), "bodies": joint.bodies,
                     "anchors": plain(joint.anchors), "axes": plain(joint.axes),
+                    "coordinate": coordinate, "reference": reference[..G::COORDS - G::DIM], "limits": joint.limits,
+                    "motor": joint.motor.as_ref().map(motor), "friction": joint.friction, "length": joint.length, "rest": joint.rest,
+                    "stiffness": joint.stiffness, "damping": joint.damping,
                 })
             })
             .collect();
@@ -57,6 +66,16 @@ impl Picture {
     pub fn json(&self) -> &Value {
         &self.0
     }
+}
+
+/// What drives a joint; a bound that is infinite is none.
+fn motor(motor: &Motor) -> Value {
+    let (kind, target) = match *motor {
+        Motor::Velocity { velocity, .. } => ("velocity", velocity),
+        Motor::Position { position, .. } => ("position", position),
+        Motor::Control { .. } => ("control", 0.0),
+    };
+    json!({ "kind": kind, "target": target, "max": motor.max().is_finite().then_some(motor.max()) })
 }
 
 fn shape<G: Geometry>(shape: &G::Shape, local: &Pose<G>) -> Value {

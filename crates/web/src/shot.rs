@@ -6,6 +6,12 @@ use carom_geometry::Geometry;
 /// Most contacts of one shot: of a large heap the strongest say enough.
 pub(crate) const MAX_TOUCHES: usize = 512;
 
+/// Places of two books in [`books`].
+#[cfg(feature = "server")]
+const WORK_IN: usize = 3;
+#[cfg(feature = "server")]
+const DRIFT: usize = 10;
+
 /// A contact as it is drawn; in the plane the third components are 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Touch {
@@ -90,6 +96,12 @@ impl Shot {
         }
         self.books.push(self.touches.len() as f64);
         strongest(&mut self.touches);
+    }
+    /// Books energy that a change of the model brought [J] as work from outside, which the ledger takes for drift.
+    #[cfg(feature = "server")]
+    pub(crate) fn bring(&mut self, energy: f64) {
+        self.books[WORK_IN] += energy;
+        self.books[DRIFT] -= energy;
     }
     /// Poses and velocities alone.
     pub fn take_state<G: Geometry>(&mut self, state: &State<G>) {

@@ -125,6 +125,11 @@ impl<const B: usize> Bodies<B> {
             && self.softness == other.softness
     }
 
+    /// Forgets its factor.
+    pub fn forget(&mut self) {
+        (self.valid, self.stale) = (false, false);
+    }
+
     /// Takes over the analysis of an earlier problem, which often has the same graph.
     pub fn take_analysis(&mut self, earlier: &mut Self) {
         std::mem::swap(&mut self.factor, &mut earlier.factor);

@@ -34,6 +34,31 @@ pub enum Mode {
     Slide,
 }
 
+/// A change of the numbers of one law, or a cotangent of them; 0 where a law has no such number.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct LawChange {
+    /// Of the coefficient of friction.
+    pub friction: f64,
+    /// Of the lower bound.
+    pub lower: f64,
+    /// Of the upper bound.
+    pub upper: f64,
+}
+
+impl LawChange {
+    /// Sum of the products.
+    pub fn dot(&self, other: &LawChange) -> f64 {
+        self.friction * other.friction + self.lower * other.lower + self.upper * other.upper
+    }
+
+    /// Adds a multiple of another one.
+    pub fn add(&mut self, factor: f64, other: &LawChange) {
+        self.friction += factor * other.friction;
+        self.lower += factor * other.lower;
+        self.upper += factor * other.upper;
+    }
+}
+
 /// A law between the impulses l of a block and its velocities w, theory (4.3)-(4.6).
 pub trait ContactLaw {
     /// Number of rows.
@@ -42,6 +67,9 @@ pub trait ContactLaw {
     /// Takes z = l - rho w to the impulses R(z) that the law admits, so that l = R(l - rho w) says the law; theory (4.30). The derivative of R goes
     /// into `slope`, by rows. What it does tells the mode.
     fn project(&self, z: &mut [f64], slope: Option<&mut [f64]>) -> Mode;
+
+    /// How R(z) moves with the numbers of the law at a fixed z, theory (16.23): one for each row.
+    fn by_numbers(&self, z: &[f64], out: &mut [LawChange]);
 
     /// By how much impulses and velocities miss the law, as a velocity; `diagonal` is how each row answers its own impulse, theory (4.7).
     fn miss(&self, diagonal: &[f64], l: &[f64], w: &[f64]) -> f64;

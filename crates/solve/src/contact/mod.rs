@@ -10,11 +10,15 @@
 //! | `barrier.rs` | the interior point, for cold starts |
 //! | `trace.rs` | the path of smoothed problems, around its folds |
 //! | `sweeps.rs` | one law after another |
+//! | `derivative.rs` | how the impulses of a solved problem move with its numbers |
+//! | `kernel.rs` | a problem from plain arrays, checked, solved and differentiated |
 //! | `solver.rs` | which of them is tried when |
 
 pub mod barrier;
 pub mod bodies;
+pub mod derivative;
 pub mod given;
+pub mod kernel;
 pub mod law;
 pub mod problem_file;
 pub mod proximal;

@@ -31,6 +31,9 @@ const SHORTEST: f64 = 1e-2;
 const PATIENCE: usize = 12;
 /// What counts as progress.
 const PROGRESS: f64 = 0.9;
+/// Relative residual below which rounds that do not halve it end the search soon: what is left then are rows that contradict each other.
+const NEAR: f64 = 1e-8;
+const NEAR_PATIENCE: usize = 2;
 
 /// Back-substitutions with an earlier factor, and the part to which each must bring the residual.
 const CHORDS: usize = 4;
@@ -220,7 +223,7 @@ impl Proximal {
             } else {
                 impulses.copy_from_slice(&self.trial);
                 self.velocity.copy_from_slice(&self.trial_velocity);
-                idle = if residual < PROGRESS * best { 0 } else { idle + 1 };
+                idle = if residual < if best <= NEAR { 0.5 } else { PROGRESS } * best { 0 } else { idle + 1 };
                 last = residual;
                 if residual < best {
                     best = residual;
@@ -235,7 +238,7 @@ impl Proximal {
                 }
                 hold = false;
             }
-            if best <= task.aim || idle > PATIENCE || budget.stop.raised() {
+            if best <= task.aim || idle > if best <= NEAR { NEAR_PATIENCE } else { PATIENCE } || budget.stop.raised() {
                 break;
             }
         }

@@ -9,8 +9,6 @@ use super::trace::{Path, Trace};
 use crate::interrupt::Interrupt;
 use crate::status::{Method, Outcome};
 
-/// Relative residual at which warm impulses are returned as they are: nothing has changed since, and a solve would only stir the rounding.
-const STILL: f64 = 1e-13;
 /// Relative residual at which no further method is tried, the root of rounding: a contact on the verge of slipping answers to the square of its
 /// distance from it. Above the wanted residual the status still says so.
 const ENOUGH: f64 = 1e-8;
@@ -138,7 +136,7 @@ impl Solver {
             if !rough {
                 let residual = task.judge(system, &self.trial, &mut self.velocity);
                 self.offer(residual, Method::Modes, answer, impulses);
-                if residual <= STILL {
+                if residual <= task.aim {
                     return;
                 }
                 if residual <= TRUST {

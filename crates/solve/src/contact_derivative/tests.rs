@@ -10,7 +10,7 @@ use crate::problem::Cone;
 const STEPS: [f64; 5] = [1e-3, 1e-4, 1e-5, 1e-6, 1e-7];
 
 /// A random change of rows, velocity, friction and bounds, as bodies would make it: the matrix stays J M^-1 J'.
-pub(super) fn moved(sample: &Sample, random_seed: u64, step: f64) -> Sample {
+pub(crate) fn moved(sample: &Sample, random_seed: u64, step: f64) -> Sample {
     let mut random = Random::new(random_seed);
     let mut other = sample.clone();
     other.rows.iter_mut().flatten().for_each(|x| *x += if *x == 0.0 { 0.0 } else { step * random.between(-1.0, 1.0) });
@@ -30,7 +30,7 @@ pub(super) fn moved(sample: &Sample, random_seed: u64, step: f64) -> Sample {
 }
 
 /// The change of the problem per unit step, by differences that are exact to rounding (the matrix is a cubic of the step).
-pub(super) fn change_of(sample: &Sample, seed: u64) -> ProblemChange {
+pub(crate) fn change_of(sample: &Sample, seed: u64) -> ProblemChange {
     let step = 1e-4;
     let (plus, minus) = (moved(sample, seed, step), moved(sample, seed, -step));
     let (plus2, minus2) = (moved(sample, seed, 2.0 * step), moved(sample, seed, -2.0 * step));

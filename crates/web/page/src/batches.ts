@@ -73,7 +73,7 @@ export class Batches {
     const groups = new Map<string, { part: Part; still: boolean; members: { body: number; part: Part }[] }>();
     picture.bodies.forEach((b, index) => {
       for (const shape of b.shapes) {
-        if (picture.dimension === 3 && shape.kind === "half_space") continue;
+        if (picture.dimension === 3 && (shape.kind === "half_space" || shape.kind === "wall")) continue;
         const part = picture.dimension === 2 ? planarPart(shape, size, crowd) : spatialPart(shape, size, crowd);
         const still = b.kind === "static";
         const key = `${still} ${part.key}`;

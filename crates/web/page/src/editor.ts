@@ -40,7 +40,7 @@ export class Editor {
     this.apply = el("button", { type: "button", class: "main apply", onclick: () => this.submit() }, "Apply");
     this.apply.title = "Run this text (Ctrl+Enter)";
     const revert = el("button", { type: "button", onclick: () => this.set(this.applied) }, "Revert");
-    const scroller = el("div", { class: "code" }, this.gutter, el("div", { class: "lines" }, this.back, this.area, this.bubble));
+    const scroller = el("div", { class: "code" }, el("div", {}, this.gutter, el("div", { class: "lines" }, this.back, this.area, this.bubble)));
     this.root = el("div", { class: "editor" }, scroller, this.list, el("div", { class: "editor-foot" }, this.state, revert, this.apply));
     this.area.addEventListener("input", () => this.typed());
     this.area.addEventListener("keydown", (event) => {
@@ -140,7 +140,9 @@ export class Editor {
       this.bubble.style.left = `${Math.max(0, Math.min(first.column - 1, 24))}ch`;
     }
     const widest = lines.reduce((most, line) => Math.max(most, line.length), 0);
-    this.area.style.width = this.back.style.width = `max(100%, ${widest + 4}ch)`;
+    // The lines are as wide as the longest, or as the panel; texts fill them.
+    (this.area.parentElement as HTMLElement).style.width = `${widest + 4}ch`;
+    this.area.style.width = this.back.style.width = "100%";
     this.area.style.height = `${lines.length * this.lineHeight() + 40}px`;
   }
 }

@@ -1,5 +1,6 @@
 // The other end of the server's websocket: wishes out, scenes and shots in.
 import type { Vector3 } from "three";
+import type { Parameters, Setter } from "./dials";
 import type { Picture } from "./picture";
 import type { Source } from "./player";
 import type { Hand } from "./viewer";
@@ -35,6 +36,31 @@ export interface SceneMessage {
   generation: number;
 }
 
+/** What was set since the scene was read: key, of what or of all, number. */
+export type Setting = [string, number | null, number];
+
+/** How a run keeps up with its clock. */
+export interface Pace {
+  /** Simulated seconds per second, over the last second. */
+  factor: number | null;
+  step: number;
+  /** How long the step that is being taken takes already [s]. */
+  stepping: number | null;
+  /** What the last step did. */
+  effort: string;
+  /** Whether it waits for this page to draw. */
+  page: boolean;
+}
+
+/** Everything that leads to a state again. */
+export interface Bookmark {
+  name: string;
+  text?: string;
+  set: Setting[];
+  controls: number[];
+  state: string;
+}
+
 /** What a live run tells its page. */
 export interface Listener {
   scenes(list: { name: string; summary: string }[]): void;
@@ -42,6 +68,13 @@ export interface Listener {
   /** The same scene from its start. */
   start(): void;
   shot(shot: Shot): void;
+  /** States that the run will come to if nobody disturbs it. */
+  ahead(states: Float32Array[]): void;
+  dials(parameters: Parameters, set: Setting[]): void;
+  notSet(message: string): void;
+  pace(pace: Pace): void;
+  text(name: string, text: string): void;
+  state(digits: string, time: number): void;
   errors(id: number, errors: SceneError[]): void;
   failed(message: string): void;
   gradient(answer: Gradient): void;
@@ -49,7 +82,7 @@ export interface Listener {
   gone(): void;
 }
 
-export class Live implements Source, Hand {
+export class Live implements Source, Hand, Setter {
   private readonly socket: WebSocket;
   private generation = -1;
   private picture: Picture | null = null;
@@ -60,6 +93,17 @@ export class Live implements Source, Hand {
     this.socket.binaryType = "arraybuffer";
     this.socket.onmessage = (event) => (typeof event.data === "string" ? this.hear(event.data) : this.see(event.data as ArrayBuffer));
     this.socket.onclose = () => this.listener.gone();
+  }
+
+  /** Acts once the server listens. */
+  ready(act: () => void): void {
+    if (this.socket.readyState === WebSocket.OPEN) act();
+    else this.socket.addEventListener("open", act, { once: true });
+  }
+
+  /** Whether the server is still there. */
+  get connected(): boolean {
+    return this.socket.readyState <= WebSocket.OPEN;
   }
 
   private wish(what: string, more: object = {}): void {
@@ -103,8 +147,26 @@ export class Live implements Source, Hand {
     this.wish("release");
   }
 
+  set(key: string, index: number | null, value: number): void {
+    this.wish("set", { key, index, value });
+  }
+  control(index: number, value: number): void {
+    this.wish("control", { index, value });
+  }
+  write(): void {
+    this.wish("write");
+  }
+  state(): void {
+    this.wish("state");
+  }
+  restore(bookmark: Bookmark): void {
+    this.wish("restore", { text: null, ...bookmark });
+  }
+
   private hear(text: string): void {
     const message = JSON.parse(text) as { is: string; generation?: number } & Record<string, never>;
+    // What is told of an earlier run comes too late.
+    if (["ahead", "pace"].includes(message.is) && message.generation !== this.generation) return;
     if (message.generation !== undefined) this.generation = message.generation;
     switch (message.is) {
       case "scenes":
@@ -115,6 +177,18 @@ export class Live implements Source, Hand {
         return this.listener.scene(message as unknown as SceneMessage);
       case "start":
         return this.listener.start();
+      case "ahead":
+        return this.listener.ahead((message.states as number[][]).map((q) => Float32Array.from(q)));
+      case "dials":
+        return this.listener.dials(message.dials, message.set);
+      case "not_set":
+        return this.listener.notSet(message.message);
+      case "pace":
+        return this.listener.pace(message as unknown as Pace);
+      case "text":
+        return this.listener.text(message.name, message.text);
+      case "state":
+        return this.listener.state(message.state, message.time);
       case "errors":
         return this.listener.errors(message.id, message.errors);
       case "failed":

@@ -4,6 +4,7 @@ import { poseMatrix } from "./batches";
 import type { Picture } from "./picture";
 import type { Stage } from "./stage";
 import type { Theme } from "./theme";
+import { ends, type Thing } from "./things";
 import { TOUCH, type Shot } from "./track";
 
 export interface Layers {
@@ -29,7 +30,7 @@ export interface Scenery {
   boxes: Float32Array | null;
   strongest: number;
   layers: Layers;
-  selected: number | null;
+  thing: Thing | null;
   pull: { from: Vector3; to: Vector3 } | null;
   arrows: BodyArrow[];
 }
@@ -89,7 +90,8 @@ export class Overlay {
       this.arrow(this.a, this.b, 14 + (this.longest(false) - 14) * arrow.share, this.theme.css("gradient"), 2.5);
     }
     if (s.layers.names) this.names(s);
-    else if (s.selected !== null) this.name(s, s.selected, new Set());
+    else if (s.thing?.kind === "body") this.name(s, s.thing.index, new Set());
+    this.mark(s);
     if (s.pull) {
       this.stage.project(s.pull.from.x, s.pull.from.y, s.pull.from.z, this.a);
       this.stage.project(s.pull.to.x, s.pull.to.y, s.pull.to.z, this.b);
@@ -98,8 +100,8 @@ export class Overlay {
     }
   }
 
-  private needed({ layers, picture, arrows, selected, pull }: Scenery): boolean {
-    return Object.values(layers).includes(true) || arrows.length > 0 || selected !== null || pull !== null
+  private needed({ layers, picture, arrows, thing, pull }: Scenery): boolean {
+    return Object.values(layers).includes(true) || arrows.length > 0 || thing !== null || pull !== null
       || picture.joints.some((j) => LINKS.includes(j.kind)) || picture.bodies.some((b) => b.shapes.length === 0);
   }
 
@@ -212,12 +214,24 @@ export class Overlay {
     }
   }
 
-  /** The anchor of a joint on one side, in the world. */
-  private anchor(s: Scenery, joint: Picture["joints"][number], side: 0 | 1): Vector3 {
-    const p = joint.anchors[side];
-    const point = new Vector3(p[0], p[1], p[2] ?? 0);
-    const body = joint.bodies[side];
-    return body === null ? point : point.applyMatrix4(poseMatrix(s.q, body, s.picture.dimension, this.pose));
+  /** A ring around the joint or the contacts that are looked at. */
+  private mark({ thing, picture, q, shot }: Scenery): void {
+    const ring = (p: ArrayLike<number>): void => {
+      this.at(p, this.a);
+      if (!this.seen(this.a)) return;
+      const c = this.context;
+      for (const [color, width] of [[this.theme.css("halo"), 5], [this.theme.css("accent"), 2]] as const) {
+        c.beginPath();
+        c.arc(this.a.x, this.a.y, 9, 0, 2 * Math.PI);
+        c.strokeStyle = color;
+        c.lineWidth = width;
+        c.stroke();
+      }
+    };
+    if (thing?.kind === "joint") ring(ends(picture.joints[thing.index]!, q, picture.dimension)[0].toArray());
+    if (thing?.kind !== "contact") return;
+    const t = shot.touches;
+    for (let i = 0; i < t.length; i += TOUCH) if (thing.bodies.includes(t[i]!) && thing.bodies.includes(t[i + 1]!)) ring(t.subarray(i + 2, i + 5));
   }
 
   /** What joins two points without a shape of its own: rods, ropes, springs. */
@@ -225,8 +239,7 @@ export class Overlay {
     const c = this.context;
     for (const joint of s.picture.joints) {
       if (!LINKS.includes(joint.kind)) continue;
-      const p = this.anchor(s, joint, 0);
-      const q = this.anchor(s, joint, 1);
+      const [p, q] = ends(joint, s.q, s.picture.dimension);
       const a = this.stage.project(p.x, p.y, p.z, new Vector3());
       const b = this.stage.project(q.x, q.y, q.z, new Vector3());
       if (a.z >= 1 || b.z >= 1) continue;
@@ -261,8 +274,9 @@ export class Overlay {
   private joints(s: Scenery): void {
     const color = this.theme.css("joint");
     for (const joint of s.picture.joints) {
+      const anchors = ends(joint, s.q, s.picture.dimension);
       for (const side of [0, 1] as const) {
-        const p = this.anchor(s, joint, side);
+        const p = anchors[side];
         this.stage.project(p.x, p.y, p.z, this.a);
         if (!this.seen(this.a)) continue;
         const axis = joint.axes[side];
@@ -303,7 +317,7 @@ export class Overlay {
     if (taken.has(spot)) return false;
     taken.add(spot);
     const c = this.context;
-    c.font = `${body === s.selected ? "600 " : ""}12px ${this.theme.css("sans")}`;
+    c.font = `${s.thing?.kind === "body" && body === s.thing.index ? "600 " : ""}12px ${this.theme.css("sans")}`;
     c.textAlign = "center";
     c.textBaseline = "middle";
     c.lineWidth = 4;

@@ -14,6 +14,8 @@ export interface BodyPicture {
   kind: "dynamic" | "static" | "kinematic";
   color: number;
   mass: number | null;
+  friction: number;
+  restitution: number;
   shapes: ShapePicture[];
 }
 
@@ -23,6 +25,18 @@ export interface JointPicture {
   bodies: [number | null, number | null];
   anchors: [number[], number[]];
   axes: [number[], number[]];
+  /** What its free coordinate is, if it has one. */
+  coordinate: "angle" | "slide" | null;
+  /** Orientation of a in the frame of b where the coordinate is 0. */
+  reference: number[];
+  limits: [number, number] | null;
+  /** What drives it: towards a rate, to a place, or by a control; with its largest torque or force, null without a bound. */
+  motor: { kind: "velocity" | "position" | "control"; target: number; max: number | null } | null;
+  friction: number;
+  length: number;
+  rest: number;
+  stiffness: number;
+  damping: number;
 }
 
 export interface Picture {

@@ -3,6 +3,8 @@ import type { Track } from "./track";
 
 /** A run that can go on beyond its last shot. */
 export interface Source {
+  /** False when nobody answers any more: only what is there already can be shown. */
+  readonly connected: boolean;
   run(on: boolean): void;
   step(): void;
   reset(): void;
@@ -22,10 +24,16 @@ export class Player {
   speed = 1;
   /** Whether the source itself is running. */
   private asked = false;
-  /** Set while the cursor follows the end of a live run. */
   changed: () => void = () => {};
+  /** More was asked for than there is, and the source is gone. */
+  dry: () => void = () => {};
 
-  constructor(public track: Track, private readonly source: Source | null) {}
+  constructor(public track: Track, private readonly engine: Source | null) {}
+
+  /** What can go on beyond the last shot. */
+  private get source(): Source | null {
+    return this.engine?.connected ? this.engine : null;
+  }
 
   /** Another run from its start. */
   load(track: Track): void {
@@ -47,7 +55,10 @@ export class Player {
   }
 
   play(on: boolean): void {
-    if (on && this.atEnd && !this.source) this.cursor = this.track.start;
+    if (on && this.atEnd && !this.source) {
+      if (this.engine) this.dry();
+      this.cursor = this.track.start;
+    }
     this.playing = on;
     if (!on) this.ask(false);
     this.changed();
@@ -62,8 +73,10 @@ export class Player {
     this.playing = false;
     this.ask(false);
     const at = this.track.index(this.cursor);
-    if (by > 0 && this.atEnd) this.source?.step();
-    else this.cursor = this.track.shots[Math.min(this.track.shots.length - 1, Math.max(0, at + by))]?.time ?? 0;
+    if (by > 0 && this.atEnd) {
+      if (this.source) this.source.step();
+      else if (this.engine) this.dry();
+    } else this.cursor = this.track.shots[Math.min(this.track.shots.length - 1, Math.max(0, at + by))]?.time ?? 0;
     this.changed();
   }
 

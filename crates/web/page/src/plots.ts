@@ -2,6 +2,7 @@
 import { button, el, number } from "./dom";
 import { quantities, type Picture } from "./picture";
 import type { Player } from "./player";
+import { numbersOf, ROUNDING, UNITS, type Quantity } from "./things";
 import type { Theme } from "./theme";
 import type { Shot, Track } from "./track";
 
@@ -16,16 +17,19 @@ interface Choice {
   label: string;
   unit: string;
   lines: (track: Track, body: number) => Line[];
+  /** Differences below this are rounding: no axis is narrower. */
+  floor: (track: Track, body: number) => number;
 }
+
+/** Seconds of a plot at least, in steps, however far one zooms in. */
+const FEWEST_STEPS = 4;
+/** What a notch of the wheel does to the time that a plot shows. */
+const NOTCH = 1.2;
 
 const TITLES: Record<string, string> = {
   kinetic: "kinetic", potential: "potential", elastic: "elastic", energy: "energy", work_in: "work in", friction_loss: "friction loss",
   impact_loss: "impact loss", contact_loss: "contact loss", damping_loss: "damping loss", joint_work: "joint work", projection: "projection",
   drift: "drift", contacts: "contacts", px: "px", py: "py", pz: "pz", angular: "angular", lx: "Lx", ly: "Ly", lz: "Lz",
-};
-
-const UNITS: Record<string, string> = {
-  x: "m", y: "m", z: "m", angle: "rad", vx: "m/s", vy: "m/s", vz: "m/s", spin: "rad/s", wx: "rad/s", wy: "rad/s", wz: "rad/s", speed: "m/s",
 };
 
 /** Times per second at most that a growing run is drawn anew. */
@@ -42,31 +46,46 @@ const book = (name: string): ((track: Track) => Line) => (track) => {
 
 function choices(picture: Picture, books: string[]): Choice[] {
   const out: Choice[] = [];
-  const some = (key: string, label: string, unit: string, names: string[], total = false): void => {
+  // Scales of the whole run: energies against the largest energy, momenta against what the moving masses carry.
+  const energy = (track: Track): number => ROUNDING * largest(track, (shot) => Math.max(...shot.books.subarray(0, Math.min(3, shot.books.length)).map(Math.abs)));
+  const momentum = (track: Track): number => ROUNDING * largest(track, (shot) => picture.bodies.reduce((sum, b, i) =>
+    sum + (b.mass ?? 0) * Math.hypot(...shot.v.subarray(i * track.dof, i * track.dof + track.dimension)), 0));
+  const plain = (): number => 0;
+  const some = (key: string, label: string, unit: string, names: string[], floor: Choice["floor"], total = false): void => {
     const here = names.filter((name) => books.includes(name));
     if (here.length === 0) return;
     out.push({
-      key, label, unit,
+      key, label, unit, floor,
       lines: (track) => [
         ...here.map((name) => book(name)(track)),
         ...(total ? [{ label: "total", of: (shot: Shot) => shot.books[0]! + shot.books[1]! + shot.books[2]! }] : []),
       ],
     });
   };
-  some("energy", "Energy", "J", ["energy"]);
-  some("energy", "Energy", "J", ["kinetic", "potential", "elastic"], true);
-  some("losses", "Work and losses", "J", ["work_in", "friction_loss", "impact_loss", "contact_loss", "damping_loss", "joint_work", "projection"]);
-  some("drift", "Drift", "J", ["drift"]);
-  some("momentum", "Momentum", "kg m/s", ["px", "py", "pz"]);
-  some("angular", "Angular momentum", "kg m²/s", ["angular", "lx", "ly", "lz"]);
-  some("contacts", "Contacts", "", ["contacts"]);
-  for (const name of quantities(picture.dimension)) {
+  some("energy", "Energy", "J", ["energy"], energy);
+  some("energy", "Energy", "J", ["kinetic", "potential", "elastic"], energy, true);
+  some("losses", "Work and losses", "J", ["work_in", "friction_loss", "impact_loss", "contact_loss", "damping_loss", "joint_work", "projection"], energy);
+  some("drift", "Drift", "J", ["drift"], energy);
+  some("momentum", "Momentum", "kg m/s", ["px", "py", "pz"], momentum);
+  some("angular", "Angular momentum", "kg m²/s", ["angular", "lx", "ly", "lz"], momentum);
+  some("contacts", "Contacts", "", ["contacts"], plain);
+  const ofBody = (body: number, name: string): Quantity | undefined => numbersOf({ kind: "body", index: body }, picture, books).find((q) => q.label === name);
+  for (const name of [...quantities(picture.dimension), ...(books.includes("contacts") ? ["contact force"] : [])]) {
     out.push({
-      key: `body.${name}`, label: `Body: ${name}`, unit: UNITS[name] ?? "",
-      lines: (track, body) => [{ label: `${picture.bodies[body]?.name ?? ""}.${name}`, of: (shot) => track.quantity(shot, body, name) }],
+      key: `body.${name}`, label: `Body: ${name}`, unit: UNITS[name] ?? (name === "contact force" ? "N" : ""),
+      lines: (_, body) => [{ label: `${picture.bodies[body]?.name ?? ""}.${name}`, of: ofBody(body, name)?.of ?? (() => 0) }],
+      floor: (track, body) => ofBody(body, name)?.floor(track) ?? 0,
     });
   }
   return out;
+}
+
+/** Largest of a number over a run, as far as a plot would see it. */
+function largest(track: Track, of: (shot: Shot) => number): number {
+  const stride = Math.max(1, Math.floor(track.shots.length / 200));
+  let most = 0;
+  for (let i = 0; i < track.shots.length; i += stride) most = Math.max(most, of(track.shots[i]!));
+  return most;
 }
 
 class Plot {
@@ -76,9 +95,15 @@ class Plot {
   private readonly legend = el("div", { class: "legend" });
   private readonly what: HTMLSelectElement;
   private readonly whose: HTMLSelectElement;
+  private readonly closer: HTMLButtonElement;
+  private readonly wider: HTMLButtonElement;
   private drawn = -1;
   private drawnAt = 0;
   private range: [number, number] = [0, 1];
+  /** Size below which a number is written as the 0 that it stands for. */
+  private rounding = 0;
+  /** Times that the reader zoomed to. */
+  private zoomed: [number, number] | null = null;
   private choice: Choice;
 
   constructor(
@@ -101,14 +126,42 @@ class Plot {
       seek(event);
     });
     area.addEventListener("pointermove", seek);
+    area.addEventListener("wheel", (event) => {
+      event.preventDefault();
+      const box = area.getBoundingClientRect();
+      this.zoom(event.deltaY > 0 ? NOTCH : 1 / NOTCH, (event.clientX - box.left - LEFT) / Math.max(1, box.width - LEFT - 8));
+    }, { passive: false });
+    area.addEventListener("dblclick", () => this.zoom(Infinity, 0.5));
+    area.title = "Drag: the time of the scene. Wheel: zoom. Double click: all of the run.";
+    this.closer = button("zoom-in", "Zoom in around the cursor", () => this.zoom(1 / NOTCH ** 4, this.share()));
+    this.wider = button("zoom-out", "Zoom out", () => this.zoom(NOTCH ** 4, this.share()));
     this.root = el("section", { class: "plot", "aria-label": "Plot" },
-      el("div", { class: "plot-head" }, this.what, this.whose, this.legend, button("close", "Remove this plot", () => close(this))), area);
+      el("div", { class: "plot-head" }, this.what, this.whose, this.closer, this.wider, button("close", "Remove this plot", () => close(this))), this.legend, area);
     this.choose();
   }
 
   private choose(): void {
     this.choice = this.all.find((c) => c.key === this.what.value) ?? this.choice;
     this.whose.hidden = !this.choice.key.startsWith("body.");
+    this.redraw();
+  }
+
+  /** Where the cursor stands in the times that are shown. */
+  private share(): number {
+    return Math.min(1, Math.max(0, (this.player.cursor - this.range[0]) / (this.range[1] - this.range[0] || 1)));
+  }
+
+  /** Shows so many times as much time, with one place of the plot where it is. */
+  zoom(factor: number, share: number): void {
+    const { track } = this.player;
+    const [from, to] = this.range;
+    const at = from + Math.min(1, Math.max(0, share)) * (to - from);
+    const width = Math.max((to - from) * factor, FEWEST_STEPS * this.picture.step);
+    this.zoomed = null;
+    if (width < track.end - track.start) {
+      const start = Math.min(Math.max(track.start, at - share * width), track.end - width);
+      this.zoomed = [start, start + width];
+    }
     this.redraw();
   }
 
@@ -119,8 +172,8 @@ class Plot {
     }
   }
 
-  get ofBody(): boolean {
-    return !this.whose.hidden;
+  get key(): string {
+    return this.choice.key;
   }
 
   redraw(): void {
@@ -135,14 +188,14 @@ class Plot {
       this.paint(theme);
     }
     const width = this.canvas.clientWidth - LEFT - 8;
-    const share = (this.player.cursor - this.range[0]) / (this.range[1] - this.range[0] || 1);
-    this.mark.style.transform = `translateX(${LEFT + Math.min(1, Math.max(0, share)) * width}px)`;
+    this.mark.style.transform = `translateX(${LEFT + this.share() * width}px)`;
     const shot = track.at(this.player.cursor);
     if (!shot) return;
     const lines = this.choice.lines(track, Number(this.whose.value));
     lines.forEach((line, i) => {
       const cell = this.legend.children[i]?.lastChild;
-      const text = ` ${number(line.of(shot))}${this.choice.unit ? ` ${this.choice.unit}` : ""}`;
+      const value = line.of(shot);
+      const text = ` ${number(Math.abs(value) < this.rounding ? 0 : value)}${this.choice.unit ? ` ${this.choice.unit}` : ""}`;
       if (cell && cell.textContent !== text) cell.textContent = text;
     });
   }
@@ -156,7 +209,8 @@ class Plot {
     const c = this.canvas.getContext("2d")!;
     c.scale(ratio, ratio);
     const lines = this.choice.lines(track, Number(this.whose.value));
-    this.range = [track.start, Math.max(track.end, track.start + this.picture.step)];
+    this.range = this.zoomed ?? [track.start, Math.max(track.end, track.start + this.picture.step)];
+    this.wider.disabled = this.zoomed === null;
     const colors = lines.map((_, i) => theme.css(`line${i % 8}`));
     this.legend.replaceChildren(...lines.map((line, i) => {
       const swatch = el("i");
@@ -165,10 +219,11 @@ class Plot {
     }));
     let [low, high] = [Infinity, -Infinity];
     const columns = Math.max(1, width - LEFT - 8);
-    const stride = Math.max(1, Math.floor(track.shots.length / (4 * columns)));
+    const [first, last] = [track.index(this.range[0]), Math.min(track.shots.length, track.index(this.range[1]) + 2)];
+    const stride = Math.max(1, Math.floor((last - first) / (4 * columns)));
     const points: number[][] = lines.map(() => []);
     const times: number[] = [];
-    for (let i = 0; i < track.shots.length; i += stride) {
+    for (let i = first; i < last; i += stride) {
       const shot = track.shots[i]!;
       times.push(shot.time);
       lines.forEach((line, k) => {
@@ -182,6 +237,9 @@ class Plot {
     const scale = Math.max(Math.abs(low), Math.abs(high));
     if (!Number.isFinite(low + high)) [low, high] = [0, 1];
     else if (high - low <= 1e-9 * scale || scale === 0) [low, high] = [low - (0.5 * scale || 0.5), high + (0.5 * scale || 0.5)];
+    const room = this.choice.floor(track, Number(this.whose.value)) - (high - low);
+    this.rounding = Math.min(this.choice.floor(track, Number(this.whose.value)), ROUNDING * Math.max(1, scale));
+    if (room > 0) [low, high] = [low - 0.5 * room, high + 0.5 * room];
     const pad = 0.06 * (high - low);
     [low, high] = [low - pad, high + pad];
     const x = (t: number): number => LEFT + ((t - this.range[0]) / (this.range[1] - this.range[0])) * columns;
@@ -201,16 +259,26 @@ class Plot {
       c.fillText(short(value), LEFT - 6, at);
     }
     c.textBaseline = "alphabetic";
+    if (this.choice.unit) {
+      // Where the axes meet no line runs.
+      c.textAlign = "left";
+      c.fillText(`[${this.choice.unit}]`, 2, height - 3);
+    }
     c.textAlign = "center";
     for (const value of ticks(this.range[0], this.range[1], Math.max(2, Math.floor(width / 90)))) c.fillText(`${short(value)} s`, Math.min(width - 16, x(value)), height - 3);
     c.lineWidth = 1.6;
     c.lineJoin = "round";
+    c.save();
+    c.beginPath();
+    c.rect(LEFT, 0, columns, height - BOTTOM);
+    c.clip();
     points.forEach((series, k) => {
       c.strokeStyle = colors[k]!;
       c.beginPath();
       series.forEach((v, i) => (i === 0 ? c.moveTo(x(times[i]!), y(v)) : c.lineTo(x(times[i]!), y(v))));
       c.stroke();
     });
+    c.restore();
     this.canvas.setAttribute("aria-label", `${this.choice.label} over time, from ${short(low)} to ${short(high)} ${this.choice.unit}`);
   }
 }
@@ -247,7 +315,7 @@ export class Plots {
 
   load(picture: Picture, track: Track): void {
     const same = this.picture?.dimension === picture.dimension && this.plots.length > 0;
-    const keys = same ? this.plots.map((p) => (p.root.querySelector("select") as HTMLSelectElement).value) : ["energy", "body.speed"];
+    const keys = same ? this.plots.map((p) => p.key) : ["energy", "body.speed"];
     this.picture = picture;
     this.all = choices(picture, track.books);
     const first = picture.bodies.findIndex((b) => b.kind === "dynamic");
@@ -265,6 +333,17 @@ export class Plots {
     });
     this.plots.push(plot);
     this.list.append(plot.root);
+  }
+
+  /** A plot of one number of a thing; the one that is there already, if it is. */
+  show(quantity: Quantity, whose: string): void {
+    const line = { label: `${whose} ${quantity.label}`, of: quantity.of };
+    if (!this.all.some((c) => c.key === quantity.key)) {
+      this.all.push({ key: quantity.key, label: line.label, unit: quantity.unit, lines: () => [line], floor: (track) => quantity.floor(track) });
+    }
+    if (!this.plots.some((p) => p.key === quantity.key)) this.add(quantity.key);
+    this.root.hidden = false;
+    this.plots.find((p) => p.key === quantity.key)?.root.scrollIntoView({ inline: "nearest", block: "nearest" });
   }
 
   select(body: number): void {

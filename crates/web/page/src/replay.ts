@@ -40,7 +40,7 @@ class Reader {
   }
 }
 
-async function inflate(text: string): Promise<Uint8Array> {
+export async function inflate(text: string): Promise<Uint8Array> {
   const letters = atob(text.trim());
   const bytes = Uint8Array.from(letters, (letter) => letter.charCodeAt(0));
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate-raw"));

@@ -125,6 +125,8 @@ export function planarPart(shape: ShapePicture, size: number, crowd: boolean): P
       made.local = local.clone().multiply(new Matrix4().makeRotationZ(Math.atan2(s[1]!, s[0]!) - Math.PI / 2));
       return made;
     }
+    case "wall":
+      return part(`wall ${shape.points}`, () => fan(shape.points!), undefined, false, true);
     case "heightfield":
       return part(`${own} ${shape.points}`, () => underground(shape.points!, 10 * size), undefined, false, true);
     default:

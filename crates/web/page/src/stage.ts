@@ -1,22 +1,21 @@
 // The stage: camera, light, ground, and the bodies on it.
 import {
-  Box3, Color, DirectionalLight, Fog, Group, HemisphereLight, InstancedMesh, Matrix4, Mesh, MeshBasicMaterial, MeshLambertMaterial,
-  OrthographicCamera, PCFShadowMap, PerspectiveCamera, Plane, PlaneGeometry, Quaternion, Raycaster, Scene, ShaderMaterial, ShadowMaterial, Sphere,
-  Vector2, Vector3, Vector4, WebGLRenderer, MOUSE, TOUCH, type Material,
+  BufferAttribute, BufferGeometry, Color, DirectionalLight, Fog, FrontSide, Group, HemisphereLight, InstancedMesh, Matrix4, Mesh, MeshBasicMaterial,
+  MeshLambertMaterial, PCFShadowMap, Plane, PlaneGeometry, Raycaster, Scene, ShaderMaterial, ShadowMaterial, Vector2, Vector3, Vector4, WebGLRenderer,
+  type Material,
 } from "three";
-import { OrbitControls } from "three/addons/controls/OrbitControls.js";
 import { Backdrop } from "./backdrop";
 import { Batches, poseMatrix } from "./batches";
-import { bounds } from "./bounds";
+import { Camera } from "./camera";
+import { Framing } from "./framing";
 import { leanMaterial, shadowMaterial, shine, type Light } from "./lean";
 import { flatMaterial, gridMaterial, roundLength, solidMaterial } from "./materials";
-import type { Picture } from "./picture";
+import type { Picture, ShapePicture } from "./picture";
 import type { Part } from "./shapes";
 import { drawsInSoftware, LEVELS, type Level } from "./quality";
 import type { Theme } from "./theme";
+import { turnTo, walled } from "./walls";
 
-/** Field of view [degrees]: long enough that balls at the rim stay round. */
-const FIELD = 35;
 /** Opacity of the second run. */
 const GHOST = 0.28;
 /** Towards the sun. */
@@ -33,10 +32,10 @@ export class Stage {
   /** What stands still behind the bodies. */
   private readonly back = new Scene();
   private readonly backdrop: Backdrop | null;
-  private readonly flat = new OrthographicCamera();
-  private readonly deep = new PerspectiveCamera(FIELD);
-  private camera: OrthographicCamera | PerspectiveCamera = this.flat;
-  private controls: OrbitControls;
+  readonly camera: Camera;
+  /** What should be in view. */
+  framing: Framing | null = null;
+  /** As it is drawn: half-spaces that bound each other are walls. */
   private picture: Picture | null = null;
   private batches: Batches | null = null;
   private shadows: Batches | null = null;
@@ -58,7 +57,8 @@ export class Stage {
   readonly software = drawsInSoftware();
   /** Size of the scene [m]. */
   size = 1;
-  private home = new Box3();
+  /** Around what the light and the grid are laid. */
+  private readonly middle = new Vector3();
   /** Something but the poses changed. */
   dirty = true;
 
@@ -75,35 +75,16 @@ export class Stage {
     this.renderer.domElement.setAttribute("role", "img");
     if (this.backdrop) host.append(this.backdrop.canvas);
     host.append(this.renderer.domElement);
-    this.controls = this.control();
+    this.camera = new Camera(true, this.canvas, () => this.change());
     this.scene.add(this.set);
     this.back.add(this.still);
     this.sun.castShadow = true;
     this.sun.shadow.radius = 3;
     this.sky.position.set(0, 0, 1);
-    this.deep.up.set(0, 0, 1);
-    this.flat.up.set(0, 1, 0);
   }
 
   get canvas(): HTMLCanvasElement {
     return this.renderer.domElement;
-  }
-
-  private control(): OrbitControls {
-    const controls = new OrbitControls(this.camera, this.canvas);
-    const plane = this.camera === this.flat;
-    controls.enableRotate = !plane;
-    controls.zoomToCursor = true;
-    controls.enableDamping = !matchMedia("(prefers-reduced-motion: reduce)").matches;
-    controls.dampingFactor = 0.18;
-    if (plane) {
-      controls.mouseButtons = { LEFT: MOUSE.PAN, MIDDLE: MOUSE.DOLLY, RIGHT: MOUSE.PAN };
-      controls.touches = { ONE: TOUCH.PAN, TWO: TOUCH.DOLLY_PAN };
-    } else {
-      controls.maxPolarAngle = 0.54 * Math.PI;
-    }
-    controls.addEventListener("change", () => this.change());
-    return controls;
   }
 
   /** Something but the poses of moving bodies changed. */
@@ -125,32 +106,35 @@ export class Stage {
     this.resize();
   }
 
-  /** Whether a drag turns or moves the camera. */
-  free(on: boolean): void {
-    this.controls.enabled = on;
-  }
-
   show(picture: Picture, first: Float32Array, around: Float32Array[], keepCamera: boolean): void {
     this.clear();
-    const swap = picture.dimension !== this.picture?.dimension;
-    this.picture = picture;
     this.canvas.setAttribute("aria-label", `${picture.name}: ${picture.bodies.length} bodies in ${picture.dimension === 2 ? "the plane" : "space"}`);
-    if (swap || !keepCamera) {
-      this.controls.dispose();
-      this.camera = picture.dimension === 2 ? this.flat : this.deep;
-      this.controls = this.control();
-    }
-    this.home = bounds(picture, [first]);
-    const all = bounds(picture, around);
-    // A body that flies away must not make all others specks.
-    const sphere = this.home.getBoundingSphere(new Sphere());
-    const limit = new Box3().setFromCenterAndSize(sphere.center, new Vector3().setScalar(Math.max(3 * sphere.radius, 1e-6)));
-    this.home.union(all.intersect(limit));
-    this.size = Math.max(this.home.getSize(new Vector3()).length(), 1e-6);
+    this.framing = new Framing(picture, first);
+    this.framing.look(around);
+    const { home } = this.framing;
+    this.size = Math.max(home.getSize(new Vector3()).length(), 1e-6);
+    this.picture = walled(picture, first, home, this.size);
+    const other = this.camera.use(picture.dimension === 2, this.size);
+    home.getCenter(this.middle);
     this.dress();
     this.resize();
-    if (swap || !keepCamera) this.fit();
+    if (other || !keepCamera) {
+      this.camera.follow("all");
+      this.camera.frame(home, { view: "corner", atOnce: true });
+    }
     this.place(first);
+  }
+
+  /** States that the run will come to: if there is more to see, walls and light reach to it, and so does a camera that nobody moved. */
+  foresee(picture: Picture, first: Float32Array, around: Float32Array[], q: Float32Array): void {
+    if (!this.framing?.look(around)) return;
+    const { home } = this.framing;
+    this.size = Math.max(home.getSize(new Vector3()).length(), 1e-6);
+    this.picture = walled(picture, first, home, this.size);
+    home.getCenter(this.middle);
+    this.repaint(this.theme);
+    this.place(q);
+    if (this.camera.following === "all") this.camera.frame(home);
   }
 
   private clear(): void {
@@ -160,7 +144,7 @@ export class Stage {
     for (const group of [this.set, this.still]) {
       for (const node of group.children) {
         if (!(node instanceof Mesh)) continue;
-        (node.geometry as PlaneGeometry).dispose();
+        (node.geometry as BufferGeometry).dispose();
         (node.material as ShaderMaterial).dispose();
       }
       group.clear();
@@ -218,9 +202,8 @@ export class Stage {
     this.sky.groundColor.copy(theme.floor).lerp(new Color(0xffffff), theme.dark ? 0.15 : 0.3);
     this.sky.intensity = theme.dark ? 1.1 : 1.7;
     this.sun.intensity = theme.dark ? 2.6 : 2.2;
-    const middle = this.home.getCenter(new Vector3());
-    this.sun.position.copy(middle).addScaledVector(SUN, 2.4 * size);
-    this.sun.target.position.copy(middle);
+    this.sun.position.copy(this.middle).addScaledVector(SUN, 2.4 * size);
+    this.sun.target.position.copy(this.middle);
     const shadow = this.sun.shadow;
     const reach = 0.9 * size;
     Object.assign(shadow.camera, { left: -reach, right: reach, top: reach, bottom: -reach, near: 0.2 * size, far: 5 * size });
@@ -241,18 +224,21 @@ export class Stage {
     return 1 - Math.sqrt(shine({ ...light, bright: 0 }, up).g / shine(light, up).g);
   }
 
-  /** Planes to stand on, with their grid; `look` is what they are made of. */
+  /** Planes to stand on and walls, with their grid; `look` is what they are made of. */
   private ground(parent: Group, look: () => MeshBasicMaterial | MeshLambertMaterial): void {
-    const { picture, theme, size } = this;
-    if (!picture) return;
-    const middle = this.home.getCenter(new Vector3());
-    const planes = picture.bodies.flatMap((b, index) => b.shapes.filter((s) => s.kind === "half_space").map((shape) => ({ index, shape })));
+    const { picture, theme, size, middle, framing } = this;
+    if (!picture || !framing) return;
+    const kinds = ["half_space", "wall"];
+    const planes = picture.bodies.flatMap((b, index) => b.shapes.filter((s) => kinds.includes(s.kind)).map((shape) => ({ index, shape })));
     const far = 60 * size;
     const cell = roundLength(size / 14);
     for (const { index, shape } of planes) {
-      const floor = new Mesh(new PlaneGeometry(far, far), look());
+      // A wall is seen from within alone: the one that stands before the camera does not hide the scene.
+      const sheet = (): BufferGeometry => (shape.kind === "wall" ? polygon(shape) : new PlaneGeometry(far, far));
+      const floor = new Mesh(sheet(), look());
       floor.receiveShadow = true;
-      const grid = new Mesh(new PlaneGeometry(far, far), gridMaterial(theme, cell, 5 * size));
+      const grid = new Mesh(sheet(), gridMaterial(theme, cell, 5 * size));
+      if (shape.kind === "wall") grid.material.side = FrontSide;
       for (const mesh of [floor, grid]) {
         mesh.userData.ground = { body: index, normal: shape.size, pose: shape.pose };
         parent.add(mesh);
@@ -260,7 +246,7 @@ export class Stage {
     }
     if (planes.length === 0) {
       // Nothing to stand on: a faint grid below, with shadows, tells up from down.
-      const low = this.home.min.z - 0.05 * size;
+      const low = framing.home.min.z - 0.05 * size;
       const grid = new Mesh(new PlaneGeometry(far, far), gridMaterial(theme, cell, 2.5 * size));
       const shade = new Mesh(new PlaneGeometry(far, far), new ShadowMaterial({ opacity: theme.dark ? 0.3 : 0.12 }));
       shade.receiveShadow = true;
@@ -270,9 +256,26 @@ export class Stage {
       this.shade.set(0, 0, 1, low);
       if (!this.level.lean) parent.add(shade);
     }
-    parent.traverse((o) => {
-      if (o instanceof Mesh && o.material instanceof ShaderMaterial && o.material.uniforms.middle) o.material.uniforms.middle.value = middle.toArray();
-    });
+    this.lay();
+  }
+
+  /** Lays light and grid around the middle. */
+  private lay(): void {
+    this.sun.position.copy(this.middle).addScaledVector(SUN, 2.4 * this.size);
+    this.sun.target.position.copy(this.middle);
+    for (const group of [this.set, this.still]) {
+      for (const o of group.children) {
+        if (o instanceof Mesh && o.material instanceof ShaderMaterial && o.material.uniforms.middle) o.material.uniforms.middle.value = this.middle.toArray();
+      }
+    }
+  }
+
+  /** Takes light and grid along with a camera that went far; in strides, so that shadows do not shimmer. */
+  private along(): void {
+    const { target } = this.camera;
+    if (this.picture?.dimension !== 3 || target.distanceTo(this.middle) < 0.3 * this.size) return;
+    this.middle.copy(target);
+    this.lay();
   }
 
   repaint(theme: Theme): void {
@@ -324,16 +327,15 @@ export class Stage {
   private placeGround(q: Float32Array): void {
     const up = new Vector3(0, 0, 1);
     const pose = new Matrix4();
-    let most = 0;
+    let most = 0.2;
     for (const mesh of [...this.set.children, ...this.still.children]) {
       const ground = mesh.userData.ground as { body: number; normal: number[]; pose: number[] } | undefined;
       if (!ground) continue;
       const local = new Matrix4();
       poseMatrix(new Float32Array(ground.pose), 0, 3, local);
       poseMatrix(q, ground.body, 3, pose).multiply(local);
-      const turn = new Matrix4().makeRotationFromQuaternion(new Quaternion().setFromUnitVectors(up, new Vector3(...(ground.normal as [number, number, number]))));
       mesh.matrixAutoUpdate = false;
-      mesh.matrix.copy(pose.multiply(turn));
+      mesh.matrix.copy(pose.multiply(turnTo(ground.normal)));
       // Of several grounds the one that the sun sees best has the shadows.
       const normal = up.clone().transformDirection(mesh.matrix);
       const seen = normal.dot(SUN);
@@ -351,41 +353,16 @@ export class Stage {
     // Beyond two pixels per pixel nobody sees more.
     this.renderer.setPixelRatio(Math.min(this.level.ratio, devicePixelRatio));
     this.renderer.setSize(this.width, this.height, false);
-    const aspect = this.width / this.height;
-    this.deep.aspect = aspect;
-    const half = (this.flat.top - this.flat.bottom) / 2 || 1;
-    Object.assign(this.flat, { left: -half * aspect, right: half * aspect });
-    this.camera.updateProjectionMatrix();
+    this.camera.resize(this.width, this.height);
     this.change();
   }
 
-  /** All of the scene in view. */
-  fit(q?: Float32Array): void {
-    if (!this.picture) return;
-    const box = q ? bounds(this.picture, [q]) : this.home;
-    const middle = box.getCenter(new Vector3());
-    const extent = box.getSize(new Vector3());
-    const aspect = this.width / this.height;
-    if (this.picture.dimension === 2) {
-      const half = 0.58 * Math.max(extent.y, extent.x / aspect, 1e-6);
-      Object.assign(this.flat, { top: half, bottom: -half, left: -half * aspect, right: half * aspect, near: -10, far: 10, zoom: 1 });
-      this.flat.position.set(middle.x, middle.y, 1);
-    } else {
-      const away = new Vector3(0.55, -1, 0.5).normalize();
-      const reach = distanceFor(extent, away, Math.tan((FIELD * Math.PI) / 360), aspect);
-      this.deep.position.copy(middle).add(away.multiplyScalar(reach));
-      Object.assign(this.deep, { near: 0.01 * this.size, far: 60 * this.size + 4 * reach });
-    }
-    this.controls.target.set(middle.x, middle.y, this.picture.dimension === 2 ? 0 : middle.z);
-    this.camera.updateProjectionMatrix();
-    this.controls.update();
-    // A hand may reach for a body before the next frame is drawn.
-    this.camera.updateMatrixWorld();
-    this.change();
-  }
-
-  render(): void {
-    this.controls.update();
+  /** `elapsed` is the time since the last picture [s], `body` where the followed body is. */
+  render(elapsed: number, body: Vector3 | null): void {
+    // Whatever the camera does from here on is for the next frame.
+    this.dirty = false;
+    this.camera.tick(elapsed, body);
+    this.along();
     if (this.shadows && this.picture?.dimension === 2) {
       // A shadow of constant size on the screen.
       const shift = [(2 * 1.5) / this.width, (-2 * 2) / this.height];
@@ -394,12 +371,11 @@ export class Stage {
     this.renderer.info.reset();
     const behind = (): void => {
       this.renderer.clear();
-      this.renderer.render(this.back, this.camera);
+      this.renderer.render(this.back, this.camera.eye);
     };
     if (this.backdrop) this.backdrop.begin(behind);
     else behind();
-    this.renderer.render(this.scene, this.camera);
-    this.dirty = false;
+    this.renderer.render(this.scene, this.camera.eye);
   }
 
   /** Waits until all is drawn. */
@@ -410,14 +386,14 @@ export class Stage {
 
   /** A point of the world on the screen [CSS pixels]; z is above 1 when it is behind the camera. */
   project(x: number, y: number, z: number, out: Vector3): Vector3 {
-    out.set(x, y, z).project(this.camera);
+    out.set(x, y, z).project(this.camera.eye);
     out.x = (0.5 + 0.5 * out.x) * this.width;
     out.y = (0.5 - 0.5 * out.y) * this.height;
     return out;
   }
 
   private aim(x: number, y: number): void {
-    this.ray.setFromCamera(new Vector2((2 * x) / this.width - 1, 1 - (2 * y) / this.height), this.camera);
+    this.ray.setFromCamera(new Vector2((2 * x) / this.width - 1, 1 - (2 * y) / this.height), this.camera.eye);
   }
 
   /** The nearest body that can be seen at a place of the screen [CSS pixels]. */
@@ -443,21 +419,19 @@ export class Stage {
   /** The point under the cursor as deep as another point. */
   beside(x: number, y: number, point: Vector3): Vector3 {
     this.aim(x, y);
-    const normal = this.camera.getWorldDirection(new Vector3());
+    const normal = this.camera.eye.getWorldDirection(new Vector3());
     const plane = new Plane().setFromNormalAndCoplanarPoint(normal, point);
     return this.ray.ray.intersectPlane(plane, new Vector3()) ?? point.clone();
   }
 }
 
-/** How far off a box must be seen, from a direction, to be in view whole [m]. */
-function distanceFor(extent: Vector3, away: Vector3, slope: number, aspect: number): number {
-  const right = new Vector3(0, 0, 1).cross(away).normalize();
-  const up = away.clone().cross(right);
-  let most = 1e-6;
-  for (let corner = 0; corner < 8; corner++) {
-    const p = new Vector3(corner & 1 ? 0.5 : -0.5, corner & 2 ? 0.5 : -0.5, corner & 4 ? 0.5 : -0.5).multiply(extent);
-    const aside = Math.max(Math.abs(p.dot(right)) / (slope * aspect), Math.abs(p.dot(up)) / slope);
-    most = Math.max(most, 1.15 * aside + p.dot(away));
-  }
-  return most;
+/** The corners of a wall as a fan. */
+function polygon(shape: ShapePicture): BufferGeometry {
+  const points = shape.points!;
+  const position: number[] = [];
+  for (let i = 3; i + 5 < points.length; i += 3) position.push(...points.slice(0, 3), ...points.slice(i, i + 6));
+  const geometry = new BufferGeometry();
+  geometry.setAttribute("position", new BufferAttribute(new Float32Array(position), 3));
+  geometry.computeVertexNormals();
+  return geometry;
 }

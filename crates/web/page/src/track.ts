@@ -107,22 +107,4 @@ export class Track {
       if (dimension === 3 && norm > 0) for (let j = 3; j < 7; j++) out[k + j]! /= Math.sqrt(norm);
     }
   }
-
-  /** A number of a body at a shot, by the names of `quantities`. */
-  quantity(shot: Shot, body: number, name: string): number {
-    const q = body * this.coords;
-    const v = body * this.dof;
-    const linear = ["x", "y", "z"].slice(0, this.dimension);
-    const at = linear.indexOf(name);
-    if (at >= 0) return shot.q[q + at]!;
-    if (name === "angle") return shot.q[q + 2]!;
-    if (name === "spin") return shot.v[v + 2]!;
-    if (name === "speed") {
-      let sum = 0;
-      for (let k = 0; k < this.dimension; k++) sum += shot.v[v + k]! ** 2;
-      return Math.sqrt(sum);
-    }
-    if (name.startsWith("v")) return shot.v[v + linear.indexOf(name[1]!)]!;
-    return shot.v[v + this.dimension + ["x", "y", "z"].indexOf(name[1]!)]!;
-  }
 }

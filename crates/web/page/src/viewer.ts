@@ -1,20 +1,32 @@
 // The page: bar, stage, transport, plots, and beside them what only a live run has.
-import { Color, Vector3 } from "three";
+import { Matrix4, Vector3, type Color } from "three";
+import { poseMatrix } from "./batches";
 import { Boxes } from "./boxes";
+import type { View } from "./camera";
 import { button, el, icon } from "./dom";
+import { Inspector } from "./inspector";
+import { Keys } from "./keys";
 import { Overlay, type BodyArrow, type Layers } from "./overlay";
 import type { Picture } from "./picture";
 import { Player, type Source } from "./player";
+import { point, type Drag } from "./pointer";
 import { Plots } from "./plots";
 import { CHOICES, Governor, LEAN, LEVELS, type Choice } from "./quality";
 import { Stage } from "./stage";
-import { onThemeChange, theme } from "./theme";
+import { find, type Thing } from "./things";
+import { onThemeChange, switchTheme, theme } from "./theme";
 import { Track } from "./track";
 
 /** Speeds that can be chosen. */
 const SPEEDS = [0.05, 0.1, 0.25, 0.5, 1, 2, 4];
-/** Pixels that a pointer may move in a click. */
-const STILL = 4;
+/** Time between two looks at whether something has left the view [ms]. */
+const WATCH = 120;
+/** Time that a closer look is not repeated, in times that it took. */
+const CARE = 40;
+/** States of a finished run that say how far it goes. */
+const AROUND = 24;
+/** Views by key. */
+const SIDES: [string, View, string][] = [["1", "corner", "view from a corner"], ["2", "front", "view from the front"], ["3", "side", "view from the side"], ["4", "top", "view from above"]];
 
 /** What the levels are called in the page. */
 const NAMES = ["full", "medium", "low", "coarse", "coarsest"];
@@ -34,14 +46,18 @@ export class Viewer {
   private look = theme();
   picture: Picture | null = null;
   private q = new Float32Array(0);
+  private readonly pose = new Matrix4();
   private ghost: { track: Track; q: Float32Array; picture: Picture } | null = null;
   readonly layers: Layers = { contacts: false, impulses: false, joints: false, names: false, boxes: false };
-  selected: number | null = null;
+  /** What is looked at. */
+  thing: Thing | null = null;
+  readonly keys: Keys;
+  readonly inspector: Inspector;
   arrows: BodyArrow[] = [];
   private tints: (Color | null)[] | null = null;
   /** Where no engine tells the boxes it searched with. */
   private boxes: Boxes | null = null;
-  private drag: { point: Vector3; to: Vector3; body: number; local: Vector3 } | null = null;
+  drag: Drag | null = null;
   hand: Hand | null = null;
   onLayer: (name: keyof Layers, on: boolean) => void = () => {};
 
@@ -65,6 +81,14 @@ export class Viewer {
   readonly governor: Governor;
   private worked = false;
   private told = 0;
+  private painted = 0;
+  private seen = -1;
+  private watched = 0;
+  /** Whether a look ahead has come for this scene. */
+  foreseen = false;
+  /** How a live run keeps up, for the line under the scene. */
+  pace = "";
+  private readonly followed = el("button", { type: "button", class: "followed", hidden: true, onclick: () => this.goAlong(null) });
 
   constructor(private readonly source: Source | null) {
     this.player = new Player(new Track(2, []), source);
@@ -76,9 +100,13 @@ export class Viewer {
     this.bar.append(el("div", { class: "title" }, this.name, this.about), this.actions);
     this.stage = new Stage(this.view, this.look);
     this.overlay = new Overlay(this.view, this.stage, this.look);
-    this.view.append(this.toggles, this.note);
+    this.inspector = new Inspector(this);
+    this.keys = new Keys(this.app);
+    this.view.append(this.toggles, this.inspector.root, this.followed, this.note);
     this.layerButtons();
-    this.actions.append(this.qualityMenu(), button("fit", "Show all bodies (F)", () => this.stage.fit(this.q)));
+    this.stage.camera.onFollow = () => this.tellFollowed();
+    this.actions.append(this.qualityMenu(), button("theme", "Light or dark (T)", () => switchTheme()), button("keys", "The keys (?)", () => this.keys.toggle()),
+      button("fit", "Show all (F)", () => this.frameAll()));
     this.governor = new Governor(this.stage.software ? LEAN : 0, () => this.applyQuality());
     this.applyQuality();
     document.addEventListener("visibilitychange", () => this.governor.forget());
@@ -86,7 +114,8 @@ export class Viewer {
     plotButton.setAttribute("aria-pressed", "true");
     plotButton.classList.add("plot-toggle");
     this.actions.append(plotButton);
-    this.listen();
+    point(this, this.stage);
+    this.listKeys();
     onThemeChange(() => {
       this.look = this.overlay.theme = theme();
       this.stage.repaint(this.look);
@@ -177,7 +206,8 @@ export class Viewer {
   load(picture: Picture, track: Track, keepCamera = false): void {
     this.picture = picture;
     this.boxes = this.source ? null : new Boxes(picture);
-    this.selected = null;
+    this.thing = null;
+    if (!keepCamera) this.foreseen = false;
     this.arrows = [];
     this.tints = null;
     document.title = `${picture.name} · carom`;
@@ -186,7 +216,7 @@ export class Viewer {
     const first = track.shots[0]?.q ?? new Float32Array(picture.bodies.length * track.coords);
     this.q = first.slice();
     // A handful of states tell how far a finished run goes.
-    const around = [0.25, 0.5, 0.75, 1].map((share) => track.shots[Math.floor(share * (track.shots.length - 1))]?.q).filter((q) => q !== undefined);
+    const around = Array.from({ length: AROUND }, (_, k) => track.shots[Math.floor(((k + 1) / AROUND) * (track.shots.length - 1))]?.q).filter((q) => q !== undefined);
     if (this.ghost && this.ghost.picture.dimension !== picture.dimension) this.setGhost(null);
     this.stage.show(picture, first, around, keepCamera);
     this.governor.forget();
@@ -195,7 +225,73 @@ export class Viewer {
     this.toggle("joints", picture.joints.length > 0);
     this.player.load(track);
     this.plots.load(picture, track);
+    this.inspector.show(null);
+    this.tellFollowed();
     this.draw();
+  }
+
+  /** States that a live run will come to, if nobody disturbs it. */
+  foresee(states: Float32Array[]): void {
+    const first = this.player.track.shots[0]?.q;
+    if (this.picture && first) this.stage.foresee(this.picture, first, states, this.q);
+    this.foreseen = true;
+    this.draw();
+  }
+
+  /** All bodies in view, from here on followed when they leave it. */
+  frameAll(): void {
+    const { framing, camera } = this.stage;
+    if (!framing) return;
+    camera.follow("all");
+    camera.frame(framing.all(this.q));
+    this.draw();
+  }
+
+  /** All in view from a side. */
+  lookFrom(view: View): void {
+    const { framing, camera } = this.stage;
+    if (!framing) return;
+    if (typeof camera.following === "number") camera.frame(framing.of(this.q, camera.following).expandByScalar(0.5 * this.stage.size), { view });
+    else {
+      camera.follow("all");
+      camera.frame(framing.all(this.q), { view });
+    }
+    this.draw();
+  }
+
+  /** Frames a body and goes along with it; with none, back to all. */
+  goAlong(body: number | null): void {
+    const { framing, camera, size } = this.stage;
+    if (!framing) return;
+    if (body === null || this.picture?.bodies[body]?.kind === "static") return this.frameAll();
+    const box = framing.of(this.q, body);
+    if (box.isEmpty()) return;
+    const extent = box.getSize(new Vector3());
+    camera.follow(body);
+    camera.frame(box.expandByScalar(Math.max(1.5 * Math.max(extent.x, extent.y, extent.z), 0.04 * size)));
+    this.choose({ kind: "body", index: body });
+  }
+
+  private tellFollowed(): void {
+    const { following } = this.stage.camera;
+    const alone = typeof following === "number";
+    this.followed.hidden = following === "all";
+    this.followed.textContent = alone ? `with ${this.picture?.bodies[following]?.name ?? "a body"} — show all` : "show all";
+    this.followed.title = "Show all (F)";
+    document.documentElement.dataset.following = alone ? "body" : (following as string);
+  }
+
+  /** Looks now and then whether what moves is still in view. */
+  private watch(now: number): void {
+    const { framing, camera } = this.stage;
+    if (!framing || camera.following !== "all" || now - this.watched < WATCH || this.drag) return;
+    const started = performance.now();
+    this.watched = now;
+    if (camera.sees(framing.rough(this.q))) return;
+    const box = framing.now(this.q);
+    if (!camera.sees(box)) camera.pursue(box);
+    // A closer look at many bodies is not taken in every frame, however slow the frames are.
+    this.watched = Math.max(now, performance.now() + CARE * (performance.now() - started) - WATCH);
   }
 
   /** The button of the second run; also pressed by G. */
@@ -204,9 +300,7 @@ export class Viewer {
     node.dataset.layer = "ghost";
     node.setAttribute("aria-pressed", "false");
     this.toggles.append(node);
-    window.addEventListener("keydown", (event) => {
-      if (event.key.toLowerCase() === "g" && !event.ctrlKey && !event.metaKey && !(event.target as HTMLElement).closest("textarea, input, select")) pressed();
-    });
+    this.keys.add({ key: "g", shown: "G", what: "a second run as a ghost", act: pressed });
     return node;
   }
 
@@ -267,6 +361,11 @@ export class Viewer {
     this.plots.update(this.look, now);
   }
 
+  /** Draws at once, for whoever takes up what is drawn. */
+  paintNow(): void {
+    this.paint(performance.now());
+  }
+
   /** Draws in the next frame. */
   draw(): void {
     this.worked = true;
@@ -283,12 +382,22 @@ export class Viewer {
     player.track.poses(player.cursor, this.q);
     this.ghost?.track.poses(player.cursor, this.ghost.q);
     this.stage.place(this.q, this.ghost?.q ?? null);
-    this.stage.render();
+    if (player.cursor !== this.seen) this.watch(now);
+    this.seen = player.cursor;
+    this.stage.render(Math.min(0.1, (now - this.painted) / 1000), this.alongside());
+    this.painted = now;
     this.overlay.draw({
-      picture, q: this.q, shot, boxes: shot.boxes ?? (this.layers.boxes ? this.boxes?.at(this.q) : null) ?? null, strongest: player.track.strongest, layers: this.layers, selected: this.selected, arrows: this.arrows,
+      picture, q: this.q, shot, boxes: shot.boxes ?? (this.layers.boxes ? this.boxes?.at(this.q) : null) ?? null, strongest: player.track.strongest, layers: this.layers, thing: this.thing, arrows: this.arrows,
       pull: this.drag ? { from: this.held(), to: this.drag.to } : null,
     });
+    this.inspector.update(shot, now);
     this.tell(shot.touches.length / 11, now);
+  }
+
+  /** Where the followed body is. */
+  private alongside(): Vector3 | null {
+    const { following } = this.stage.camera;
+    return typeof following === "number" ? this.carry(following, new Vector3()) : null;
   }
 
   private tell(contacts: number, now: number): void {
@@ -310,7 +419,7 @@ export class Viewer {
       this.told = now;
       const bodies = this.picture?.bodies.length ?? 0;
       const rate = this.player.playing && this.fps > 1 ? ` · ${this.fps} fps` : "";
-      this.facts.textContent = `${bodies} ${bodies === 1 ? "body" : "bodies"} · ${contacts} ${contacts === 1 ? "contact" : "contacts"}${rate}`;
+      this.facts.textContent = `${bodies} ${bodies === 1 ? "body" : "bodies"} · ${contacts} ${contacts === 1 ? "contact" : "contacts"}${rate}${this.pace && ` · ${this.pace}`}`;
     }
   }
 
@@ -323,108 +432,65 @@ export class Viewer {
 
   /** A point of a body in the world. */
   private carry(body: number, local: Vector3): Vector3 {
-    if (this.picture?.dimension === 2) {
-      const [x, y, a] = [this.q[3 * body]!, this.q[3 * body + 1]!, this.q[3 * body + 2]!];
-      return new Vector3(x + Math.cos(a) * local.x - Math.sin(a) * local.y, y + Math.sin(a) * local.x + Math.cos(a) * local.y, 0);
-    }
-    const at = 7 * body;
-    const [w, x, y, z] = [this.q[at + 3]!, this.q[at + 4]!, this.q[at + 5]!, this.q[at + 6]!];
-    return local.clone().applyQuaternion({ w, x, y, z } as never).add(new Vector3(this.q[at], this.q[at + 1], this.q[at + 2]));
+    return local.clone().applyMatrix4(poseMatrix(this.q, body, this.picture?.dimension ?? 2, this.pose));
   }
 
   /** The same the other way. */
   local(body: number, point: Vector3): Vector3 {
-    if (this.picture?.dimension === 2) {
-      const [x, y, a] = [point.x - this.q[3 * body]!, point.y - this.q[3 * body + 1]!, this.q[3 * body + 2]!];
-      return new Vector3(Math.cos(a) * x + Math.sin(a) * y, -Math.sin(a) * x + Math.cos(a) * y, 0);
-    }
-    const at = 7 * body;
-    const [w, x, y, z] = [this.q[at + 3]!, this.q[at + 4]!, this.q[at + 5]!, this.q[at + 6]!];
-    return point.clone().sub(new Vector3(this.q[at], this.q[at + 1], this.q[at + 2])).applyQuaternion({ w, x: -x, y: -y, z: -z } as never);
+    return point.clone().applyMatrix4(poseMatrix(this.q, body, this.picture?.dimension ?? 2, this.pose).invert());
   }
 
-  private listen(): void {
-    const canvas = this.stage.canvas;
-    let down: { x: number; y: number; body: number | null } | null = null;
-    const place = (event: PointerEvent): [number, number] => {
-      const box = canvas.getBoundingClientRect();
-      return [event.clientX - box.left, event.clientY - box.top];
-    };
-    // Before the camera sees it: a hand on a body does not turn the scene.
-    canvas.addEventListener("pointerdown", (event) => {
-      if (event.button !== 0 || !event.isPrimary) return;
-      const [x, y] = place(event);
-      const hit = this.stage.pick(x, y);
-      down = { x, y, body: hit?.body ?? null };
-      if (hit && this.hand && this.picture?.bodies[hit.body]?.kind === "dynamic") {
-        this.stage.free(false);
-        canvas.setPointerCapture(event.pointerId);
-        this.drag = { point: hit.point, to: hit.point.clone(), body: hit.body, local: this.local(hit.body, hit.point) };
-        this.hand.grab(hit.body, this.drag.local);
-        this.hand.pull(hit.point);
-        this.draw();
-      }
-    }, { capture: true });
-    canvas.addEventListener("pointermove", (event) => {
-      if (!this.drag) return;
-      const [x, y] = place(event);
-      this.drag.to = this.stage.beside(x, y, this.drag.point);
-      this.hand?.pull(this.drag.to);
-      this.draw();
-    });
-    const up = (event: PointerEvent): void => {
-      const [x, y] = place(event);
-      if (this.drag) {
-        this.drag = null;
-        this.hand?.release();
-        this.stage.free(true);
-      }
-      if (down && Math.hypot(x - down.x, y - down.y) < STILL && event.type === "pointerup") this.select(down.body);
-      down = null;
-      this.draw();
-    };
-    canvas.addEventListener("pointerup", up);
-    canvas.addEventListener("pointercancel", up);
-    window.addEventListener("keydown", (event) => this.key(event));
+  /** Whether a hand can move a body. */
+  canPull(body: number): boolean {
+    return this.hand !== null && this.picture?.bodies[body]?.kind === "dynamic";
   }
 
-  select(body: number | null): void {
-    const moves = body !== null && this.picture?.bodies[body]?.kind !== "static";
-    this.selected = moves ? body : null;
-    if (moves) this.plots.select(body!);
+  /** What is drawn at a place of the stage [pixels]: contacts and joints where they are shown, then bodies. */
+  under(x: number, y: number): Thing | null {
+    const { picture, player } = this;
+    const shot = player.track.at(player.cursor);
+    if (!picture || !shot) return null;
+    const near = find(picture, this.q, shot, this.layers, this.stage, x, y);
+    if (near) return near;
+    const hit = this.stage.pick(x, y);
+    return hit ? { kind: "body", index: hit.body } : null;
+  }
+
+  /** Looks at a thing, or at none. */
+  choose(thing: Thing | null): void {
+    this.thing = thing;
+    if (thing?.kind === "body" && this.picture?.bodies[thing.index]?.kind !== "static") this.plots.select(thing.index);
+    this.inspector.show(thing);
     this.draw();
   }
 
-  private key(event: KeyboardEvent): void {
-    const target = event.target as HTMLElement;
-    if (event.ctrlKey || event.metaKey || event.altKey || target.closest("textarea, select, input:not(.scrub), [contenteditable]")) return;
-    const onButton = target.closest("button") !== null;
-    const onSlider = target.closest(".scrub") !== null;
-    const act: Record<string, () => void> = {
-      r: () => this.player.reset(),
-      f: () => this.stage.fit(this.q),
-      p: () => this.togglePlots(),
-      q: () => this.setQuality(CHOICES[(CHOICES.indexOf(this.quality) + 1) % CHOICES.length]!),
-      c: () => this.setLayer("contacts", !this.layers.contacts),
-      i: () => this.setLayer("impulses", !this.layers.impulses),
-      j: () => this.setLayer("joints", !this.layers.joints),
-      n: () => this.setLayer("names", !this.layers.names),
-      b: () => this.setLayer("boxes", !this.layers.boxes),
-    };
-    // A focused button is pressed by the space key, as everywhere.
-    if (!onButton) act[" "] = () => this.player.toggle();
-    if (!onSlider) Object.assign(act, { ArrowRight: () => this.player.step(1), ArrowLeft: () => this.player.step(-1) });
-    const found = act[event.key.length === 1 ? event.key.toLowerCase() : event.key];
-    if (found) {
-      found();
-      event.preventDefault();
-    }
+  /** The body that is looked at. */
+  get selected(): number | null {
+    return this.thing?.kind === "body" ? this.thing.index : null;
+  }
+
+  private listKeys(): void {
+    const layer = (key: string, name: keyof Layers): { key: string; shown: string; what: string; act: () => void } =>
+      ({ key, shown: key.toUpperCase(), what: `${name}, shown or hidden`, act: () => this.setLayer(name, !this.layers[name]) });
+    this.keys.add(
+      { key: " ", shown: "space", what: "run and pause", act: () => this.player.toggle(), spare: "button" },
+      { key: "ArrowRight", shown: "→", what: "one step on", act: () => this.player.step(1), spare: "slider" },
+      { key: "ArrowLeft", shown: "←", what: "one step back", act: () => this.player.step(-1), spare: "slider" },
+      { key: "r", shown: "R", what: "back to the start", act: () => this.player.reset() },
+      { key: "f", shown: "F", what: "all in view, and followed", act: () => this.frameAll() },
+      ...SIDES.map(([key, view, what]) => ({ key, shown: key, what, act: () => this.lookFrom(view) })),
+      { key: "Escape", shown: "Esc", what: "look at nothing in particular", act: () => this.choose(null) },
+      layer("c", "contacts"), layer("i", "impulses"), layer("j", "joints"), layer("n", "names"), layer("b", "boxes"),
+      { key: "p", shown: "P", what: "plots, shown or hidden", act: () => this.togglePlots() },
+      { key: "q", shown: "Q", what: "quality of the drawing", act: () => this.setQuality(CHOICES[(CHOICES.indexOf(this.quality) + 1) % CHOICES.length]!) },
+      { key: "t", shown: "T", what: "light or dark", act: () => switchTheme() },
+    );
   }
 
   /** Where a body is on the screen [CSS pixels of the page]; for scripts and tests. */
   where(body: number): [number, number] {
-    const width = this.picture?.dimension === 2 ? 3 : 7;
-    const p = this.stage.project(this.q[width * body]!, this.q[width * body + 1]!, width === 7 ? this.q[width * body + 2]! : 0, new Vector3());
+    const { x, y, z } = this.carry(body, new Vector3());
+    const p = this.stage.project(x, y, z, new Vector3());
     const box = this.stage.canvas.getBoundingClientRect();
     return [box.left + p.x, box.top + p.y];
   }

@@ -20,7 +20,9 @@ export async function openBrowser() {
   return chromium.launch({
     executablePath,
     // Without a graphics processor chromium draws WebGL only when it is told that it may.
-    args: ["--no-sandbox", "--enable-unsafe-swiftshader", "--font-render-hinting=none"],
+    args: ["--no-sandbox", "--enable-unsafe-swiftshader", "--font-render-hinting=none",
+      // A page that was put in place of the server's may not speak to it otherwise.
+      ...(process.env.CAROM_PAGE === "1" ? ["--disable-features=LocalNetworkAccessChecks"] : [])],
   });
 }
 
@@ -47,6 +49,15 @@ export async function run(...args) {
   if (code !== 0) throw new Error(`carom ${args.join(" ")} ended with ${code}`);
 }
 
+/** With CAROM_PAGE=1 the page is the bundle as it was built last, not the one in the command: no need to compile for every look. */
+async function fresh(route) {
+  const answer = await route.fetch();
+  const nonce = /'nonce-(\w+)'/.exec(answer.headers()["content-security-policy"])[1];
+  const bundle = readFileSync(path.join(here, "../../bundle/index.html"), "utf8");
+  const body = bundle.replace("<!--carom-run-->", "").replaceAll('<script type="module"', `<script nonce="${nonce}" type="module"`);
+  await route.fulfill({ response: answer, body });
+}
+
 /** A page that remembers what went wrong in it. */
 export async function open(browser, address, options = {}) {
   const context = await browser.newContext({ viewport: { width: 800, height: 560 }, reducedMotion: "reduce", ...options });
@@ -57,9 +68,28 @@ export async function open(browser, address, options = {}) {
   page.on("pageerror", (error) => page.faults.push(error.message));
   page.asked = [];
   page.on("request", (request) => page.asked.push(request.url()));
+  if (process.env.CAROM_PAGE === "1" && address.startsWith("http")) await page.route((url) => url.pathname === "/", fresh);
   await page.goto(address);
-  await page.waitForFunction(() => window.carom?.picture && window.carom.player.track.shots.length > 0, null, { polling: 50 });
+  // A live scene has looked ahead before it is looked at.
+  await page.waitForFunction(() => window.carom?.picture && window.carom.player.track.shots.length > 0
+    && (document.documentElement.dataset.mode !== "live" || location.hash !== "" || window.carom.foreseen), null, { polling: 50 });
   return page;
+}
+
+/** Shows an embedded scene by the list, and waits for its look ahead. */
+export async function show(page, name) {
+  await page.evaluate((name) => document.querySelector(`.scenes [data-name=${name}]`).click(), name);
+  await page.waitForFunction((name) => window.carom.picture.name === name && window.carom.player.track.end === 0, name);
+  await page.waitForFunction(() => window.carom.foreseen);
+  await page.waitForTimeout(50);
+}
+
+/** Runs to a time, and lets the camera come to rest. */
+export async function runTo(page, time) {
+  await page.evaluate(() => window.carom.player.play(true));
+  await page.waitForFunction((t) => window.carom.player.cursor >= t, time);
+  await page.evaluate(() => window.carom.player.play(false));
+  await page.waitForTimeout(150);
 }
 
 export const time = (page) => page.evaluate(() => window.carom.player.cursor);

@@ -63,6 +63,39 @@ pub enum Wish {
         /// How many.
         count: usize,
     },
+    /// Set a parameter.
+    Set {
+        /// Its name: `gravity`, `mass`, `friction`, `restitution`, or a motor's `joint_motor_velocity`, `joint_motor_position`.
+        key: String,
+        /// Of which body, joint or axis; of all when absent.
+        index: Option<usize>,
+        /// The number.
+        value: f64,
+    },
+    /// Set a control.
+    Control {
+        /// Which, in the engine's order.
+        index: usize,
+        /// Torque [N m], force [N], or factor of a force.
+        value: f64,
+    },
+    /// The scene as text, with what was set.
+    Write,
+    /// Everything the next step depends on, for a link.
+    State,
+    /// Show a scene with parameters and a state of an earlier link.
+    Restore {
+        /// Name of the scene.
+        name: String,
+        /// Its text; that of the embedded scene of this name when absent.
+        text: Option<String>,
+        /// What was set: key, index, number.
+        set: Vec<(String, Option<usize>, f64)>,
+        /// Controls.
+        controls: Vec<f64>,
+        /// The state, in hexadecimal digits.
+        state: String,
+    },
     /// The gradient of a loss.
     Slope {
         /// As text.

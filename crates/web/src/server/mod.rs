@@ -4,14 +4,17 @@
 //! websocket, come from its own page. Each page has its own simulation, on a thread of its own.
 
 mod act;
+mod ahead;
+mod dials;
 mod guard;
 mod hand;
-mod inbox;
 mod message;
+mod runner;
 mod session;
 mod slope;
+mod thumbnail;
 
-use crate::bundle::live_page;
+use crate::bundle::{blank_page, live_page};
 use axum::Router;
 use axum::extract::State;
 use axum::extract::ws::rejection::WebSocketUpgradeRejection;
@@ -26,6 +29,7 @@ use std::net::{Ipv4Addr, TcpListener};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use thumbnail::Thumbnails;
 
 /// Pages open at once: each has a simulation.
 const MOST_PAGES: usize = 16;
@@ -55,6 +59,7 @@ struct Shared {
     guard: Guard,
     show: Show,
     open: AtomicUsize,
+    thumbnails: Thumbnails,
 }
 
 impl Server {
@@ -78,12 +83,18 @@ impl Server {
     pub fn serve(self) -> io::Result<()> {
         let Server { listener, guard, show } = self;
         listener.set_nonblocking(true)?;
-        let shared = Arc::new(Shared { guard, show, open: AtomicUsize::new(0) });
+        let shared = Arc::new(Shared { guard, show, open: AtomicUsize::new(0), thumbnails: Thumbnails::default() });
         // One thread carries the messages; simulations have their own.
         let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
         runtime.block_on(async move {
             let listener = tokio::net::TcpListener::from_std(listener)?;
-            let routes = Router::new().route("/", get(page)).route("/ws", get(socket)).fallback(nothing).with_state(shared);
+            let routes = Router::new()
+                .route("/", get(page))
+                .route("/ws", get(socket))
+                .route("/blank", get(blank))
+                .route("/thumbnail", get(thumbnail))
+                .fallback(nothing)
+                .with_state(shared);
             axum::serve(listener, routes).await
         })
     }
@@ -99,7 +110,7 @@ async fn page(State(shared): State<Arc<Shared>>, headers: HeaderMap, uri: Uri) -
     }
     let Ok(nonce) = guard::random() else { return StatusCode::INTERNAL_SERVER_ERROR.into_response() };
     let policy = format!(
-        "default-src 'none'; script-src 'nonce-{nonce}'; style-src 'unsafe-inline'; img-src data: blob:; connect-src 'self' {}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+        "default-src 'none'; script-src 'nonce-{nonce}'; style-src 'unsafe-inline'; img-src 'self' data: blob:; connect-src 'self' {}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
         shared.guard.socket_origin()
     );
     let Ok(policy) = HeaderValue::from_str(&policy) else { return StatusCode::INTERNAL_SERVER_ERROR.into_response() };
@@ -112,6 +123,36 @@ async fn page(State(shared): State<Arc<Shared>>, headers: HeaderMap, uri: Uri) -
         (header::X_CONTENT_TYPE_OPTIONS, fixed("nosniff")),
     ];
     (headers, live_page(&nonce)).into_response()
+}
+
+/// The page without a run, into which the live one writes its own for a replay.
+async fn blank(State(shared): State<Arc<Shared>>, headers: HeaderMap, uri: Uri) -> Response {
+    if let Err(refusal) = shared.guard.check(&headers, &uri) {
+        return refuse(refusal);
+    }
+    // As text: nothing of it runs here.
+    let fixed = HeaderValue::from_static;
+    ([(header::CONTENT_TYPE, fixed("text/plain; charset=utf-8")), (header::X_CONTENT_TYPE_OPTIONS, fixed("nosniff"))], blank_page())
+        .into_response()
+}
+
+/// A small picture of an embedded scene: `/thumbnail?scene=bowling&theme=dark`.
+async fn thumbnail(State(shared): State<Arc<Shared>>, headers: HeaderMap, uri: Uri) -> Response {
+    if let Err(refusal) = shared.guard.check(&headers, &uri) {
+        return refuse(refusal);
+    }
+    let query = uri.query().unwrap_or("");
+    let value = |key: &str| query.split('&').find_map(|pair| pair.strip_prefix(key)).unwrap_or("").to_string();
+    let (name, dark) = (value("scene="), value("theme=") == "dark");
+    // Drawing takes some milliseconds, which messages need not wait for.
+    let drawn = tokio::task::spawn_blocking(move || shared.thumbnails.draw(&name, dark)).await;
+    match drawn {
+        Ok(Some(png)) => {
+            let fixed = HeaderValue::from_static;
+            ([(header::CONTENT_TYPE, fixed("image/png")), (header::CACHE_CONTROL, fixed("max-age=3600"))], png.to_vec()).into_response()
+        }
+        _ => StatusCode::NOT_FOUND.into_response(),
+    }
 }
 
 async fn nothing(State(shared): State<Arc<Shared>>, headers: HeaderMap, uri: Uri) -> Response {
@@ -146,7 +187,7 @@ async fn socket(
 async fn talk(mut socket: WebSocket, show: Show) {
     let (to_page, mut from_session) = tokio::sync::mpsc::unbounded_channel();
     let (to_session, wishes) = std::sync::mpsc::channel();
-    std::thread::spawn(move || Session::new(show, to_page, wishes).run());
+    std::thread::spawn(move || Session::new(show, to_page).run(&wishes));
     loop {
         tokio::select! {
             heard = socket.recv() => match heard {

@@ -1,69 +1,58 @@
-//! One page's simulation: takes wishes, keeps the clock, sends shots as fast as the page draws them.
+//! One page's simulation: takes wishes at once, and leaves the steps to a runner.
 
 use super::Show;
-use super::act::{Act, Stamp, open};
-use super::inbox::Inbox;
+use super::act::{Act, open};
+use super::ahead;
 use super::message::{Told, Wish};
-use carom_dynamics::Interrupt;
-use carom_dynamics::error::Cause;
+use super::runner::{Outlet, Runner};
 use carom_scene::{Scene, SceneErrors, from_toml_all, from_toml_beside, scene, scenes};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 use tokio::sync::mpsc::UnboundedSender;
 
-/// Time from one shot to the next while running.
-const SHOT: Duration = Duration::from_micros(16_667);
-/// Time that steps may take before a shot is sent although it is behind its clock.
-const BUDGET: Duration = Duration::from_millis(13);
-/// Shots under way that the page has not drawn yet: enough to hide its delay, too few to queue up.
-const UNSEEN: usize = 4;
 /// Speeds that make sense.
 const SPEEDS: std::ops::RangeInclusive<f64> = 1e-3..=100.0;
+/// Time from one word about the pace to the next while running, and over how much it is measured.
+const PACE: Duration = Duration::from_millis(250);
+const MEASURED: Duration = Duration::from_secs(1);
 
 /// A simulation and its page.
 pub struct Session {
     show: Show,
     page: UnboundedSender<Told>,
-    act: Option<Box<dyn Act>>,
-    stamp: Stamp,
+    /// The scene at its start, with what was set; it never moves, so that it can always be asked.
+    start: Option<Box<dyn Act>>,
+    /// What was set since the text was read.
+    set: Vec<(String, Option<usize>, f64)>,
+    runner: Option<Runner>,
+    generation: u32,
     running: bool,
     speed: f64,
     boxes: bool,
-    unseen: usize,
-    /// When the clock was set, and the steps taken since.
-    since: Instant,
-    taken: u64,
+    /// Moments and simulated times of the last second or so.
+    paces: Vec<(Instant, f64)>,
     /// A gradient is being computed.
     busy: Arc<AtomicBool>,
-    /// What the page wishes, and the token by which some of it ends a step.
-    inbox: Inbox,
-    interrupt: Interrupt,
-    /// Ends the gradient of a scene that is no longer shown.
-    forgotten: Interrupt,
 }
 
 impl Session {
     /// A session that shows a scene.
-    pub fn new(show: Show, page: UnboundedSender<Told>, wishes: Receiver<Wish>) -> Self {
-        let inbox = Inbox::new(wishes);
+    pub fn new(show: Show, page: UnboundedSender<Told>) -> Self {
         let mut session = Session {
             show: show.clone(),
             page,
-            act: None,
-            stamp: Stamp { generation: 0, step: 0 },
+            start: None,
+            set: Vec::new(),
+            runner: None,
+            generation: 0,
             running: false,
             speed: 1.0,
             boxes: false,
-            unseen: 0,
-            since: Instant::now(),
-            taken: 0,
+            paces: Vec::new(),
             busy: Arc::new(AtomicBool::new(false)),
-            interrupt: inbox.interrupt(),
-            inbox,
-            forgotten: Interrupt::new(),
         };
         let list: Vec<_> = scenes().iter().map(|s| json!({ "name": s.name, "summary": s.summary })).collect();
         session.tell(Told::json(&json!({ "is": "scenes", "scenes": list })));
@@ -77,22 +66,15 @@ impl Session {
     }
 
     /// Serves wishes until the page is gone.
-    pub fn run(mut self) {
+    pub fn run(mut self, wishes: &Receiver<Wish>) {
         loop {
-            let heard = if self.running && self.unseen < UNSEEN {
-                self.advance();
-                self.inbox.next(Some(self.pause()))
-            } else {
-                self.inbox.next(None)
-            };
+            let heard = if self.running { wishes.recv_timeout(PACE) } else { wishes.recv().map_err(|_| RecvTimeoutError::Disconnected) };
             match heard {
                 Ok(wish) => self.grant(wish),
                 Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => return self.forget(),
+                Err(RecvTimeoutError::Disconnected) => return,
             }
-            while let Ok(wish) = self.inbox.next(Some(Duration::ZERO)) {
-                self.grant(wish);
-            }
+            self.tell_pace();
         }
     }
 
@@ -110,38 +92,74 @@ impl Session {
                 let read = self.read(&self.show.name, &text);
                 self.tell(Told::errors(id, read.as_ref().err()));
             }
-            Wish::Run { on } => {
-                self.running = on && self.act.is_some();
-                self.set_clock();
-            }
-            Wish::Step => {
-                self.running = false;
-                self.step();
-                self.shoot();
-            }
-            Wish::Reset => {
-                self.running = false;
-                if let Some(act) = &mut self.act {
-                    act.reset();
-                    self.begin(json!({ "is": "start" }));
-                }
-            }
+            Wish::Reset => self.begin(json!({ "is": "start" }), None),
             Wish::Speed { factor } => {
                 if SPEEDS.contains(&factor) {
                     self.speed = factor;
-                    self.set_clock();
+                    self.paces.clear();
+                    self.order(wish);
                 }
             }
-            Wish::Grab { body, at } => self.act.iter_mut().for_each(|act| act.grab(body, &at)),
-            Wish::Pull { to } => self.act.iter_mut().for_each(|act| act.pull(&to)),
-            Wish::Release => self.act.iter_mut().for_each(|act| act.release()),
+            Wish::Run { on } => {
+                self.running = on && self.runner.is_some();
+                self.paces.clear();
+                self.order(wish);
+            }
+            Wish::Step => {
+                self.running = false;
+                self.order(wish);
+            }
             Wish::Boxes { on } => {
                 self.boxes = on;
-                // The present shot again: boxes show at once.
-                self.shoot();
+                self.order(wish);
             }
-            Wish::Seen { count } => self.unseen = self.unseen.saturating_sub(count),
+            Wish::Set { ref key, index, value } => {
+                let outcome = self.start.as_mut().map(|start| start.set(key, index, value));
+                if matches!(outcome, Some(Ok(()))) {
+                    // Of a slider's many numbers the last counts.
+                    self.set.retain(|(k, i, _)| (k, i) != (key, &index));
+                    self.set.push((key.clone(), index, value));
+                }
+                self.answer_set(outcome, wish);
+            }
+            Wish::Control { index, value } => {
+                let outcome = self.start.as_mut().map(|start| start.control(index, value));
+                self.answer_set(outcome, wish);
+            }
+            Wish::Write => {
+                let text = match &self.start {
+                    // As it was written, comments included.
+                    _ if self.set.is_empty() => self.show.text.clone(),
+                    Some(start) => start.text(),
+                    None => return,
+                };
+                self.tell(Told::json(&json!({ "is": "text", "name": self.show.name, "text": text })));
+            }
+            Wish::Restore { name, text, set, controls, state } => self.restore(name, text, set, &controls, &state),
             Wish::Slope { loss, time } => self.slope(loss, time),
+            Wish::Grab { .. } | Wish::Pull { .. } | Wish::Release | Wish::Seen { .. } | Wish::State => self.order(wish),
+        }
+    }
+
+    fn order(&self, wish: Wish) {
+        if let Some(runner) = &self.runner {
+            runner.order(wish);
+        }
+    }
+
+    /// Hands on what the start took, and tells how things stand, or what was wrong.
+    fn answer_set(&mut self, outcome: Option<Result<(), String>>, wish: Wish) {
+        match outcome {
+            Some(Ok(())) => self.order(wish),
+            Some(Err(message)) => self.tell(Told::json(&json!({ "is": "not_set", "message": message }))),
+            None => return,
+        }
+        self.tell_dials();
+    }
+
+    fn tell_dials(&self) {
+        if let Some(start) = &self.start {
+            self.tell(Told::json(&json!({ "is": "dials", "dials": start.dials(), "set": self.set })));
         }
     }
 
@@ -154,128 +172,118 @@ impl Session {
 
     /// Shows the scene of a text, or says what is wrong with it.
     fn load(&mut self, name: String, text: String) {
-        let scene = match self.read(&name, &text) {
-            Ok(scene) => scene,
-            Err(errors) => return self.tell(Told::errors(0, Some(&errors))),
-        };
-        match open(scene) {
-            Ok(act) => {
-                self.running = false;
-                self.forget();
-                let message = json!({
-                    "is": "scene", "name": name, "text": text, "picture": act.picture().json(), "books": act.books(),
-                });
-                (self.show.name, self.show.text) = (name, text);
-                self.act = Some(act);
-                self.begin(message);
-            }
-            Err(error) => self.fail(&error.to_string()),
+        if let Some(act) = self.opened(&name, &text) {
+            self.enter(act, name, text, Vec::new(), None);
         }
     }
 
-    /// Gives up the gradient of what is no longer shown.
-    fn forget(&mut self) {
-        self.forgotten.raise();
-        self.forgotten = Interrupt::new();
+    /// The scene of a text at its start; what is wrong with it is told.
+    fn opened(&mut self, name: &str, text: &str) -> Option<Box<dyn Act>> {
+        match self.read(name, text).map(open) {
+            Ok(Ok(act)) => Some(act),
+            Ok(Err(error)) => {
+                self.fail(&error.to_string());
+                None
+            }
+            Err(errors) => {
+                self.tell(Told::errors(0, Some(&errors)));
+                None
+            }
+        }
     }
 
-    /// Tells of a new beginning and sends its first shot.
-    fn begin(&mut self, mut message: serde_json::Value) {
-        self.stamp = Stamp { generation: self.stamp.generation.wrapping_add(1), step: 0 };
-        message["generation"] = json!(self.stamp.generation);
+    /// Shows a scene with what was set in it, from its start or from another state.
+    fn enter(&mut self, start: Box<dyn Act>, name: String, text: String, set: Vec<(String, Option<usize>, f64)>, at: Option<Box<dyn Act>>) {
+        let message = json!({
+            "is": "scene", "name": name, "text": text, "picture": start.picture().json(), "books": start.books(),
+        });
+        (self.show.name, self.show.text, self.set) = (name, text, set);
+        let ahead = start.twin();
+        self.start = Some(start);
+        let fresh = at.is_none();
+        self.begin(message, at);
+        self.tell_dials();
+        if let (true, Some(runner)) = (fresh, &self.runner) {
+            ahead::look(ahead, self.generation, runner.outlet().clone());
+        }
+    }
+
+    /// Tells of a new beginning: a runner that may be deep in a slow step is left behind, and another sends the first shot.
+    fn begin(&mut self, mut message: Value, at: Option<Box<dyn Act>>) {
+        let Some(start) = &self.start else { return };
+        let act = at.unwrap_or_else(|| start.twin());
+        self.running = false;
+        self.generation = self.generation.wrapping_add(1);
+        message["generation"] = json!(self.generation);
+        self.runner = None;
         self.tell(Told::json(&message));
-        self.shoot();
+        self.runner = Some(Runner::new(act, self.generation, self.speed, self.boxes, Outlet::new(self.page.clone())));
+    }
+
+    /// The state of a link, with all that led to it.
+    fn restore(&mut self, name: String, text: Option<String>, set: Vec<(String, Option<usize>, f64)>, controls: &[f64], state: &str) {
+        let Some(text) = text.or_else(|| scene(&name).map(|found| found.text.to_string())) else {
+            return self.fail(&format!("the link's scene \"{name}\" is not embedded here"));
+        };
+        let Some(mut start) = self.opened(&name, &text) else { return };
+        let prepared = set
+            .iter()
+            .try_for_each(|(key, index, value)| start.set(key, *index, *value))
+            .and_then(|()| controls.iter().enumerate().try_for_each(|(index, value)| start.control(index, *value)))
+            .and_then(|()| {
+                let mut act = start.twin();
+                act.restore(state).map(|()| act)
+            });
+        match prepared {
+            Ok(act) => self.enter(start, name, text, set, Some(act)),
+            Err(message) => self.fail(&message),
+        }
     }
 
     fn fail(&mut self, message: &str) {
         self.running = false;
+        self.order(Wish::Run { on: false });
         self.tell(Told::json(&json!({ "is": "failed", "message": message })));
     }
 
-    fn set_clock(&mut self) {
-        self.since = Instant::now();
-        self.taken = 0;
-    }
-
-    /// One step; false when it failed.
-    fn step(&mut self) -> bool {
-        let Some(act) = &mut self.act else { return false };
-        match act.step(&self.interrupt) {
-            Ok(()) => {
-                self.stamp.step = self.stamp.step.saturating_add(1);
-                self.taken += 1;
-                true
-            }
-            Err(error) if error.cause == Cause::Stopped => {
-                // What ended it is granted next; the token served.
-                self.interrupt = self.inbox.interrupt();
-                false
-            }
-            Err(error) => {
-                self.fail(&error.to_string());
-                false
-            }
+    /// Says how fast the run is and, where that is slow, what it waits for.
+    fn tell_pace(&mut self) {
+        let Some(runner) = self.runner.as_ref().filter(|_| self.running) else { return };
+        let (now, pulse) = (Instant::now(), runner.pulse());
+        if self.paces.last().is_some_and(|(then, _)| now - *then < PACE) {
+            return;
         }
-    }
-
-    /// Takes the steps that are due, as far as the budget goes, and sends a shot if there was any.
-    fn advance(&mut self) {
-        let Some(size) = self.act.as_ref().map(|act| act.step_size()) else { return };
-        let due = (self.since.elapsed().as_secs_f64() * self.speed / size) as u64;
-        let start = Instant::now();
-        let before = self.taken;
-        while self.taken < due && self.step() {
-            if start.elapsed() > BUDGET {
-                // Slower than the clock: the clock is set anew, so that it does not race afterwards.
-                self.set_clock();
-                return self.shoot();
-            }
-        }
-        if self.taken > before {
-            self.shoot();
-        }
-    }
-
-    /// How long to wait before something is due.
-    fn pause(&self) -> Duration {
-        let size = self.act.as_ref().map_or(1.0, |act| act.step_size());
-        let next = Duration::from_secs_f64((self.taken + 1) as f64 * size / self.speed);
-        let elapsed = self.since.elapsed();
-        // Never past the next shot, and never a busy wait.
-        next.saturating_sub(elapsed)
-            .clamp(Duration::from_millis(1), SHOT)
-            .max(SHOT.saturating_sub(Duration::from_nanos((elapsed.as_nanos() % SHOT.as_nanos()) as u64)))
-    }
-
-    fn shoot(&mut self) {
-        if let Some(act) = &mut self.act {
-            let bytes = act.shoot(self.stamp, self.boxes);
-            self.unseen += 1;
-            self.tell(Told::Shot(bytes));
-        }
+        self.paces.retain(|(then, _)| now - *then <= MEASURED + PACE);
+        self.paces.push((now, pulse.time));
+        let (then, time) = self.paces[0];
+        let elapsed = (now - then).as_secs_f64();
+        let factor = (elapsed >= PACE.as_secs_f64()).then(|| (pulse.time - time) / elapsed);
+        let stepping = pulse.stepping.map(|since| since.elapsed().as_secs_f64());
+        self.tell(Told::json(&json!({
+            "is": "pace", "generation": self.generation, "factor": factor, "step": pulse.step, "stepping": stepping,
+            "effort": pulse.last.effort(), "page": pulse.waits_for_page,
+        })));
     }
 
     /// Computes a gradient on another thread; one at a time.
     fn slope(&mut self, loss: String, time: f64) {
-        let Some(act) = &self.act else { return };
+        let (Some(start), Some(runner)) = (&self.start, &self.runner) else { return };
         if self.busy.swap(true, Ordering::SeqCst) {
             return;
         }
-        let (job, page, busy, forgotten) = (act.slope(), self.page.clone(), self.busy.clone(), self.forgotten.clone());
+        let (job, outlet, busy) = (start.slope(), runner.outlet().clone(), self.busy.clone());
         std::thread::spawn(move || {
-            let answer = job(&loss, time, &forgotten).unwrap_or_else(|message| json!({ "is": "no_gradient", "message": message }));
+            let answer = job(&loss, time, &outlet.over).unwrap_or_else(|message| json!({ "is": "no_gradient", "message": message }));
             busy.store(false, Ordering::SeqCst);
-            if !forgotten.raised() {
-                let _ = page.send(Told::json(&answer));
-            }
+            outlet.tell(Told::json(&answer));
         });
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::runner::UNSEEN;
     use super::*;
-    use serde_json::Value;
     use std::sync::mpsc::channel;
 
     /// A session on its own thread, as the server runs it.
@@ -289,7 +297,7 @@ mod tests {
             let (page, told) = tokio::sync::mpsc::unbounded_channel();
             let (wish, wishes) = channel();
             let show = Show { name: name.to_string(), text: scene(name).unwrap().text.to_string(), folder: None };
-            std::thread::spawn(move || Session::new(show, page, wishes).run());
+            std::thread::spawn(move || Session::new(show, page).run(&wishes));
             Page { wish, told }
         }
         fn ask(&self, wish: Wish) {
@@ -349,8 +357,8 @@ mod tests {
         page.ask(Wish::Run { on: true });
         std::thread::sleep(Duration::from_millis(400));
         let mut waiting = 0;
-        while page.told.try_recv().is_ok() {
-            waiting += 1;
+        while let Ok(told) = page.told.try_recv() {
+            waiting += usize::from(matches!(told, Told::Shot(_)));
         }
         assert!(waiting <= UNSEEN, "{waiting} shots wait");
     }
@@ -380,5 +388,74 @@ mod tests {
         assert!(page.hear("gradient")["v0"].as_array().unwrap().len() >= 6);
         page.ask(Wish::Slope { loss: "nobody.y".to_string(), time: 0.2 });
         assert!(page.hear("no_gradient")["message"].as_str().unwrap().contains("nobody"));
+    }
+
+    #[test]
+    fn a_look_ahead_tells_where_a_scene_goes() {
+        let mut page = Page::open("ball_drop");
+        page.hear("scene");
+        let states = page.hear("ahead")["states"].as_array().unwrap().clone();
+        let heights: Vec<f64> = states.iter().map(|q| q[4].as_f64().unwrap()).collect();
+        let lowest = heights.iter().copied().fold(f64::INFINITY, f64::min);
+        assert!(heights.len() > 4 && lowest > 0.09 && lowest < 0.4, "the ball comes near its ground: {heights:?}");
+    }
+
+    #[test]
+    fn what_is_set_is_told_written_and_stays_after_a_reset() {
+        let mut page = Page::open("ball_drop");
+        page.hear("dials");
+        page.ask(Wish::Write);
+        assert!(page.hear("text")["text"].as_str().unwrap().starts_with('#'), "as it was written");
+        page.ask(Wish::Set { key: "gravity".to_string(), index: Some(1), value: 2.5 });
+        assert_eq!(page.hear("dials")["dials"]["gravity"][1], 2.5);
+        page.ask(Wish::Set { key: "restitution".to_string(), index: None, value: 3.0 });
+        assert!(page.hear("not_set")["message"].as_str().unwrap().contains("restitution"));
+        page.ask(Wish::Reset);
+        page.hear("start");
+        page.ask(Wish::Write);
+        let text = page.hear("text")["text"].as_str().unwrap().to_string();
+        assert!(text.contains("2.5") && from_toml_all(&text, "x").is_ok(), "{text}");
+    }
+
+    #[test]
+    fn a_state_is_restored_with_what_was_set() {
+        let mut page = Page::open("pile_in_bin");
+        page.hear("scene");
+        let set = vec![("gravity".to_string(), Some(1), -3.0)];
+        page.ask(Wish::Set { key: "gravity".to_string(), index: Some(1), value: -3.0 });
+        (0..5).for_each(|_| page.ask(Wish::Step));
+        page.ask(Wish::State);
+        let there = page.hear("state");
+        let state = there["state"].as_str().unwrap().to_string();
+        let restore =
+            |state: String| Wish::Restore { name: "pile_in_bin".to_string(), text: None, set: set.clone(), controls: vec![], state };
+        page.ask(restore(state.clone()));
+        page.hear("scene");
+        assert_eq!(page.shot().1, there["time"].as_f64().unwrap());
+        page.ask(Wish::State);
+        assert_eq!(page.hear("state")["state"], json!(state));
+        page.ask(restore("ff".to_string()));
+        assert!(page.hear("failed")["message"].as_str().unwrap().contains("state"));
+    }
+
+    #[test]
+    fn a_slow_step_keeps_nobody_waiting() {
+        let mut page = Page::open("ball_drop");
+        page.hear("scene");
+        let heap = "dimension = 2\n[[body]]\nkind = \"static\"\nshape = { half_space = [0, 1] }\n[[repeat]]\ncount = [50, 40]\n\
+                    offset = [[0.2, 0.003], [0.1, 0.2]]\nbody = { name = \"b\", shape = { box = [0.2, 0.2] }, position = [0, 0.1] }\n";
+        page.ask(Wish::Edit { text: heap.to_string() });
+        assert_eq!(page.hear("scene")["picture"]["bodies"].as_array().unwrap().len(), 1 + 50 * 40);
+        page.shot();
+        page.ask(Wish::Run { on: true });
+        // Deep in a step: two words of the pace in a row, and none taken in between.
+        let deep = (0..200).any(|_| page.hear("pace")["stepping"].as_f64().is_some_and(|s| s > 0.1));
+        assert!(deep, "no step of this heap takes 0.1 s any more: take a larger one");
+        let start = Instant::now();
+        page.ask(Wish::Open { name: "newton_cradle".to_string() });
+        assert_eq!(page.hear("scene")["name"], "newton_cradle");
+        assert_eq!(page.shot().0, 0);
+        let took = start.elapsed();
+        assert!(took < Duration::from_millis(100), "answered after {took:?}");
     }
 }

@@ -13,11 +13,11 @@ const FULL_TAPE: usize = 2000;
 /// Parameters by which bodies are coloured.
 const KEYS: [&str; 3] = ["mass", "friction", "restitution"];
 
-/// Takes a loss and a time [s]; returns the gradient, or what is wrong.
+/// Takes a loss, a time [s] and the token of who waits; returns the gradient, or what is wrong.
 pub type Slope = Box<dyn FnOnce(&str, f64, &Interrupt) -> Result<Value, String> + Send>;
 
 /// The gradient of a loss after so much time from the world's state.
-pub fn slope<G: Geometry>(world: &World<G>, names: &Names<G>, text: &str, time: f64, interrupt: &Interrupt) -> Result<Value, String> {
+pub fn slope<G: Geometry>(world: &World<G>, names: &Names<G>, text: &str, time: f64, over: &Interrupt) -> Result<Value, String> {
     let model = world.model();
     let loss = Loss::parse(text, model).map_err(|e| format!("loss, column {}: {}; {}", e.column, e.problem, e.help))?;
     let steps = (time / model.step).round();
@@ -26,15 +26,14 @@ pub fn slope<G: Geometry>(world: &World<G>, names: &Names<G>, text: &str, time: 
     }
     let steps = steps as usize;
     let tape = if steps <= FULL_TAPE { Tape::Full } else { Tape::Sparse };
-    let rollout = world.rollout_unless(steps, &[], tape, interrupt).map_err(|error| error.to_string())?;
+    let rollout = world.rollout_unless(steps, &[], tape, over).map_err(|error| error.to_string())?;
     let layout = Parameters::of(model);
     let value = loss.value(model, &rollout.states);
     let slope = loss.slope(model, &layout, &rollout.states);
     if !(value.is_finite() && slope.is_finite()) {
         return Err("the loss has no finite slope at this run".to_string());
     }
-    let mut gradient =
-        rollout.backward_unless(&slope.states, Wrt::Everything, Weak::AsSolved, interrupt).map_err(|error| error.to_string())?;
+    let mut gradient = rollout.backward_unless(&slope.states, Wrt::Everything, Weak::AsSolved, over).map_err(|error| error.to_string())?;
     gradient.parameters.iter_mut().zip(&slope.parameters).for_each(|(g, s)| *g += s);
     let switches = gradient.switches.iter().filter(|s| **s != Default::default()).count();
     let mut out = json!({

@@ -1,7 +1,7 @@
 //! One row whose impulse lies between two bounds, a motor or the friction of a joint: l = the clamped l - rho w; theory (4.6).
 
 use super::interior::{Interior, Stage};
-use super::{ContactLaw, Equality, Mode};
+use super::{ContactLaw, Equality, LawChange, Mode};
 use crate::contact::trace::{Smoothed, Smoothing};
 
 /// The law of a motor. Infinite bounds are allowed; with both the row is an equality.
@@ -41,6 +41,15 @@ impl ContactLaw for Bounded {
             z[0] = z[0].max(self.lower).min(self.upper);
         }
         if inside { Mode::Held } else { Mode::Open }
+    }
+
+    fn by_numbers(&self, z: &[f64], out: &mut [LawChange]) {
+        let (below, above) = (z[0] <= self.lower, z[0] >= self.upper);
+        // Bounds that leave no room move the impulse together; the lower speaks for both.
+        out[0] = LawChange { lower: f64::from(u8::from(below || self.is_fixed())), ..LawChange::default() };
+        if above && !self.is_fixed() {
+            out[0].upper = 1.0;
+        }
     }
 
     fn miss(&self, diagonal: &[f64], l: &[f64], w: &[f64]) -> f64 {

@@ -1,7 +1,7 @@
 //! Rows that hold whatever impulse it takes, those of a joint: w = 0; theory (4.1).
 
 use super::interior::{Interior, Stage};
-use super::{ContactLaw, Mode, WIDEST};
+use super::{ContactLaw, LawChange, Mode, WIDEST};
 use crate::contact::trace::{Smoothed, Smoothing};
 
 /// How stiff a row without bounds is in the smoothed form, over its own answer: its impulse is corrected by this much of its speed in every round.
@@ -27,6 +27,10 @@ impl ContactLaw for Equality {
             }
         }
         Mode::Held
+    }
+
+    fn by_numbers(&self, _z: &[f64], out: &mut [LawChange]) {
+        out.fill(LawChange::default());
     }
 
     fn miss(&self, _diagonal: &[f64], _l: &[f64], w: &[f64]) -> f64 {

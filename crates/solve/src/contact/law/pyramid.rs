@@ -2,7 +2,7 @@
 //! for a start, since the projection decides in the end.
 
 use super::interior::{Interior, Stage};
-use super::{ContactLaw, Mode, Round};
+use super::{ContactLaw, LawChange, Mode, Round};
 use crate::contact::trace::{Smoothed, Smoothing};
 use crate::problem::Cone;
 use crate::status::{block_miss, project_friction, side_frame, side_of};
@@ -41,7 +41,7 @@ impl ContactLaw for Pyramid {
         let point = [z[1], z[2]];
         let nearest = project_friction(point, limit, Cone::Polyhedral(self.edges));
         (z[1], z[2]) = (nearest[0], nearest[1]);
-        if nearest == point {
+        if limit > 0.0 && nearest == point {
             (slope[4], slope[8]) = (1.0, 1.0);
             return Mode::Held;
         }
@@ -58,6 +58,26 @@ impl ContactLaw for Pyramid {
             }
         }
         Mode::Slide
+    }
+
+    fn by_numbers(&self, z: &[f64], out: &mut [LawChange]) {
+        out.fill(LawChange::default());
+        if z[0] <= 0.0 {
+            return;
+        }
+        let (point, limit) = ([z[1], z[2]], self.friction * z[0]);
+        let (outward, along) = side_frame(side_of(point, self.edges), self.edges);
+        let half_angle = std::f64::consts::PI / self.edges as f64;
+        let height = point[0] * outward[0] + point[1] * outward[1];
+        if height <= limit * half_angle.cos() {
+            return;
+        }
+        // A side moves outwards with the limit; a corner moves along the side too.
+        let foot = point[0] * along[0] + point[1] * along[1];
+        let corner = if foot.abs() < limit * half_angle.sin() { 0.0 } else { half_angle.sin() * foot.signum() };
+        for k in 0..2 {
+            out[1 + k].friction = z[0] * (half_angle.cos() * outward[k] + corner * along[k]);
+        }
     }
 
     fn miss(&self, diagonal: &[f64], l: &[f64], w: &[f64]) -> f64 {

@@ -1,7 +1,7 @@
 //! Contact with dry friction, the round cone of Coulomb: 0 <= l_n, w_n >= 0, l_n w_n = 0, |l_t| <= mu l_n against the slip; theory (4.3)-(4.5).
 
 use super::interior::{Interior, Point, Stage, compose, determinant, product, quotient, reach, scaling, times};
-use super::{ContactLaw, Mode};
+use super::{ContactLaw, LawChange, Mode};
 use crate::contact::trace::{Smoothed, Smoothing};
 use crate::status::within;
 use crate::sweep::{planar_contact, spatial_contact};
@@ -59,11 +59,16 @@ impl ContactLaw for Round {
         slope[0] = 1.0;
         let limit = self.friction * z[0];
         let length = if d == 3 { length(z[1], z[2]) } else { z[1].abs() };
-        if length <= limit {
+        if limit > 0.0 && length <= limit {
             for k in 1..d {
                 slope[k * d + k] = 1.0;
             }
             return Mode::Held;
+        }
+        // Without friction a contact slips freely, also where it happens to stand still.
+        if limit <= 0.0 {
+            z[1..d].fill(0.0);
+            return Mode::Slide;
         }
         let part = limit / length;
         let direction = [z[1] / length, if d == 3 { z[2] / length } else { 0.0 }];
@@ -78,6 +83,17 @@ impl ContactLaw for Round {
             }
         }
         Mode::Slide
+    }
+
+    fn by_numbers(&self, z: &[f64], out: &mut [LawChange]) {
+        out.fill(LawChange::default());
+        let length = if self.tangents == 2 { length(z[1], z[2]) } else { z[1].abs() };
+        // At the limit friction grows with it along z_t, without friction too; what neither slips nor pulls has no direction.
+        if z[0] > 0.0 && length > self.friction * z[0] {
+            for k in 1..=self.tangents {
+                out[k].friction = z[0] * (z[k] / length);
+            }
+        }
     }
 
     fn miss(&self, diagonal: &[f64], l: &[f64], w: &[f64]) -> f64 {

@@ -1,7 +1,7 @@
 //! One row that pushes and never pulls, a limit or a rope: 0 <= l, w >= 0, l w = 0; theory (4.3).
 
 use super::interior::{Interior, Stage};
-use super::{Bounded, ContactLaw, Mode};
+use super::{Bounded, ContactLaw, LawChange, Mode};
 use crate::contact::trace::{Smoothed, Smoothing};
 
 /// The law of a limit.
@@ -18,6 +18,10 @@ impl ContactLaw for Unilateral {
 
     fn project(&self, z: &mut [f64], slope: Option<&mut [f64]>) -> Mode {
         BOUNDS.project(z, slope)
+    }
+
+    fn by_numbers(&self, _z: &[f64], out: &mut [LawChange]) {
+        out[0] = LawChange::default(); // its bound is always 0
     }
 
     fn miss(&self, diagonal: &[f64], l: &[f64], w: &[f64]) -> f64 {
