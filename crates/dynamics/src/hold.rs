@@ -21,8 +21,8 @@ const STEPPED_ROUNDS: usize = 10;
 /// Rounds over which the rate of the correction of joints is judged: a move that would not arrive within the cap at that rate is too long already.
 const RATE_ROUNDS: usize = 6;
 
-/// Part that the miss of contacts falls to over as many rounds at least; otherwise it stands still.
-const STILL: f64 = 0.5;
+/// Logarithm of the part that the miss of contacts falls to in a round on average over as many; slower, and it stands still.
+const STILL: f64 = -0.02;
 
 /// Rounds after the first that may need a solve of their own, because a mode changed, before contacts that touch count as closed.
 const IDLE_FLIPS: usize = 1;
@@ -159,10 +159,15 @@ fn hold_within<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, t: f64, un
         island.report.corrections += 1;
         // Targets cannot be met more exactly than the problem was solved. Contacts that open and close by turns miss by their speeds times t however short the
         // move: what the last round leaves of them is taken too, or thousands of moves would be sought that hide it.
-        let stalled = !alone && round + 1 == cap;
+        let rate = (worst / misses[round % RATE_ROUNDS]).ln() / RATE_ROUNDS as f64;
+        // Joints come first: with them every round may still help.
+        let jointed = !island.assembly.equalities.is_empty();
+        let still = !alone && !jointed && round >= 2 * RATE_ROUNDS && rate > STILL;
+        let stalled = still || (!alone && round + 1 == cap);
         // What touches to 1e-9 of the size is not worth another solve, but worth a back-substitution: modes that keep changing there decide nothing.
         flips += usize::from(round > 0 && island.report.solves > solves);
-        let touches = !alone && (cap == STEPPED_ROUNDS || (flips > IDLE_FLIPS && island.report.solves > solves));
+        let idle = cap == STEPPED_ROUNDS || (flips > IDLE_FLIPS && island.report.solves > solves);
+        let touches = !alone && idle && !jointed;
         if worst <= if held.outcome.is_solved() && !stalled && !touches { 1.0 } else { INACCURATE_SLACK } {
             held.converged = true;
             island.solve.ahead = worst <= 1.0;
@@ -180,15 +185,12 @@ fn hold_within<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, t: f64, un
             island.solve.jammed = true;
             break;
         }
-        if !alone && round >= 2 * RATE_ROUNDS && worst > STILL * misses[round % RATE_ROUNDS] {
+        if still {
             // Contacts that open and close by turns do so however often they are asked.
             break;
         }
-        if alone && round >= RATE_ROUNDS {
-            let rate = (worst / misses[round % RATE_ROUNDS]).ln() / RATE_ROUNDS as f64;
-            if worst.ln() > -rate * (cap - round) as f64 {
-                break;
-            }
+        if alone && round >= RATE_ROUNDS && worst.ln() > -rate * (cap - round) as f64 {
+            break;
         }
         misses[round % RATE_ROUNDS] = worst;
         (before, last) = (last, worst);
