@@ -39,6 +39,10 @@ const NEAR_PATIENCE: usize = 2;
 const CHORDS: usize = 4;
 const CHORD_GAIN: f64 = 0.1;
 
+/// Part of the aim that a factor at hand is used to come nearer to: rounding that long rows of bodies would magnify costs one back-substitution.
+const IDEAL: f64 = 1e-2;
+const FINAL_STEP: f64 = 1e6;
+
 /// How a call shall behave.
 #[derive(Clone, Copy, Debug)]
 pub struct Manner {
@@ -101,7 +105,7 @@ impl Proximal {
         task: &Task,
         manner: Manner,
         budget: &mut Budget,
-        mut best: f64,
+        best: f64,
         impulses: &mut [f64],
     ) -> f64 {
         let n = impulses.len();
@@ -145,6 +149,27 @@ impl Proximal {
             }
             impulses.copy_from_slice(&self.best);
         }
+        let residual = self.iterate(system, task, manner, budget, best, worth, impulses);
+        if residual > IDEAL * task.aim && residual <= task.aim && system.is_factored() {
+            task.judge(system, impulses, &mut self.velocity);
+            let better = self.follow_chords(system, &Task { aim: IDEAL * task.aim, ..*task }, FINAL_STEP, residual, impulses);
+            return better.min(residual);
+        }
+        residual
+    }
+
+    /// Rounds until the aim is reached, or nothing is gained any more.
+    fn iterate<S: System>(
+        &mut self,
+        system: &mut S,
+        task: &Task,
+        manner: Manner,
+        budget: &mut Budget,
+        mut best: f64,
+        worth: f64,
+        impulses: &mut [f64],
+    ) -> f64 {
+        let n = impulses.len();
         let mut length = manner.step.unwrap_or_else(|| best.max(task.aim).powf(-0.5)).min(LONGEST);
         let mut last = f64::INFINITY;
         let (mut idle, mut rejected, mut hold) = (0, 0, false);
@@ -275,8 +300,8 @@ impl Proximal {
         system.energy(&self.lacking)
     }
 
-    /// Newton steps with a factor that was made for nearly the same slopes, while they gain a digit each; the velocities stay those of the start unless they
-    /// reach the aim.
+    /// Newton steps with a factor that was made for nearly the same slopes, while they gain a digit each; `impulses` take the best of them, whose residual is
+    /// returned. The velocities stay those of the start.
     fn follow_chords<S: System>(&mut self, system: &mut S, task: &Task, length: f64, first: f64, impulses: &mut [f64]) -> f64 {
         self.trial.copy_from_slice(impulses);
         self.trial_velocity.copy_from_slice(&self.velocity);
@@ -293,16 +318,16 @@ impl Proximal {
                 law.project(&mut self.trial[layout.rows_of(block)], None);
             }
             let residual = task.judge(system, &self.trial, &mut self.trial_velocity);
-            if residual <= task.aim {
+            let gained = residual < CHORD_GAIN * last;
+            if residual < last {
                 impulses.copy_from_slice(&self.trial);
-                return residual;
+                last = residual;
             }
-            if residual >= CHORD_GAIN * last {
+            if residual <= task.aim || !gained {
                 break;
             }
-            last = residual;
         }
-        f64::INFINITY
+        last
     }
 
     /// The Newton step of a long step with the modes of a short one: at velocities that are not yet right a long step would find others.
