@@ -1,7 +1,7 @@
 //! Small random scenes: whatever is thrown together, nothing panics, overlaps, tears or stops being a number.
 
 use carom_dynamics::{BodyKind, Joint, World};
-use carom_math::{Planar, Spatial};
+use carom_math::{Planar, Spatial, Vector};
 use carom_tests::{Scene, Stage, figure, full, hostile_scene, random_scene};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -78,11 +78,14 @@ fn trial<G: Stage>(kind: Kind, number: u64, dropped: &[usize]) -> Result<Worst, 
     let mut world = World::new(scene.model, scene.state).map_err(|error| format!("model: {error}"))?;
     let mut worst = Worst::default();
     for step in 0..50 + (number % 51) as usize {
+        // Residuals are told in m/s; what counts is their part of the speeds at hand.
+        let speed = |world: &World<G>| world.state().twists.iter().map(|t| t.lin.norm() + t.ang.norm()).fold(1.0, f64::max);
+        let fast = speed(&world);
         let report = world.step().map_err(|error| format!("step {step}: {error}"))?;
         let finite = world.state().poses.iter().all(|p| p.is_finite()) && world.state().twists.iter().all(|t| t.is_finite());
         let now = Worst {
             overlap: if tight { overlap(&world) } else { 0.0 },
-            residual: report.residual,
+            residual: report.residual / fast.max(speed(&world)),
             joint: world.joint_error(),
             inaccurate: usize::from(report.inaccurate),
             unconverged: usize::from(report.unconverged),

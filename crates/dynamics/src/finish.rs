@@ -231,7 +231,7 @@ pub(crate) fn account_rows<G: Geometry>(island: &mut Island<G>) {
             for k in 0..G::TANGENTS {
                 impulse += tangents[k] * island.solve.impulses[row + 1 + k];
             }
-            near.warm[1] = impulse * island.solve.per_duration();
+            near.warm[1] = impulse;
             account(&mut island.reports, near, impulse);
         }
     }

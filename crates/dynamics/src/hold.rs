@@ -257,7 +257,7 @@ pub(crate) fn correct_targets<G: Geometry>(island: &mut Island<G>, ctx: &Context
     // What a solve may miss in speed it may miss over the move.
     let rough = model.tolerances.solve.map_or(0.0, |speed| speed * t);
     // So many rows contradict each other by what they touch: there a gap within touching is closed, theory (2.18).
-    let band = if assembly.sparse { model.tolerances.touch } else { 0.0 };
+    let band = if assembly.sparse && assembly.crowded { model.tolerances.touch } else { 0.0 };
 
     solve.open.clear();
     for (position, &index) in solve.groups.iter().enumerate() {

@@ -218,7 +218,7 @@ pub(crate) fn commit<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, move
             for k in 0..G::TANGENTS {
                 impulse += tangents[k] * island.solve.impulses[row + 1 + k];
             }
-            near.warm[0] = impulse * island.solve.per_duration();
+            near.warm[0] = impulse;
             contacts::account(&mut island.reports, near, impulse);
         }
     }

@@ -23,6 +23,9 @@ const START_CAP: usize = 60;
 /// Joint errors beyond this fraction of the size are projected; the correction over the move normally leaves a thousandth of it.
 const JOINT_SLOP: f64 = 1e-9;
 
+/// Where a projection was made anyway joints are closed to this fraction, as a move closes them.
+const JOINT_CLOSED: f64 = 1e-11;
+
 /// Joints open by more than this fraction of their size were set apart: steps leave a thousandth of a millionth, differences a millionth.
 pub(crate) const SET_APART: f64 = 1e-2;
 
@@ -240,7 +243,7 @@ pub(crate) fn bring_home<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, 
         // Overlap that cannot be removed must not keep a limit passed,
         rounds(island, ctx, Aim::Limits);
     }
-    if worst_joint(island, ctx) > JOINT_SLOP {
+    if worst_joint(island, ctx) > JOINT_CLOSED {
         // nor any of them a joint open.
         rounds(island, ctx, Aim::Joints);
     }
@@ -289,7 +292,7 @@ pub(crate) fn rounds<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, aim:
         island.refresh_inertia();
         assembly::assemble(island, ctx);
         let done = match aim {
-            Aim::Joints => last <= JOINT_SLOP,
+            Aim::Joints => last <= JOINT_CLOSED,
             Aim::Limits => worst_limit(island, ctx) <= LIMIT_HELD && worst_joint(island, ctx) <= JOINT_SLOP,
             Aim::Step | Aim::Start => !needed(island, ctx, LIMIT_HELD),
         };

@@ -136,11 +136,6 @@ impl Solve {
         tried.corrections.clear();
         tried.corrections.extend(self.target.iter().zip(&tried.first_target).map(|(now, first)| now - first));
     }
-
-    /// What turns impulses of the selected rows into mean forces: contacts remember those, since moves differ in length.
-    pub fn per_duration(&self) -> f64 {
-        if self.duration > 0.0 { 1.0 / self.duration } else { 0.0 }
-    }
 }
 
 /// A row without an impulse at the end of a move.
@@ -204,12 +199,12 @@ pub(crate) fn select<G: Geometry>(
                 }
                 let gap = match phase {
                     // Where rows outnumber freedoms, gaps that only touch would contradict each other.
-                    Phase::Move if assembly.sparse && contact.contact.gap <= model.tolerances.touch * pairs[contact.pair].size => 0.0,
+                    Phase::Move if assembly.sparse && assembly.crowded && contact.contact.gap <= model.tolerances.touch * pairs[contact.pair].size => 0.0,
                     Phase::Move => contact.contact.gap.max(0.0),
                     Phase::Finish => 0.0,
                 };
                 solve.target.push(if t > 0.0 { -gap / t } else { 0.0 });
-                let warm = contact.warm[phase as usize] * duration;
+                let warm = contact.warm[phase as usize];
                 solve.warm.push(warm.dot(contact.contact.normal));
                 for tangent in &G::tangents(contact.contact.normal)[..G::TANGENTS] {
                     solve.target.push(0.0);

@@ -19,8 +19,24 @@ use carom_solve::contact_solver::ContactSolver;
 use carom_solve::problem::Cone;
 use carom_solve::status::{Outcome, RESIDUAL_AIM, RESIDUAL_WANTED};
 
-/// Rows up to which the dense matrix of all rows costs less than one over bodies.
-pub(crate) const DENSE_ROWS: usize = 36;
+/// Rows up to which the dense matrix of all rows is solved by its modes first: exact to rounding, and cheap while modes are known.
+const DENSE_ROWS: usize = 150;
+
+/// The same where rows outnumber freedoms by far, so that many of them say the same: a dense matrix has nothing to offer there.
+const CROWDED_ROWS: usize = 36;
+
+/// By how much they do then.
+const CROWDED: f64 = 1.4;
+
+/// Whether rows outnumber the freedoms of so many bodies by far.
+pub(crate) fn crowded<G: Geometry>(rows: usize, bodies: usize) -> bool {
+    rows > CROWDED_ROWS && rows as f64 > CROWDED * (bodies * G::DOF) as f64
+}
+
+/// Whether so many rows of so many bodies are solved over bodies.
+pub(crate) fn many<G: Geometry>(rows: usize, bodies: usize) -> bool {
+    rows > DENSE_ROWS || crowded::<G>(rows, bodies)
+}
 
 /// A root L of the inverse mass of a body, L L' = M^-1.
 #[derive(Clone, Copy, Debug, Default)]
