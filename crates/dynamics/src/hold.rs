@@ -174,6 +174,8 @@ fn hold_within<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, t: f64, un
             if worst > 1.0 {
                 island.report.inaccurate |= !touches;
                 close_joints(island, ctx, t);
+                // A move on which joints do not close is too long, whatever its contacts do.
+                held.converged = island.assembly.equalities.is_empty() || joint_miss(island, ctx, t, true) <= 1.0;
             }
             break;
         }

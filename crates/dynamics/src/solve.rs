@@ -13,7 +13,7 @@ use carom_geometry::Geometry;
 use carom_math::{Twist, Vector};
 use carom_solve::contact_solver::ContactSolver;
 use carom_solve::problem::{Block, Cone, Problem};
-use carom_solve::status::{Method, Outcome, Status, speed_scale};
+use carom_solve::status::{Method, Outcome, SPEED_FLOOR, Status};
 
 /// The selected part of an assembly, its targets and its solution.
 #[derive(Debug, Default)]
@@ -199,7 +199,13 @@ pub(crate) fn select<G: Geometry>(
                 }
                 let gap = match phase {
                     // Where rows outnumber freedoms, gaps that only touch would contradict each other.
-                    Phase::Move if assembly.sparse && assembly.crowded && contact.contact.gap <= model.tolerances.touch * pairs[contact.pair].size => 0.0,
+                    Phase::Move
+                        if assembly.sparse
+                            && assembly.crowded
+                            && contact.contact.gap <= model.tolerances.touch * pairs[contact.pair].size =>
+                    {
+                        0.0
+                    }
                     Phase::Move => contact.contact.gap.max(0.0),
                     Phase::Finish => 0.0,
                 };
@@ -335,13 +341,25 @@ pub(crate) fn resolve<G: Geometry>(
         outcome = resolve_reduced(assembly, solve, solver, cone, report);
     }
     report.iterations += outcome.iterations;
-    report.residual = report.residual.max(outcome.residual * speed_scale(&solve.free));
+    report.residual = report.residual.max(outcome.residual * contact_speed(solve, G::TANGENTS));
     if outcome.status != Status::Solved {
         report.inaccurate = true;
     }
     solve.warm.copy_from_slice(&solve.impulses);
     assembly.push(&solve.lines, &solve.impulses, &mut solve.reaction, &mut solve.scratch, out);
     outcome
+}
+
+/// The speed that residuals of contacts and limits are relative to [m/s]; targets of soft rows are no speeds of anything.
+fn contact_speed(solve: &Solve, tangents: usize) -> f64 {
+    let mut fastest = 0.0f64;
+    for (block, &first) in solve.blocks.iter().zip(&solve.first) {
+        if !matches!(block, Block::Bounded { .. }) {
+            let rows = &solve.free[first..first + block.rows(tangents)];
+            fastest = rows.iter().fold(fastest, |most, u| most.max(u.abs()));
+        }
+    }
+    fastest + SPEED_FLOOR
 }
 
 /// The problem of all selected rows at once, with its fallback where friction jams.
