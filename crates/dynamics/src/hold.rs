@@ -90,6 +90,7 @@ pub(crate) fn hold_rows<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, t
 /// The same in so many rounds at most.
 fn hold_within<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, t: f64, uncorrected: bool, cap: usize) -> Held {
     let options = &ctx.model.options;
+    let told = island.report.residual;
     island.solve.uncorrected = uncorrected;
     island.solve.ahead = false;
     if options.integrator == Integrator::EnergyMomentum {
@@ -200,6 +201,8 @@ fn hold_within<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, t: f64, un
     if island.assembly.sparse && held.converged {
         island.solve.note_tried();
     }
+    // What counts is the last round, and that only where the move is taken.
+    island.report.residual = if held.converged { told.max(island.solve.missed) } else { told };
     if !alone {
         island.scratch = scratch;
     }

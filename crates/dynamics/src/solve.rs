@@ -36,6 +36,8 @@ pub(crate) struct Solve {
     pub impulses: Vec<f64>,
     /// Impulses of the last solution, the next one's start.
     pub warm: Vec<f64>,
+    /// By how much the last solve missed its laws [m/s].
+    pub missed: f64,
     /// How long the impulses of the selected rows act [s].
     pub duration: f64,
     /// The last move from these poses: a search for an event tries several lengths of one move.
@@ -172,6 +174,7 @@ pub(crate) fn select<G: Geometry>(
     };
     let duration = share * t;
     solve.duration = duration;
+    solve.missed = 0.0;
     let Solve { before, groups, blocks, softness, .. } = &mut *solve;
     std::mem::swap(&mut before.groups, groups);
     std::mem::swap(&mut before.blocks, blocks);
@@ -341,7 +344,8 @@ pub(crate) fn resolve<G: Geometry>(
         outcome = resolve_reduced(assembly, solve, solver, cone, report);
     }
     report.iterations += outcome.iterations;
-    report.residual = report.residual.max(outcome.residual * contact_speed(solve, G::TANGENTS));
+    solve.missed = outcome.residual * contact_speed(solve, G::TANGENTS);
+    report.residual = report.residual.max(solve.missed);
     if outcome.status != Status::Solved {
         report.inaccurate = true;
     }
