@@ -336,7 +336,14 @@ fn every_format_reads_back_to_the_same_numbers() {
         export(&log, &file).unwrap();
         let found = crate::read(&file).unwrap();
         assert_eq!((&found.header.bodies, found.header.dimension), (&wanted.header.bodies, 2), "{ending}");
-        assert_eq!((&found.time, &found.q, &found.v), (&wanted.time, &wanted.q, &wanted.v), "{ending}");
+        assert_eq!((&found.q, &found.v), (&wanted.q, &wanted.v), "{ending}");
+        if *ending == ".csv" {
+            // Times of a table for people are multiples of the step, without what the clock gathers by rounding.
+            assert_eq!(found.time.len(), wanted.time.len());
+            assert!(found.time.iter().zip(&wanted.time).all(|(found, wanted)| (found - wanted).abs() <= 1e-15), "{ending}");
+        } else {
+            assert_eq!(found.time, wanted.time, "{ending}");
+        }
     }
 }
 
