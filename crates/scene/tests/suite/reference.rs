@@ -69,6 +69,11 @@ fn the_defaults_in_the_tables_are_the_engines() {
     let tolerances = carom_dynamics::Tolerances::default();
     let text = format!("{tolerances:?}");
     for key in keys::TOLERANCES.keys {
+        if key.name == "solve" {
+            // Without a number a solve goes as far as rounding lets it.
+            assert!(key.default.parse::<f64>().is_err() && tolerances.solve.is_none());
+            continue;
+        }
         let value: f64 = key.default.parse().unwrap();
         let at = text.find(&format!("{}: ", key.name)).unwrap_or_else(|| panic!("the engine has no tolerance {}", key.name));
         let engine: f64 = text[at + key.name.len() + 2..].split([',', ' ']).next().unwrap().parse().unwrap();
