@@ -216,8 +216,8 @@ test("? lists the keys", async () => {
   assert.equal(await page.locator(".sheet").isVisible(), false);
 });
 
-// Not met since piles settle by other roundings: one axis still shows them.
-test("plots have units, no axis of roundings, legends that wrap, and a zoom", { todo: "an axis of roundings" }, async () => {
+// Its last line fails: Zoom out is not enabled at once after Zoom in. The cause is not known.
+test("plots have units, no axis of roundings, legends that wrap, and a zoom", { todo: "Zoom out after Zoom in" }, async () => {
   await show(page, "box_stack_3d");
   await runTo(page, 0.4);
   const plot = page.locator(".plot").first();
