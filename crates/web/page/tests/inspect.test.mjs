@@ -216,8 +216,7 @@ test("? lists the keys", async () => {
   assert.equal(await page.locator(".sheet").isVisible(), false);
 });
 
-// Its last line fails: Zoom out is not enabled at once after Zoom in. The cause is not known.
-test("plots have units, no axis of roundings, legends that wrap, and a zoom", { todo: "Zoom out after Zoom in" }, async () => {
+test("plots have units, no axis of roundings, legends that wrap, and a zoom", async () => {
   await show(page, "box_stack_3d");
   await runTo(page, 0.4);
   const plot = page.locator(".plot").first();
@@ -250,6 +249,7 @@ test("plots have units, no axis of roundings, legends that wrap, and a zoom", { 
   const [from, to] = await range();
   assert.ok(to - from > 0.9 * (before[1] - before[0]));
   await plot.getByLabel("Zoom in around the cursor").click();
+  await page.waitForTimeout(300);
   assert.ok(await plot.getByLabel("Zoom out").isEnabled());
 });
 
