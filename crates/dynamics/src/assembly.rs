@@ -420,35 +420,10 @@ fn reduce_unjointed<G: Geometry>(assembly: &mut Assembly<G>) {
 
 /// The reduced matrix J M~^-1 J' of few rows, theory (2.12).
 fn reduce<G: Geometry>(assembly: &mut Assembly<G>, bodies: &[LocalBody<G>], locked: f64) {
-    let Assembly { equalities, factor, lines, matrix, locked_rows, column, held, momenta, last_at, previous, .. } = assembly;
+    reduce_unjointed(assembly);
+    let Assembly { equalities, factor, lines, matrix, locked_rows, column, held, momenta, .. } = assembly;
     let n = lines.len();
     let e = equalities.len();
-    matrix.clear();
-    matrix.resize(n * n, 0.0);
-    // Rows couple only through bodies that move: each row looks up those before it at its own two bodies.
-    last_at.clear();
-    last_at.resize(bodies.len(), NO_LINE);
-    previous.clear();
-    for i in 0..n {
-        let mut links = [NO_LINE; 2];
-        for side in 0..2 {
-            let body = lines[i].bodies[side];
-            if bodies[body].dynamic {
-                links[side] = last_at[body];
-                last_at[body] = i;
-            }
-        }
-        previous.push(links);
-        matrix[i * n + i] = lines[i].couple(&lines[i]);
-        for side in 0..2 {
-            let body = lines[i].bodies[side];
-            let mut j = links[side];
-            while j != NO_LINE {
-                matrix[i * n + j] = lines[i].couple(&lines[j]);
-                j = previous[j][usize::from(lines[j].bodies[1] == body)];
-            }
-        }
-    }
     locked_rows.clear();
     locked_rows.extend((0..n).map(|i| matrix[i * n + i] <= 0.0));
     if e > 0 {

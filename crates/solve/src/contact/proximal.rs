@@ -183,19 +183,10 @@ impl Proximal {
             let mut failed = false;
             if manner.trusting {
                 self.keep_modes(system, task, length);
-                let before = system.factors();
-                if !system.factor(&self.slopes, self.symmetric) {
+                if !self.newton_step(system, budget, &mut factors) {
                     return self.end(best, impulses);
                 }
-                if system.factors() > before {
-                    factors -= 1;
-                    if !budget.factor() {
-                        return self.end(best, impulses);
-                    }
-                }
                 steps += 1;
-                self.step.copy_from_slice(&self.lacking);
-                system.solve(&mut self.step, &mut self.response);
                 for k in 0..n {
                     self.trial[k] += self.step[k];
                     self.trial_velocity[k] += self.response[k];
@@ -214,19 +205,10 @@ impl Proximal {
                 if factors == 0 {
                     break;
                 }
-                let before = system.factors();
-                if !system.factor(&self.slopes, self.symmetric) {
+                if !self.newton_step(system, budget, &mut factors) {
                     return self.end(best, impulses);
                 }
-                if system.factors() > before {
-                    factors -= 1;
-                    if !budget.factor() {
-                        return self.end(best, impulses);
-                    }
-                }
                 steps += 1;
-                self.step.copy_from_slice(&self.lacking);
-                system.solve(&mut self.step, &mut self.response);
                 if !self.search(system, task, length, &mut merit) {
                     failed = merit.sqrt() > 10.0 * EXACT * task.aim * worth;
                     break;
@@ -269,6 +251,23 @@ impl Proximal {
             }
         }
         self.end(best, impulses)
+    }
+
+    /// The Newton step of the slopes at hand towards what is lacking; false where it cannot be had, or no factorisation is left for it.
+    fn newton_step<S: System>(&mut self, system: &mut S, budget: &mut Budget, factors: &mut usize) -> bool {
+        let before = system.factors();
+        if !system.factor(&self.slopes, self.symmetric) {
+            return false;
+        }
+        if system.factors() > before {
+            *factors = factors.saturating_sub(1);
+            if !budget.factor() {
+                return false;
+            }
+        }
+        self.step.copy_from_slice(&self.lacking);
+        system.solve(&mut self.step, &mut self.response);
+        true
     }
 
     fn end(&self, best: f64, impulses: &mut [f64]) -> f64 {
