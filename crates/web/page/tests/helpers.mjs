@@ -70,6 +70,8 @@ for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.once(signal, () =>
 export async function closeAll() {
   endChildren();
   await Promise.all([...opened].map((browser) => browser.close()));
+  // What a test that hung still waits for keeps nobody.
+  setTimeout(() => process.exit(), 5000).unref();
 }
 
 export async function openBrowser() {
