@@ -124,8 +124,9 @@ async function fresh(route) {
 /** What a page draws with the processor alone is told of, and the context that it tries out and gives back. */
 const EXPECTED = /GPU stall|software WebGL|CONTEXT_LOST_WEBGL: loseContext/i;
 
-/** A page that remembers what went wrong in it. A live scene has looked ahead before it is looked at, unless that takes too long. */
-export async function open(browser, address, { ahead = true, ...options } = {}) {
+/** A page that remembers what went wrong in it. A live scene has looked ahead before it is looked at, unless that takes too long.
+ * With `late` everything that its server tells comes so much later [ms]. */
+export async function open(browser, address, { ahead = true, late = 0, ...options } = {}) {
   const context = await browser.newContext({ viewport: { width: 800, height: 560 }, reducedMotion: "reduce", ...options });
   const page = await context.newPage();
   page.setDefaultTimeout(45000);
@@ -135,6 +136,7 @@ export async function open(browser, address, { ahead = true, ...options } = {}) 
   page.asked = [];
   page.on("request", (request) => page.asked.push(request.url()));
   if (process.env.CAROM_PAGE === "1" && address.startsWith("http")) await page.route((url) => url.pathname === "/", fresh);
+  if (late > 0) await page.routeWebSocket(/\/ws/, (socket) => socket.connectToServer().onMessage((told) => setTimeout(() => socket.send(told), late)));
   await page.goto(address);
   await page.waitForFunction((ahead) => window.carom?.picture && window.carom.player.track.shots.length > 0
     && (!ahead || document.documentElement.dataset.mode !== "live" || location.hash !== "" || window.carom.foreseen), ahead, { polling: 50 });
