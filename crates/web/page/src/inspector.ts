@@ -96,7 +96,9 @@ export class Inspector {
   }
 
   update(shot: Shot, now: number): void {
-    if (!this.thing || now - this.written < 1000 / WRITES) return;
+    if (!this.thing) return;
+    // What is not written now is written later, also when nothing moves any more.
+    if (now - this.written < 1000 / WRITES) return this.viewer.draw();
     this.written = now;
     this.write(shot);
   }

@@ -146,6 +146,12 @@ class Plot {
     this.redraw();
   }
 
+  /** The times of all of the run. */
+  private whole(): [number, number] {
+    const { track } = this.player;
+    return [track.start, Math.max(track.end, track.start + this.picture.step)];
+  }
+
   /** Where the cursor stands in the times that are shown. */
   private share(): number {
     return Math.min(1, Math.max(0, (this.player.cursor - this.range[0]) / (this.range[1] - this.range[0] || 1)));
@@ -162,6 +168,8 @@ class Plot {
       const start = Math.min(Math.max(track.start, at - share * width), track.end - width);
       this.zoomed = [start, start + width];
     }
+    // At once: the next notch may come before the next frame.
+    this.range = this.zoomed ?? this.whole();
     this.redraw();
   }
 
@@ -209,7 +217,7 @@ class Plot {
     const c = this.canvas.getContext("2d")!;
     c.scale(ratio, ratio);
     const lines = this.choice.lines(track, Number(this.whose.value));
-    this.range = this.zoomed ?? [track.start, Math.max(track.end, track.start + this.picture.step)];
+    this.range = this.zoomed ?? this.whole();
     this.wider.disabled = this.zoomed === null;
     const colors = lines.map((_, i) => theme.css(`line${i % 8}`));
     this.legend.replaceChildren(...lines.map((line, i) => {

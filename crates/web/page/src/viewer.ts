@@ -284,7 +284,10 @@ export class Viewer {
   /** Looks now and then whether what moves is still in view. */
   private watch(now: number): void {
     const { framing, camera } = this.stage;
-    if (!framing || camera.following !== "all" || now - this.watched < WATCH || this.drag) return;
+    if (!framing || camera.following !== "all" || this.drag || this.player.cursor === this.seen) return;
+    // A look that is not taken now is taken later, also when nothing moves any more.
+    if (now - this.watched < WATCH) return this.draw();
+    this.seen = this.player.cursor;
     const started = performance.now();
     this.watched = now;
     if (camera.sees(framing.rough(this.q))) return;
@@ -382,8 +385,7 @@ export class Viewer {
     player.track.poses(player.cursor, this.q);
     this.ghost?.track.poses(player.cursor, this.ghost.q);
     this.stage.place(this.q, this.ghost?.q ?? null);
-    if (player.cursor !== this.seen) this.watch(now);
-    this.seen = player.cursor;
+    this.watch(now);
     this.stage.render(Math.min(0.1, (now - this.painted) / 1000), this.alongside());
     this.painted = now;
     this.overlay.draw({

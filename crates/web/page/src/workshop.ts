@@ -51,10 +51,11 @@ export function openWorkshop(token: string): Viewer {
       // The first shot of a run comes right after the word of it.
       if (pending || restart) {
         const same = pending === null || (message?.name === pending.name && message?.picture.dimension === pending.picture.dimension);
+        // What was said of the run before is over. Before the first there was none: a link that cannot be read has been told of by then.
+        if (message) viewer.say("");
         if (pending) message = pending;
         track = live.track();
         track.push(shot);
-        viewer.say("");
         viewer.load(message!.picture, track, same);
         if (pending) gradient.load(message!.picture, shot);
         else gradient.start(shot);

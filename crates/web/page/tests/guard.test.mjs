@@ -1,12 +1,12 @@
 // Who may speak to the server.
 import assert from "node:assert/strict";
 import http from "node:http";
-import { after, before, test } from "node:test";
-import { serve } from "./helpers.mjs";
+import { after, before } from "node:test";
+import { closeAll, limit, serve, test } from "./helpers.mjs";
 
 let server;
-before(async () => (server = await serve("ball_drop")));
-after(() => server.stop());
+before(async () => (server = await serve("ball_drop")), limit);
+after(closeAll, limit);
 
 const ask = (path, headers = {}) =>
   new Promise((resolve, reject) => {

@@ -1,7 +1,9 @@
-// A server, a browser, and pictures compared. The browser is the system's chromium; nothing is downloaded.
+// Servers and browsers that end with the tests, what is waited for, and pictures compared. The browser is the system's chromium; nothing is downloaded.
+import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
+import { test as plainTest } from "node:test";
 import { fileURLToPath } from "node:url";
 import { chromium } from "playwright-core";
 
@@ -14,21 +16,82 @@ mkdirSync(scratch, { recursive: true });
 
 const browsers = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
 
+/** Longest that a test, or what is set up before it, may take [ms]: on a busy machine it takes some seconds. */
+const LIMIT = 120000;
+/** Longest that something is waited for within one [ms]. */
+const PATIENCE = 30000;
+
+/** A test that cannot hang. */
+export const test = (name, body) => plainTest(name, { timeout: LIMIT }, body);
+/** The same of what comes before and after. */
+export const limit = { timeout: LIMIT };
+
+/** Tries until nothing is thrown; after long enough the last error counts. What a page shows comes a frame, or a busy second, later. */
+export async function eventually(attempt) {
+  const end = Date.now() + PATIENCE;
+  for (;;) {
+    try {
+      return await attempt();
+    } catch (error) {
+      if (Date.now() > end) throw error;
+      await new Promise((next) => setTimeout(next, 50));
+    }
+  }
+}
+
+/** Waits until an element has this text, or text like this. */
+export const says = (element, text) => eventually(async () => (text instanceof RegExp ? assert.match : assert.equal)(await element.textContent(), text));
+/** Waits until something that is asked for again and again is this. */
+export const becomes = (ask, wanted, message) => eventually(async () => assert.deepEqual(await ask(), wanted, message));
+/** Waits until something that is asked for again and again passes. */
+export const holds = (ask, passes, message = "") => eventually(async () => {
+  const seen = await ask();
+  assert.ok(passes(seen), `${message} ${seen}`);
+});
+
+/** Commands and browsers that are still there: none outlives the tests, whether these pass, fail or are interrupted. */
+const children = new Set();
+const opened = new Set();
+
+function keep(child) {
+  children.add(child);
+  child.once("exit", () => children.delete(child));
+  return child;
+}
+
+function endChildren() {
+  for (const child of children) child.kill("SIGKILL");
+}
+// A browser ends with this process by itself.
+process.on("exit", endChildren);
+for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.once(signal, () => process.exit(1));
+
+/** Ends all of them; every test file does so after its tests. */
+export async function closeAll() {
+  endChildren();
+  await Promise.all([...opened].map((browser) => browser.close()));
+  // What a test that hung still waits for keeps nobody.
+  setTimeout(() => process.exit(), 5000).unref();
+}
+
 export async function openBrowser() {
   const executablePath = process.env.CHROMIUM ?? browsers.find((file) => existsSync(file));
   if (!executablePath) throw new Error("no chromium: install it (apt-get install chromium) or set CHROMIUM");
-  return chromium.launch({
+  const browser = await chromium.launch({
     executablePath,
     // Without a graphics processor chromium draws WebGL only when it is told that it may.
     args: ["--no-sandbox", "--enable-unsafe-swiftshader", "--font-render-hinting=none",
       // A page that was put in place of the server's may not speak to it otherwise.
       ...(process.env.CAROM_PAGE === "1" ? ["--disable-features=LocalNetworkAccessChecks"] : [])],
   });
+  opened.add(browser);
+  browser.on("disconnected", () => opened.delete(browser));
+  return browser;
 }
 
 /** `carom view` on a free port; `stop` ends it. */
 export async function serve(scene) {
-  const child = spawn(carom, ["view", scene, "--no-open"], { stdio: ["ignore", "pipe", "inherit"] });
+  const child = keep(spawn(carom, ["view", scene, "--no-open"], { stdio: ["ignore", "pipe", "inherit"] }));
   const address = await new Promise((resolve, reject) => {
     let text = "";
     child.stdout.on("data", (data) => {
@@ -39,12 +102,12 @@ export async function serve(scene) {
     child.on("exit", (code) => reject(new Error(`carom view ended with ${code}: ${text}`)));
     child.on("error", reject);
   });
-  return { address, url: new URL(address), stop: () => child.kill() };
+  return { address, url: new URL(address), stop: () => void child.kill() };
 }
 
 /** Runs the command to its end. */
 export async function run(...args) {
-  const child = spawn(carom, args, { stdio: "inherit", cwd: scratch });
+  const child = keep(spawn(carom, args, { stdio: "inherit", cwd: scratch }));
   const code = await new Promise((resolve, reject) => child.on("exit", resolve).on("error", reject));
   if (code !== 0) throw new Error(`carom ${args.join(" ")} ended with ${code}`);
 }
@@ -58,41 +121,68 @@ async function fresh(route) {
   await route.fulfill({ response: answer, body });
 }
 
-/** A page that remembers what went wrong in it. */
-export async function open(browser, address, options = {}) {
+/** What a page draws with the processor alone is told of, and the context that it tries out and gives back. */
+const EXPECTED = /GPU stall|software WebGL|CONTEXT_LOST_WEBGL: loseContext/i;
+
+/** A page that remembers what went wrong in it. A live scene has looked ahead before it is looked at, unless that takes too long.
+ * With `late` everything that its server tells comes so much later [ms]. */
+export async function open(browser, address, { ahead = true, late = 0, ...options } = {}) {
   const context = await browser.newContext({ viewport: { width: 800, height: 560 }, reducedMotion: "reduce", ...options });
   const page = await context.newPage();
   page.setDefaultTimeout(45000);
   page.faults = [];
-  page.on("console", (message) => ["error", "warning"].includes(message.type()) && !/GPU stall|software WebGL/i.test(message.text()) && page.faults.push(message.text()));
+  page.on("console", (message) => ["error", "warning"].includes(message.type()) && !EXPECTED.test(message.text()) && page.faults.push(message.text()));
   page.on("pageerror", (error) => page.faults.push(error.message));
   page.asked = [];
   page.on("request", (request) => page.asked.push(request.url()));
   if (process.env.CAROM_PAGE === "1" && address.startsWith("http")) await page.route((url) => url.pathname === "/", fresh);
+  if (late > 0) await page.routeWebSocket(/\/ws/, (socket) => socket.connectToServer().onMessage((told) => setTimeout(() => socket.send(told), late)));
   await page.goto(address);
-  // A live scene has looked ahead before it is looked at.
-  await page.waitForFunction(() => window.carom?.picture && window.carom.player.track.shots.length > 0
-    && (document.documentElement.dataset.mode !== "live" || location.hash !== "" || window.carom.foreseen), null, { polling: 50 });
+  await page.waitForFunction((ahead) => window.carom?.picture && window.carom.player.track.shots.length > 0
+    && (!ahead || document.documentElement.dataset.mode !== "live" || location.hash !== "" || window.carom.foreseen), ahead, { polling: 50 });
+  await drawn(page);
   return page;
 }
 
 /** Shows an embedded scene by the list, and waits for its look ahead. */
 export async function show(page, name) {
   await page.evaluate((name) => document.querySelector(`.scenes [data-name=${name}]`).click(), name);
-  await page.waitForFunction((name) => window.carom.picture.name === name && window.carom.player.track.end === 0, name);
-  await page.waitForFunction(() => window.carom.foreseen);
-  await page.waitForTimeout(50);
+  await shown(page, name);
 }
 
-/** Runs to a time, and lets the camera come to rest. */
+/** Waits for another scene that was clicked on, and for its look ahead. */
+export async function shown(page, name) {
+  await page.waitForFunction((name) => window.carom.picture.name === name && window.carom.player.track.end === 0, name);
+  await page.waitForFunction(() => window.carom.foreseen);
+  await drawn(page);
+}
+
+/** Waits until what was done shows. */
+export async function drawn(page) {
+  await page.evaluate(async () => {
+    for (let k = 0; k < 2; k++) await new Promise((next) => requestAnimationFrame(next));
+  });
+}
+
+/** Waits until the server has heard that it pauses: it answers in order, so that after a shot with boxes and one without no late one comes. */
+export async function settled(page) {
+  for (const on of [true, false]) {
+    await page.evaluate((on) => window.carom.setLayer("boxes", on), on);
+    await page.waitForFunction((on) => (window.carom.player.track.shots.at(-1).boxes !== undefined) === on, on);
+  }
+  await drawn(page);
+}
+
+/** Runs to a time at least, and pauses there. */
 export async function runTo(page, time) {
   await page.evaluate(() => window.carom.player.play(true));
   await page.waitForFunction((t) => window.carom.player.cursor >= t, time);
   await page.evaluate(() => window.carom.player.play(false));
-  await page.waitForTimeout(150);
+  await settled(page);
 }
 
 export const time = (page) => page.evaluate(() => window.carom.player.cursor);
+/** The end of what was simulated. */
 export const end = (page) => page.evaluate(() => window.carom.player.track.end);
 
 /** Largest width of a picture that is kept. */
@@ -101,8 +191,10 @@ const WIDTH = 240;
 const MEAN = 6;
 const SHARE = 0.05;
 
-/** Compares what a page shows with the picture that is kept; CAROM_PICTURES=1 keeps it anew. */
-export async function compare(page, name) {
+/** Compares what a page comes to show with the picture that is kept; CAROM_PICTURES=1 keeps it anew. */
+export const compare = (page, name) => eventually(() => compareNow(page, name));
+
+async function compareNow(page, name) {
   // The same picture on every machine, however fast.
   await page.evaluate(async () => {
     window.carom.setQuality("low");

@@ -1,35 +1,34 @@
 // Looking at things and setting them: the inspector, sliders, plots, scenes with pictures, keys, themes, the cursor.
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
-import { open, openBrowser, runTo, serve, show } from "./helpers.mjs";
+import { after, before } from "node:test";
+import { becomes, closeAll, drawn, eventually, holds, limit, open, openBrowser, runTo, says, serve, show, test } from "./helpers.mjs";
 
 let browser, server, page;
 before(async () => {
   [browser, server] = await Promise.all([openBrowser(), serve("pile_in_bin")]);
   page = await open(browser, server.address, { viewport: { width: 1200, height: 700 } });
-});
-after(async () => {
-  await browser?.close();
-  server?.stop();
-});
+}, limit);
+after(closeAll, limit);
 
 const index = (name) => page.evaluate((name) => window.carom.picture.bodies.findIndex((b) => b.name === name), name);
 const where = (body) => page.evaluate((b) => window.carom.where(b), body);
+const cursor = () => page.locator(".stage").getAttribute("data-cursor");
 const cell = (label) => page.locator(".inspector tr", { has: page.locator(`th:text-is("${label}")`) });
+/** The number that the inspector shows. */
+const value = async (label) => Number((await cell(label).locator("td").first().textContent()).replace("−", "-"));
 
 test("a click on a body shows its numbers and plots them", async () => {
   await runTo(page, 0.5);
   const body = await index("box_0_0");
   await page.mouse.click(...(await where(body)));
-  assert.equal(await page.locator(".inspector h2").textContent(), "box_0_0");
+  await says(page.locator(".inspector h2"), "box_0_0");
   const x = await page.evaluate((b) => window.carom.player.track.at(window.carom.player.cursor).q[3 * b], body);
-  const shown = Number((await cell("x").locator("td").first().textContent()).replace("−", "-"));
-  assert.ok(Math.abs(shown - x) < 1e-3, `${shown} and ${x}`);
+  await holds(() => value("x"), (shown) => Math.abs(shown - x) < 1e-3, `not ${x}:`);
   for (const label of ["y", "angle", "vx", "vy", "spin", "speed", "contact force"]) assert.equal(await cell(label).count(), 1, label);
   const before = await page.locator(".plot").count();
   await page.getByLabel("Plot vy of box_0_0").click();
-  assert.equal(await page.locator(".plot").count(), before + 1);
-  assert.match(await page.locator(".plot").last().locator(".legend").textContent(), /box_0_0 vy/);
+  await becomes(() => page.locator(".plot").count(), before + 1);
+  await says(page.locator(".plot").last().locator(".legend"), /box_0_0 vy/);
   await page.getByLabel("Plot vy of box_0_0").click();
   assert.equal(await page.locator(".plot").count(), before + 1, "one plot is enough");
 });
@@ -46,18 +45,18 @@ test("contact forces are those that hold a body up, as numbers and as plots", as
   });
   assert.ok(Math.abs(force / weight - 1) < 0.02, `${force} N hold ${weight} N`);
   await page.getByLabel(/^Plot contact force of/).click();
-  assert.match(await page.locator(".plot").last().locator(".legend").textContent(), /contact force \d.* N/);
+  await says(page.locator(".plot").last().locator(".legend"), /contact force \d.* N/);
   // The contact itself, reached from the body that touches.
   await page.locator(".inspector .touching button").first().click();
-  assert.equal(await page.locator(".inspector .kind").textContent(), "contact");
-  const normal = Number((await cell("normal force").locator("td").first().textContent()).replace("−", "-"));
-  assert.ok(normal > 0.5 * weight, `${normal}`);
+  await says(page.locator(".inspector .kind"), "contact");
+  await holds(() => value("normal force"), (normal) => normal > 0.5 * weight, `of ${weight} N:`);
 });
 
 test("a click on a contact's dot looks at the contact", async () => {
   await page.keyboard.press("Escape");
+  await becomes(() => page.evaluate(() => window.carom.thing), null);
   await page.evaluate(() => window.carom.setLayer("contacts", true));
-  await page.waitForTimeout(100);
+  await drawn(page);
   const at = await page.evaluate(() => {
     const { stage, player } = window.carom;
     const t = player.track.at(player.cursor).touches;
@@ -66,7 +65,7 @@ test("a click on a contact's dot looks at the contact", async () => {
     return [box.left + p.x, box.top + p.y];
   });
   await page.mouse.click(...at);
-  assert.equal(await page.evaluate(() => window.carom.thing?.kind), "contact");
+  await becomes(() => page.evaluate(() => window.carom.thing?.kind), "contact");
   await page.evaluate(() => window.carom.setLayer("contacts", false));
 });
 
@@ -82,7 +81,7 @@ test("a joint shows its angle, its limits and its target, and obeys its slider",
     return [box.left + p.x, box.top + p.y];
   }, joint);
   await page.mouse.click(...at);
-  assert.deepEqual(await page.evaluate(() => window.carom.thing), { kind: "joint", index: joint });
+  await becomes(() => page.evaluate(() => window.carom.thing), { kind: "joint", index: joint });
   await runTo(page, 0.3);
   const angle = await page.evaluate((joint) => {
     const { picture, player } = window.carom;
@@ -91,10 +90,8 @@ test("a joint shows its angle, its limits and its target, and obeys its slider",
     const turn = (b) => (b === null ? 0 : q[3 * b + 2]);
     return turn(bodies[0]) - turn(bodies[1]) - reference[0];
   }, joint);
-  await page.waitForTimeout(150);
-  const shown = Number((await cell("angle").locator("td").first().textContent()).replace("−", "-"));
-  assert.ok(Math.abs(shown - angle) < 2e-3 * Math.max(1, Math.abs(angle)), `${shown} and ${angle}`);
-  assert.match(await page.locator(".inspector dl").textContent(), /motorvelocity, at most/);
+  await holds(() => value("angle"), (shown) => Math.abs(shown - angle) < 2e-3 * Math.max(1, Math.abs(angle)), `not ${angle}:`);
+  await says(page.locator(".inspector dl"), /motorvelocity, at most/);
   const name = await page.evaluate((joint) => window.carom.picture.joints[joint].name, joint);
   await page.locator(".inspector .dial input[type=number]").first().fill("-4");
   await page.locator(".inspector .dial input[type=number]").first().press("Enter");
@@ -138,7 +135,7 @@ test("gravity, friction, restitution and mass act at once", async () => {
   // Nonsense is told, and changes nothing.
   await set("restitution", 7);
   await page.locator(".note[data-kind=error]").waitFor();
-  assert.match(await page.locator(".note").textContent(), /restitution/);
+  await says(page.locator(".note"), /restitution/);
 });
 
 test("a slider moves what it says", async () => {
@@ -157,12 +154,15 @@ test("a body is dragged in space too, and the cursor says what can be done", asy
   await show(page, "box_stack_3d");
   const cube = await page.evaluate(() => window.carom.picture.bodies.length - 1);
   const [x, y] = await where(cube);
-  await page.mouse.move(x + 1, y);
-  await page.waitForTimeout(120);
-  await page.mouse.move(x, y);
-  assert.equal(await page.locator(".stage").getAttribute("data-cursor"), "grab");
+  // What is under the cursor is looked at now and then while it moves.
+  const over = async (x, y) => {
+    await page.mouse.move(x + 1, y);
+    await page.mouse.move(x, y);
+    return cursor();
+  };
+  await becomes(() => over(x, y), "grab");
   await page.mouse.down();
-  assert.equal(await page.locator(".stage").getAttribute("data-cursor"), "held");
+  await becomes(cursor, "held");
   await page.mouse.move(x + 120, y - 20, { steps: 4 });
   const before = await page.evaluate((b) => [...window.carom.player.track.at(0).q.slice(7 * b, 7 * b + 3)], cube);
   await runTo(page, 0.5);
@@ -170,26 +170,23 @@ test("a body is dragged in space too, and the cursor says what can be done", asy
   await page.mouse.up();
   assert.ok(Math.hypot(...now.map((x, k) => x - before[k])) > 0.02, `${before} to ${now}`);
   const box = await page.locator(".stage").boundingBox();
-  await page.mouse.move(box.x + 30, box.y + 120);
-  await page.waitForTimeout(120);
-  await page.mouse.move(box.x + 31, box.y + 120);
-  assert.equal(await page.locator(".stage").getAttribute("data-cursor"), "");
+  await becomes(() => over(box.x + 30, box.y + 120), "");
 });
 
 test("scenes are found by a word and have pictures", async () => {
   await page.getByRole("tab", { name: "Scenes" }).click();
   await page.getByLabel("Search scenes").fill("newton");
+  await holds(() => page.locator(".scenes li:not([hidden])").count(), (count) => count < 8);
   assert.equal(await page.locator(".scenes li:not([hidden]) [data-name=newton_cradle]").count(), 1);
-  assert.ok((await page.locator(".scenes li:not([hidden])").count()) < 8);
   const image = page.locator(".scenes [data-name=newton_cradle] img");
   await page.waitForFunction(() => document.querySelector(".scenes [data-name=newton_cradle] img").naturalWidth > 0);
   const light = await image.getAttribute("src");
   await page.getByLabel("Search scenes").fill("no such thing");
-  assert.ok(await page.getByText("No scene is called so.").isVisible());
+  await page.getByText("No scene is called so.").waitFor();
   await page.getByLabel("Search scenes").fill("");
   await page.locator(".stage").focus();
   await page.keyboard.press("t");
-  assert.notEqual(await image.getAttribute("src"), light, "the picture goes with the theme");
+  await holds(() => image.getAttribute("src"), (src) => src !== light, "the picture goes with the theme:");
   await page.keyboard.press("t");
 });
 
@@ -197,23 +194,22 @@ test("T switches light and dark, and the choice is kept", async () => {
   const look = () => page.evaluate(() => [document.documentElement.dataset.theme, getComputedStyle(document.body).backgroundColor]);
   const before = await look();
   await page.keyboard.press("t");
+  await holds(look, ([name, color]) => name !== before[0] && color !== before[1]);
   const after = await look();
-  assert.notEqual(after[0], before[0]);
-  assert.notEqual(after[1], before[1]);
   await page.reload();
   await page.waitForFunction(() => window.carom?.picture);
-  assert.deepEqual(await look(), after);
+  await becomes(look, after);
   await page.locator(".stage").focus();
   await page.keyboard.press("t");
-  assert.deepEqual(await look(), before);
+  await becomes(look, before);
 });
 
 test("? lists the keys", async () => {
   await page.keyboard.press("?");
-  const text = await page.locator(".sheet").textContent();
-  for (const word of ["run and pause", "all in view", "view from above", "light or dark", "save or share"]) assert.ok(text.includes(word), word);
+  await page.locator(".sheet").waitFor();
+  for (const words of [/run and pause/, /all in view/, /view from above/, /light or dark/, /save or share/]) await says(page.locator(".sheet"), words);
   await page.keyboard.press("Escape");
-  assert.equal(await page.locator(".sheet").isVisible(), false);
+  await page.locator(".sheet").waitFor({ state: "hidden" });
 });
 
 test("plots have units, no axis of roundings, legends that wrap, and a zoom", async () => {
@@ -221,36 +217,40 @@ test("plots have units, no axis of roundings, legends that wrap, and a zoom", as
   await runTo(page, 0.4);
   const plot = page.locator(".plot").first();
   await plot.getByLabel("Quantity").selectOption("losses");
-  await page.waitForTimeout(300);
-  const legend = await plot.locator(".legend > span").evaluateAll((spans) => {
+  const legend = () => plot.locator(".legend > span").evaluateAll((spans) => {
     const box = spans[0].parentElement.getBoundingClientRect();
     return spans.map((s) => ({ text: s.textContent, inside: s.getBoundingClientRect().right <= box.right + 1 && s.getBoundingClientRect().bottom <= box.bottom + 1 }));
   });
-  assert.equal(legend.length, 7);
-  assert.ok(legend.every((l) => l.inside && / J$/.test(l.text)), JSON.stringify(legend));
-  // A stack at rest: its speed is a rounding, its momentum too.
-  for (const key of ["momentum", "body.speed"]) {
+  await eventually(async () => {
+    const spans = await legend();
+    assert.equal(spans.length, 7);
+    assert.ok(spans.every((l) => l.inside && / J$/.test(l.text)), JSON.stringify(spans));
+  });
+  /** Shows another quantity; what its axis then is. */
+  const axis = async (key, label) => {
     await plot.getByLabel("Quantity").selectOption(key);
-    await page.waitForTimeout(300);
-    const [low, high] = /from (\S+) to (\S+)/.exec(await plot.locator("canvas").getAttribute("aria-label")).slice(1).map((t) => Number(t.replaceAll("−", "-")));
+    return eventually(async () => {
+      const found = new RegExp(`^${label} over time, from (\\S+) to (\\S+)`).exec(await plot.locator("canvas").getAttribute("aria-label"));
+      assert.ok(found, label);
+      return found.slice(1).map((t) => Number(t.replaceAll("−", "-")));
+    });
+  };
+  // A stack at rest: its speed is a rounding, its momentum too.
+  for (const [key, label] of [["momentum", "Momentum"], ["body.speed", "Body: speed"]]) {
+    const [low, high] = await axis(key, label);
     assert.ok(high - low > 1e-13, `${key}: ${low} to ${high}`);
   }
-  await plot.getByLabel("Quantity").selectOption("energy");
+  await axis("energy", "Energy");
   const area = await plot.locator(".area").boundingBox();
   const range = () => page.evaluate(() => [...window.carom.plots.plots[0].range]);
   const before = await range();
   await page.mouse.move(area.x + area.width / 2, area.y + 40);
   for (let k = 0; k < 5; k++) await page.mouse.wheel(0, -100);
-  await page.waitForTimeout(300);
-  const after = await range();
-  assert.ok(after[1] - after[0] < 0.6 * (before[1] - before[0]), `${before} to ${after}`);
+  await holds(range, ([from, to]) => to - from < 0.6 * (before[1] - before[0]), `${before} to`);
   await page.mouse.dblclick(area.x + area.width / 2, area.y + 40);
-  await page.waitForTimeout(300);
-  const [from, to] = await range();
-  assert.ok(to - from > 0.9 * (before[1] - before[0]));
+  await holds(range, ([from, to]) => to - from > 0.9 * (before[1] - before[0]), `${before} to`);
   await plot.getByLabel("Zoom in around the cursor").click();
-  await page.waitForTimeout(300);
-  assert.ok(await plot.getByLabel("Zoom out").isEnabled());
+  await becomes(() => plot.getByLabel("Zoom out").isEnabled(), true);
 });
 
 test("the editor's numbers and bubbles stay with their lines under scrolling", async () => {

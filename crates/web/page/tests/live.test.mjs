@@ -1,23 +1,21 @@
 // The page of `carom view`, used as a person would.
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
-import { compare, end, open, openBrowser, serve, time } from "./helpers.mjs";
+import { after, before } from "node:test";
+import { becomes, closeAll, compare, end, holds, limit, open, openBrowser, says, serve, settled, shown, test, time } from "./helpers.mjs";
 
 let browser, server, page;
 before(async () => {
   [browser, server] = await Promise.all([openBrowser(), serve("pool_break")]);
   page = await open(browser, server.address, { viewport: { width: 1040, height: 640 } });
-});
-after(async () => {
-  await browser?.close();
-  server?.stop();
-});
+}, limit);
+after(closeAll, limit);
 
 const name = (body) => page.evaluate((body) => window.carom.picture.bodies[body].name, body);
 const load = async (name) => {
   await page.locator(`.scenes [data-name=${name}]`).click();
-  await page.waitForFunction((name) => window.carom.picture.name === name && window.carom.player.track.end === 0, name);
+  await shown(page, name);
 };
+const pressed = (layer) => page.locator(`[data-layer=${layer}]`).getAttribute("aria-pressed");
 
 test("it opens with the scene, paused at the start", async () => {
   assert.equal(await page.locator("h1").textContent(), "pool_break");
@@ -30,11 +28,11 @@ test("space runs and pauses", async () => {
   await page.keyboard.press("Space");
   await page.waitForFunction(() => window.carom.player.cursor > 0.2);
   await page.keyboard.press("Space");
-  await page.waitForTimeout(150);
+  await becomes(() => page.locator(".play").getAttribute("aria-label"), "Run (Space)");
+  await settled(page);
   const stopped = await time(page);
   await page.waitForTimeout(250);
   assert.equal(await time(page), stopped);
-  assert.equal(await page.locator(".play").getAttribute("aria-label"), "Run (Space)");
 });
 
 test("the right arrow takes one step, the left one back", async () => {
@@ -44,23 +42,21 @@ test("the right arrow takes one step, the left one back", async () => {
   await page.waitForFunction((t) => window.carom.player.cursor > t, before);
   assert.ok(Math.abs((await time(page)) - before - 0.005) < 1e-9);
   await page.keyboard.press("ArrowLeft");
-  assert.ok(Math.abs((await time(page)) - before) < 1e-9);
+  await holds(() => time(page), (now) => Math.abs(now - before) < 1e-9, `not ${before}:`);
 });
 
 test("the timeline scrubs, and plots follow", async () => {
   const last = await end(page);
   await page.locator(".scrub").focus();
   await page.keyboard.press("Home");
-  assert.equal(await time(page), 0);
+  await becomes(() => time(page), 0);
   const box = await page.locator(".scrub").boundingBox();
   await page.mouse.click(box.x + box.width / 2, box.y + box.height / 2);
-  const middle = await time(page);
-  assert.ok(Math.abs(middle - last / 2) < 0.1 * last, `${middle} of ${last}`);
-  const speeds = await page.locator(".plot").nth(1).locator(".legend b").textContent();
-  assert.match(speeds, /m\/s/);
+  await holds(() => time(page), (middle) => Math.abs(middle - last / 2) < 0.1 * last, `of ${last}:`);
+  await says(page.locator(".plot").nth(1).locator(".legend b"), /m\/s/);
   const area = await page.locator(".plot .area").first().boundingBox();
   await page.mouse.click(area.x + area.width - 12, area.y + 40);
-  assert.ok((await time(page)) > 0.9 * last);
+  await holds(() => time(page), (now) => now > 0.9 * last, `of ${last}:`);
 });
 
 test("plots draw the ledger and the number of any body", async () => {
@@ -69,21 +65,21 @@ test("plots draw the ledger and the number of any body", async () => {
   await plot.getByLabel("Quantity").selectOption("body.x");
   await plot.getByLabel("Body", { exact: true }).selectOption({ label: await name(4) });
   await page.waitForFunction((label) => document.querySelector(".plot:last-child .legend")?.textContent?.includes(label), `${await name(4)}.x`);
-  const inked = await plot.locator("canvas").evaluate((canvas) => {
+  const inked = () => plot.locator("canvas").evaluate((canvas) => {
     const data = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data;
     return data.filter((x, i) => i % 4 === 3 && x > 0).length;
   });
-  assert.ok(inked > 500);
+  await holds(inked, (pixels) => pixels > 500);
   await plot.getByLabel("Remove this plot").click();
-  assert.equal(await page.locator(".plot").count(), 2);
+  await becomes(() => page.locator(".plot").count(), 2);
 });
 
 test("layers are shown and hidden by key and by button", async () => {
   await page.locator(".stage").focus();
   await page.keyboard.press("c");
-  assert.equal(await page.locator("[data-layer=contacts]").getAttribute("aria-pressed"), "true");
+  await becomes(() => pressed("contacts"), "true");
   await page.locator("[data-layer=contacts]").click();
-  assert.equal(await page.locator("[data-layer=contacts]").getAttribute("aria-pressed"), "false");
+  await becomes(() => pressed("contacts"), "false");
   await page.locator("[data-layer=boxes]").click();
   await page.evaluate(() => window.carom.player.seek(window.carom.player.track.end));
   await page.keyboard.press("ArrowRight");
@@ -105,7 +101,7 @@ test("a drag pulls a body", async () => {
   await page.mouse.move(x, y);
   await page.mouse.down();
   await page.mouse.move(x + 60, y - 10, { steps: 4 });
-  assert.ok(await page.evaluate(() => window.carom.drag !== null), "the hand holds it");
+  await becomes(() => page.evaluate(() => window.carom.drag !== null), true, "the hand holds it");
   await page.keyboard.press("Space");
   await page.waitForFunction(([body, before]) => window.carom.player.track.shots.at(-1).q[3 * body] > before + 0.01, [body, before]);
   await page.mouse.up();
@@ -119,7 +115,7 @@ test("a ghost of the last run stays behind the next", async () => {
   await page.keyboard.press("r");
   await page.waitForFunction(() => window.carom.player.track.end === 0 && window.carom.hasGhost);
   await page.locator("[data-layer=ghost]").click();
-  assert.equal(await page.evaluate(() => window.carom.hasGhost), false);
+  await becomes(() => page.evaluate(() => window.carom.hasGhost), false);
 });
 
 test("the editor shows a fault in its place and runs a text without one", async () => {
@@ -128,8 +124,8 @@ test("the editor shows a fault in its place and runs a text without one", async 
   const text = await area.inputValue();
   await area.fill(text.replace("gravity", "gravty").replace("dimension = 2", "dimension = 2\nstepp = 0.01"));
   await page.locator(".bubble").waitFor();
-  assert.match(await page.locator(".bubble").textContent(), /did you mean "step"/);
-  assert.match(await page.locator(".faults b").first().textContent(), /^line \d+$/);
+  await says(page.locator(".bubble"), /did you mean "step"/);
+  await says(page.locator(".faults b").first(), /^line \d+$/);
   const line = Number((await page.locator(".faults b").first().textContent()).slice(5));
   assert.equal((await area.inputValue()).split("\n")[line - 1], "stepp = 0.01");
   assert.ok(await page.locator(".apply").isDisabled());
@@ -138,7 +134,7 @@ test("the editor shows a fault in its place and runs a text without one", async 
   await page.locator(".apply:not(:disabled)").waitFor();
   await area.press("Control+Enter");
   await page.waitForFunction(() => window.carom.picture.bodies[0]?.name === "solo");
-  assert.equal(await page.locator(".bubble").isVisible(), false);
+  await page.locator(".bubble").waitFor({ state: "hidden" });
 });
 
 test("the gradient of a loss is drawn as arrows and colours", async () => {
@@ -150,17 +146,16 @@ test("the gradient of a loss is drawn as arrows and colours", async () => {
   await page.getByLabel("Colour bodies by").selectOption("mass");
   await page.getByRole("button", { name: "Compute" }).click();
   await page.locator(".answer table").waitFor();
-  assert.ok(await page.evaluate(() => window.carom.arrows.length > 0));
+  await becomes(() => page.evaluate(() => window.carom.arrows.length > 0), true);
   await page.getByLabel("Loss as text").fill("nobody.x");
   await page.getByRole("button", { name: "Compute" }).click();
-  assert.match(await page.locator(".answer .bad").textContent(), /nobody/);
+  await says(page.locator(".answer .bad"), /nobody/);
 });
 
 test("space scenes have light and shadow, in the dark too", async () => {
   await page.getByRole("tab", { name: "Scenes" }).click();
   await page.emulateMedia({ colorScheme: "dark" });
   await load("box_stack_3d");
-  await page.waitForTimeout(300);
   await compare(page, "space-dark");
 });
 
@@ -168,9 +163,7 @@ test("it fits a phone", async () => {
   await page.emulateMedia({ colorScheme: "light" });
   await page.setViewportSize({ width: 360, height: 640 });
   await page.getByLabel("Close the panel").click();
-  await page.waitForTimeout(300);
-  const wide = await page.evaluate(() => document.documentElement.scrollWidth);
-  assert.ok(wide <= 360, `${wide} pixels wide`);
+  await holds(() => page.evaluate(() => document.documentElement.scrollWidth), (wide) => wide <= 360, "pixels wide:");
   await compare(page, "phone-light");
 });
 

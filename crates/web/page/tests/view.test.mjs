@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import path from "node:path";
-import { after, before, test } from "node:test";
-import { open, openBrowser, runTo, scratch, serve, show } from "./helpers.mjs";
+import { after, before } from "node:test";
+import { becomes, closeAll, drawn, holds, limit, open, openBrowser, runTo, says, scratch, serve, show, test } from "./helpers.mjs";
 
 let browser, server, page;
 before(async () => {
@@ -36,11 +36,8 @@ body = { name = "ball", shape = { ball = 0.2 }, position = [-0.5, -0.5, 1.2] }
 `);
   [browser, server] = await Promise.all([openBrowser(), serve("ball_drop")]);
   page = await open(browser, server.address, { viewport: { width: 1100, height: 640 } });
-});
-after(async () => {
-  await browser?.close();
-  server?.stop();
-});
+}, limit);
+after(closeAll, limit);
 
 /** Share of the moving bodies whose middle is on the stage, and where on it the ground is. */
 const seen = (page) => page.evaluate(() => {
@@ -60,9 +57,8 @@ const height = (page, point) => page.evaluate(([x, y, z]) => {
 test("a ball that falls is seen from its height to its ground", async () => {
   for (const time of [0, 0.45, 1]) {
     if (time > 0) await runTo(page, time);
-    assert.equal(await seen(page), 1, `at ${time} s`);
-    const ground = await height(page, [0, 0, 0]);
-    assert.ok(ground > 0.5 && ground < 0.98, `the ground is at ${ground}`);
+    await becomes(() => seen(page), 1, `at ${time} s`);
+    await holds(() => height(page, [0, 0, 0]), (ground) => ground > 0.5 && ground < 0.98, "the ground is at");
   }
   // As large as a ball beside the way it falls, not as the whole picture.
   const size = await page.evaluate(() => Math.abs(window.carom.where(1)[1] - window.carom.stage.project(0, 0.2 + window.carom.player.track.at(window.carom.player.cursor).q[4], 0, window.carom.stage.camera.target.clone()).y) / window.carom.stage.canvas.clientHeight);
@@ -74,35 +70,36 @@ for (const [name, times] of [["wrecking_ball", [0, 0.6, 1.6]], ["pile_in_bin", [
     await show(page, name);
     for (const time of times) {
       if (time > 0) await runTo(page, time);
-      assert.ok((await seen(page)) > 0.85, `${await seen(page)} at ${time} s`);
+      await holds(() => seen(page), (share) => share > 0.85, `at ${time} s:`);
     }
   });
 }
 
-test("what leaves is followed, until the reader moves the camera, and again after F", async () => {
+test("what leaves is followed, until the reader moves the camera, and again after F", async (t) => {
   const own = await serve(path.join(scratch, "rover.toml"));
+  t.after(own.stop);
   const page = await open(browser, own.address, { viewport: { width: 900, height: 560 } });
   await runTo(page, 3);
-  assert.equal(await seen(page), 1, "18 m further on");
-  assert.ok((await height(page, [18, 0, 0])) < 1, "with the ground under it");
-  assert.equal(await page.evaluate(() => document.documentElement.dataset.following), "all");
+  const following = () => page.evaluate(() => document.documentElement.dataset.following);
+  await becomes(() => seen(page), 1, "18 m further on");
+  await holds(() => height(page, [18, 0, 0]), (y) => y < 1, "the ground under it is at");
+  await becomes(following, "all");
   const box = await page.locator(".stage").boundingBox();
   await page.mouse.move(box.x + 60, box.y + box.height - 60);
   await page.mouse.down({ button: "right" });
   await page.mouse.move(box.x + 200, box.y + box.height - 60, { steps: 4 });
   await page.mouse.up({ button: "right" });
-  assert.equal(await page.evaluate(() => document.documentElement.dataset.following), "none");
+  await becomes(following, "none");
+  await drawn(page);
   const target = () => page.evaluate(() => window.carom.stage.camera.target.toArray());
   const chosen = await target();
   await runTo(page, 6);
   assert.deepEqual(await target(), chosen, "the reader's view stays where it is");
   await page.keyboard.press("f");
-  await page.waitForTimeout(100);
-  assert.equal(await seen(page), 1);
-  assert.equal(await page.evaluate(() => document.documentElement.dataset.following), "all");
+  await becomes(() => seen(page), 1);
+  await becomes(following, "all");
   assert.deepEqual(page.faults, []);
   await page.close();
-  own.stop();
 });
 
 test("a double click frames a body and goes along with it", async () => {
@@ -110,14 +107,14 @@ test("a double click frames a body and goes along with it", async () => {
   const ball = await page.evaluate(() => window.carom.picture.bodies.findIndex((b) => b.name === "ball"));
   const before = await page.evaluate((b) => window.carom.where(b), ball);
   await page.mouse.dblclick(...before);
-  assert.equal(await page.evaluate(() => window.carom.stage.camera.following), ball);
-  assert.match(await page.locator(".followed").textContent(), /ball/);
+  const following = () => page.evaluate(() => window.carom.stage.camera.following);
+  await becomes(following, ball);
+  await says(page.locator(".followed"), /ball/);
   await runTo(page, 0.8);
   const box = await page.locator(".stage").boundingBox();
-  const [x, y] = await page.evaluate((b) => window.carom.where(b), ball);
-  assert.ok(Math.abs(x - box.x - box.width / 2) < 60 && Math.abs(y - box.y - box.height / 2) < 60, `${x} ${y}`);
+  await holds(() => page.evaluate((b) => window.carom.where(b), ball), ([x, y]) => Math.abs(x - box.x - box.width / 2) < 60 && Math.abs(y - box.y - box.height / 2) < 60, "it is at");
   await page.locator(".followed").click();
-  assert.equal(await page.evaluate(() => window.carom.stage.camera.following), "all");
+  await becomes(following, "all");
 });
 
 test("keys look from the corner, the front, the side and above", async () => {
@@ -126,17 +123,14 @@ test("keys look from the corner, the front, the side and above", async () => {
   const away = () => page.evaluate(() => window.carom.stage.camera.eye.position.clone().sub(window.carom.stage.camera.target).normalize().toArray());
   for (const [key, axis, sign] of [["2", 1, -1], ["3", 0, 1], ["4", 2, 1]]) {
     await page.keyboard.press(key);
-    await page.waitForTimeout(100);
-    const way = await away();
-    assert.ok(sign * way[axis] > 0.99, `${key}: ${way}`);
-    assert.ok((await seen(page)) > 0.85, `${key}`);
+    await holds(away, (way) => sign * way[axis] > 0.99, `${key}:`);
+    await holds(() => seen(page), (share) => share > 0.85, `${key}:`);
   }
   await page.keyboard.press("1");
-  await page.waitForTimeout(100);
-  assert.ok((await away()).every((x) => Math.abs(x) < 0.95));
+  await holds(away, (way) => way.every((x) => Math.abs(x) < 0.95));
 });
 
-test("half-spaces that bound each other are walls of the scene's extent, in the plane and in space", async () => {
+test("half-spaces that bound each other are walls of the scene's extent, in the plane and in space", async (t) => {
   await show(page, "pile_in_bin");
   const walls = () => page.evaluate(() => window.carom.stage.picture.bodies.flatMap((b) => b.shapes).filter((s) => s.kind === "wall").map((s) => s.points));
   const flat = await walls();
@@ -146,24 +140,23 @@ test("half-spaces that bound each other are walls of the scene's extent, in the 
   await show(page, "ball_drop");
   assert.equal((await walls()).length, 0, "ground alone goes on for ever");
   const own = await serve(path.join(scratch, "bin.toml"));
+  t.after(own.stop);
   const other = await open(browser, own.address);
   const panels = await other.evaluate(() => window.carom.stage.picture.bodies.flatMap((b) => b.shapes).filter((s) => s.kind === "wall").map((s) => s.points));
   assert.equal(panels.length, 5);
   const floor = panels[0];
   for (let i = 0; i < floor.length; i += 3) assert.ok(Math.abs(Math.abs(floor[i]) - 1) < 1e-5 && Math.abs(Math.abs(floor[i + 1]) - 1) < 1e-5, `${floor}`);
-  assert.ok((await seen(other)) === 1);
+  await becomes(() => seen(other), 1);
   assert.deepEqual(other.faults, []);
   await other.close();
-  own.stop();
 });
 
 test("on a phone and in the dark it is the same", async () => {
   const phone = await open(browser, server.address, { viewport: { width: 390, height: 780 }, colorScheme: "dark", hasTouch: true });
   for (const time of [0, 0.45]) {
     if (time > 0) await runTo(phone, time);
-    assert.equal(await seen(phone), 1);
-    const ground = await height(phone, [0, 0, 0]);
-    assert.ok(ground > 0.4 && ground < 1, `${ground}`);
+    await becomes(() => seen(phone), 1);
+    await holds(() => height(phone, [0, 0, 0]), (ground) => ground > 0.4 && ground < 1, "the ground is at");
   }
   assert.equal(await phone.evaluate(() => document.documentElement.dataset.theme), "dark");
   assert.deepEqual(phone.faults, []);
