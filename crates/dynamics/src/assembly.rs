@@ -10,7 +10,7 @@ use crate::joint_rows::{JointRows, Placed};
 use crate::line::Line;
 use crate::options::{FrictionCone, Integrator, Options, SolverChoice};
 use crate::predict::{effective_mass, soft_spring};
-use crate::sparse_rows::{Root, crowded, many};
+use crate::sparse_rows::{Root, many};
 use carom_geometry::Geometry;
 use carom_math::{Twist, Wrench};
 
@@ -98,8 +98,6 @@ pub(crate) struct Assembly<G: Geometry> {
     pub locked_rows: Vec<bool>,
     /// There are so many rows that they are solved over bodies; the matrix of all rows with each other is made only if somebody asks for it.
     pub sparse: bool,
-    /// Rows outnumber freedoms by far, so that those that touch contradict each other by their gaps.
-    pub crowded: bool,
     /// How often rows were made: who kept something of them sees whether it is of these.
     pub version: u64,
     /// Roots of the inverse masses, body by body, where rows are solved over bodies.
@@ -132,7 +130,6 @@ impl<G: Geometry> Assembly<G> {
             inserted: Inserted::default(),
             locked_rows: Vec::new(),
             sparse: false,
-            crowded: false,
             version: 0,
             roots: Vec::new(),
             column: Vec::new(),
@@ -295,8 +292,7 @@ pub(crate) fn assemble<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>) {
     // The mean rows of energy-momentum are not those of the joint factor alone.
     let exact = !jointed || (assembly.articulated && model.options.integrator != Integrator::EnergyMomentum);
     let dynamic = bodies.iter().filter(|body| body.dynamic).count();
-    assembly.crowded = crowded::<G>(assembly.lines.len(), dynamic);
-    assembly.sparse = many::<G>(assembly.lines.len(), dynamic) && model.options.solver != SolverChoice::InteriorPoint && exact;
+    assembly.sparse = many::<G>(assembly.lines.len(), dynamic, jointed) && model.options.solver != SolverChoice::InteriorPoint && exact;
     if assembly.sparse || ctx.capture {
         assembly.roots.clear();
         assembly.roots.extend(bodies.iter().map(Root::of));

@@ -76,52 +76,93 @@ fn has_row<G: Geometry>(island: &Island<G>, pair: usize, colliders: [usize; 2]) 
     })
 }
 
-/// The first crossing before `limit` that gets no rows, after rows were given to all before it that do; and whether any were.
-pub(crate) fn next_crossing<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, limit: f64, rows: Rows) -> (Option<Crossing<G>>, bool) {
-    let mut added = false;
-    loop {
-        let Some(mut crossing) = first_crossing(island, ctx, limit) else { return (None, added) };
-        if !add_rows(island, ctx, &mut crossing, rows) {
-            return (Some(crossing), added);
-        }
-        added = true;
-    }
+/// What is known of two colliders on a move, from one look at it to the next.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ahead<G: Geometry> {
+    /// There is no crossing before this time [s].
+    clear: f64,
+    /// Their first crossing.
+    first: Option<Crossing<G>>,
 }
 
-/// The earliest moment, before `limit`, at which a pair without a row would overlap.
-fn first_crossing<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, limit: f64) -> Option<Crossing<G>> {
-    let mut first: Option<Crossing<G>> = None;
+/// The first crossing before `limit` that gets no rows, after rows were given to all before it that do; and whether any were.
+pub(crate) fn next_crossing<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, limit: f64, rows: Rows) -> (Option<Crossing<G>>, bool) {
+    let mut ahead = std::mem::take(&mut island.ahead);
+    ahead.clear();
+    let mut added = false;
+    let crossing = loop {
+        let Some((mut crossing, slot)) = first_crossing(island, ctx, limit, &mut ahead) else { break None };
+        if !add_rows(island, ctx, &mut crossing, rows) {
+            break Some(crossing);
+        }
+        // The rest of the move is as it was.
+        ahead[slot] = Ahead { clear: 0.0, first: None };
+        added = true;
+    };
+    island.ahead = ahead;
+    (crossing, added)
+}
+
+/// The earliest moment, before `limit`, at which a pair without a row would overlap, and its place in what is known, which grows.
+fn first_crossing<G: Geometry>(
+    island: &mut Island<G>,
+    ctx: &Context<G>,
+    limit: f64,
+    ahead: &mut Vec<Ahead<G>>,
+) -> Option<(Crossing<G>, usize)> {
+    let mut first: Option<(Crossing<G>, usize)> = None;
     let mut found = std::mem::take(&mut island.manifold);
+    let mut slot = 0;
     for (index, pair) in island.pairs.iter().enumerate() {
         if ctx.interrupt.raised() {
             break;
         }
-        let [a, b] = pair.bodies;
-        let shapes = [0, 1].map(|side| &ctx.model.bodies[island.bodies[pair.bodies[side]].index].colliders);
-        debug_assert!(a != b, "a pair has two bodies");
-        for ca in 0..shapes[0].len() {
-            for cb in 0..shapes[1].len() {
-                if has_row(island, index, [ca, cb]) {
-                    let horizon = first.map_or(limit, |c| c.time);
-                    first = feature_crossing(island, ctx, index, [ca, cb], horizon, &mut found).or(first);
-                    continue;
+        let counts = pair.bodies.map(|body| ctx.model.bodies[island.bodies[body].index].colliders.len());
+        debug_assert!(pair.bodies[0] != pair.bodies[1], "a pair has two bodies");
+        for ca in 0..counts[0] {
+            for cb in 0..counts[1] {
+                let horizon = first.map_or(limit, |(crossing, _)| crossing.time);
+                if slot == ahead.len() {
+                    ahead.push(Ahead { clear: 0.0, first: None });
                 }
-                let [motion_a, motion_b] = motions(island, ctx, pair.bodies, [ca, cb]);
-                let horizon = first.map_or(limit, |c| c.time);
-                let tolerance = ctx.model.tolerances.touch * pair.size;
-                let touch = time_of_impact(&shapes[0][ca].shape, &motion_a, &shapes[1][cb].shape, &motion_b, horizon, tolerance);
-                let time = match touch {
-                    Touch::At(time) | Touch::Capped { time } => time,
-                    Touch::Never | Touch::Overlapping => continue,
-                };
-                if first.is_none_or(|c| time < c.time) {
-                    first = Some(Crossing { time, pair: index, colliders: [ca, cb], speed: 0.0, feature: None });
+                let known = &mut ahead[slot];
+                if known.first.is_none() && known.clear < horizon {
+                    known.first = crossing_of(island, ctx, index, [ca, cb], horizon, &mut found);
+                    known.clear = horizon;
                 }
+                if let Some(crossing) = known.first
+                    && first.is_none_or(|(earliest, _)| crossing.time < earliest.time)
+                {
+                    first = Some((crossing, slot));
+                }
+                slot += 1;
             }
         }
     }
     island.manifold = found;
     first
+}
+
+/// The first crossing of two colliders up to the horizon.
+fn crossing_of<G: Geometry>(
+    island: &Island<G>,
+    ctx: &Context<G>,
+    index: usize,
+    colliders: [usize; 2],
+    horizon: f64,
+    found: &mut Vec<Contact<G>>,
+) -> Option<Crossing<G>> {
+    if has_row(island, index, colliders) {
+        return feature_crossing(island, ctx, index, colliders, horizon, found);
+    }
+    let pair = &island.pairs[index];
+    let [a, b] = [0, 1].map(|side| &ctx.model.bodies[island.bodies[pair.bodies[side]].index].colliders[colliders[side]].shape);
+    let [motion_a, motion_b] = motions(island, ctx, pair.bodies, colliders);
+    let tolerance = ctx.model.tolerances.touch * pair.size;
+    match time_of_impact(a, &motion_a, b, &motion_b, horizon, tolerance) {
+        Touch::At(time) | Touch::Capped { time } => Some(Crossing { time, pair: index, colliders, speed: 0.0, feature: None }),
+        Touch::Never | Touch::Overlapping => None,
+    }
 }
 
 /// Colliders that already touch somewhere can still land elsewhere (a plank that falls flat): the first of their contacts without a

@@ -262,7 +262,7 @@ pub(crate) fn correct_targets<G: Geometry>(island: &mut Island<G>, ctx: &Context
     // What a solve may miss in speed it may miss over the move.
     let rough = model.tolerances.solve.map_or(0.0, |speed| speed * t);
     // So many rows contradict each other by what they touch: there a gap within touching is closed, theory (2.18).
-    let band = if assembly.sparse && assembly.crowded { model.tolerances.touch } else { 0.0 };
+    let band = if assembly.sparse { model.tolerances.touch } else { 0.0 };
 
     solve.open.clear();
     for (position, &index) in solve.groups.iter().enumerate() {
@@ -286,16 +286,14 @@ pub(crate) fn correct_targets<G: Geometry>(island: &mut Island<G>, ctx: &Context
                 if start < -model.tolerances.touch * size && then.gap < 0.0 && !deeper {
                     continue;
                 }
-                let miss = then.gap - start.min(0.0);
+                let miss = if start.abs() <= band * size { then.gap - start } else { then.gap - start.min(0.0) };
                 if !pushes {
                     solve.open.push(OpenRow { row, speed: assembly.lines[group.first].speed(half), miss, tolerance });
                     continue;
                 }
                 worst = worst.max(miss.abs() / tolerance);
-                if band == 0.0 || miss.abs() > tolerance {
-                    solve.target[row] -= miss / t;
-                    to_go = to_go.max(miss.abs());
-                }
+                solve.target[row] -= miss / t;
+                to_go = to_go.max(miss.abs());
                 // A sticking contact does not slip on the mean of its rows at q and q'.
                 let [a, b] = contact.bodies;
                 let end_arms = arms(&then, [next[a].position, next[b].position]);
@@ -307,9 +305,7 @@ pub(crate) fn correct_targets<G: Geometry>(island: &mut Island<G>, ctx: &Context
                     let wanted = -0.5 * (carried.dot(slip_there) - tangent.dot(slip_here));
                     let change = t * (wanted - solve.target[row + 1 + k]).abs();
                     worst = worst.max(change / tolerance);
-                    if band == 0.0 || change > tolerance {
-                        solve.target[row + 1 + k] = wanted;
-                    }
+                    solve.target[row + 1 + k] = wanted;
                 }
             }
             Source::Limit { joint, index, gap } => {

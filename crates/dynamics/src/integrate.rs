@@ -72,30 +72,23 @@ pub(crate) fn integrate<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, r
     island.solve.jammed = false;
     let mut stepped = stepped::spent(island, ctx) && stepped::steps(ctx);
     let mut trials = 0;
-    if stepped {
-        stepped::widen(island, ctx, t);
-        assembly::assemble(island, ctx);
-    }
-    let mut held = hold::hold_move(island, ctx, t, stepped);
+    let mut held = if stepped { hold_stepped(island, ctx, t) } else { hold::hold(island, ctx, t) };
     for _ in 0..TRIAL_CAP {
         if ctx.interrupt.raised() {
             break;
-        }
-        if !stepped && stepped::spent(island, ctx) && stepped::steps(ctx) {
-            // What events may cost was spent on the search for one.
-            stepped = true;
-            t = base;
-            (event, struck) = (false, None);
-            decided = Decided { length: part(t), pace: Pace::Doubled };
-            stepped::widen(island, ctx, t);
-            assembly::assemble(island, ctx);
-            held = hold::hold_move(island, ctx, t, stepped);
         }
         let turned = largest_turn(island, ctx, &island.half, t);
         // A problem that could not be solved is a shorter move's problem too, but an easier one.
         let solved = held.converged && held.outcome.status != Status::Failed;
         // Mean rows do no work.
         let strained = solved && turns && strained(island, ctx, t);
+        if !stepped && !solved && stepped::spent(island, ctx) && stepped::steps(ctx) {
+            stepped = true;
+            (t, event, struck) = (base, false, None);
+            decided = Decided { length: part(t), pace: Pace::Doubled };
+            held = hold_stepped(island, ctx, t);
+            continue;
+        }
         if (!solved || turned > tolerances.turn || strained) && t > shortest {
             t *= 0.5;
             event = false;
@@ -136,6 +129,15 @@ pub(crate) fn integrate<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, r
             TimeOfImpact::Event => {
                 let limit = if event { t * (1.0 - CROSSING_BAND) } else { t };
                 let (crossing, added) = next_crossing(island, ctx, limit, Rows::Slow);
+                trials += usize::from(added);
+                if (crossing.is_some() || trials > stepped::STEPPED_TRIALS) && stepped::spent(island, ctx) && stepped::steps(ctx) {
+                    // What events may cost is spent: nothing cuts what is left of the step.
+                    stepped = true;
+                    (t, event, struck, trials) = (base, false, None, 0);
+                    decided = Decided { length: part(t), pace: Pace::Doubled };
+                    held = hold_stepped(island, ctx, t);
+                    continue;
+                }
                 if added {
                     assembly::assemble(island, ctx);
                     if event {
@@ -183,12 +185,20 @@ pub(crate) fn integrate<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, r
         }
     }
     island.pace *= 2.0;
+    stepped &= island.solve.uncorrected || stepped::landed(island, ctx, t);
     if let (true, true, Some(crossing)) = (ctx.record, event, struck)
         && let Some((key, bodies)) = touching_features(island, ctx, &crossing)
     {
         decided.length = Length::Event(key, bodies);
     }
     Ok((Moved { time: t, event, stepped, held }, decided))
+}
+
+/// A move of length t that nothing cuts, with rows for all that may be met on it.
+fn hold_stepped<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, t: f64) -> Held {
+    stepped::widen(island, ctx, t);
+    assembly::assemble(island, ctx);
+    hold::hold_move(island, ctx, t, true)
 }
 
 /// Says which body turns the rest of the step too far, or has the fastest spin where it is the line of a distance joint that does.

@@ -2,6 +2,7 @@
 
 use crate::assembly::Assembly;
 use crate::contacts::{Memory, Near, Report};
+use crate::crossing::Ahead;
 use crate::curvature::Curvature;
 use crate::energy_momentum::Midpoint;
 use crate::error::{Cause, StepError};
@@ -217,6 +218,8 @@ pub(crate) struct Island<G: Geometry> {
     pub solver: ContactSolver,
     /// Manifold scratch.
     pub manifold: Vec<Contact<G>>,
+    /// What is known of each pair of colliders on the move at hand.
+    pub ahead: Vec<Ahead<G>>,
     /// Energy booked in this step.
     pub flow: Flow,
     /// The stepped move at hand.
@@ -400,6 +403,7 @@ impl<G: Geometry> Island<G> {
             solve: Solve::default(),
             solver: ContactSolver::new(),
             manifold: Vec::new(),
+            ahead: Vec::new(),
             flow: Flow::default(),
             stepped: Stepped::default(),
             impact: Default::default(),

@@ -202,13 +202,7 @@ pub(crate) fn select<G: Geometry>(
                 }
                 let gap = match phase {
                     // Where rows outnumber freedoms, gaps that only touch would contradict each other.
-                    Phase::Move
-                        if assembly.sparse
-                            && assembly.crowded
-                            && contact.contact.gap <= model.tolerances.touch * pairs[contact.pair].size =>
-                    {
-                        0.0
-                    }
+                    Phase::Move if assembly.sparse && contact.contact.gap <= model.tolerances.touch * pairs[contact.pair].size => 0.0,
                     Phase::Move => contact.contact.gap.max(0.0),
                     Phase::Finish => 0.0,
                 };

@@ -22,6 +22,9 @@ use carom_solve::status::{Outcome, RESIDUAL_AIM, RESIDUAL_WANTED};
 /// Rows up to which the dense matrix of all rows is solved by its modes first: exact to rounding, and cheap while modes are known.
 const DENSE_ROWS: usize = 150;
 
+/// Bodies without joints from which on modes change all over from one step to the next, where there are more contacts than bodies: a heap, not a row.
+pub(crate) const HEAP: usize = 20;
+
 /// The same where rows outnumber freedoms by far, so that many of them say the same: a dense matrix has nothing to offer there.
 const CROWDED_ROWS: usize = 36;
 
@@ -29,13 +32,14 @@ const CROWDED_ROWS: usize = 36;
 const CROWDED: f64 = 1.4;
 
 /// Whether rows outnumber the freedoms of so many bodies by far.
-pub(crate) fn crowded<G: Geometry>(rows: usize, bodies: usize) -> bool {
+fn crowded<G: Geometry>(rows: usize, bodies: usize) -> bool {
     rows > CROWDED_ROWS && rows as f64 > CROWDED * (bodies * G::DOF) as f64
 }
 
 /// Whether so many rows of so many bodies are solved over bodies.
-pub(crate) fn many<G: Geometry>(rows: usize, bodies: usize) -> bool {
-    rows > DENSE_ROWS || crowded::<G>(rows, bodies)
+pub(crate) fn many<G: Geometry>(rows: usize, bodies: usize, jointed: bool) -> bool {
+    let heap = !jointed && bodies >= HEAP && rows > (1 + G::TANGENTS) * bodies;
+    rows > DENSE_ROWS || heap || crowded::<G>(rows, bodies)
 }
 
 /// A root L of the inverse mass of a body, L L' = M^-1.

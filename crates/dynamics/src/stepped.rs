@@ -13,25 +13,25 @@ use crate::ledger::Flow;
 use crate::options::{Integrator, TimeOfImpact};
 use crate::predict::kick;
 use crate::project::potential;
+use crate::sparse_rows::HEAP;
 use carom_geometry::Geometry;
 use carom_math::{Twist, Vector};
 
 /// Solves times bodies that an island may spend on a step with events before the rest of it is stepped. A solve costs in proportion to the bodies, or
-/// more: what this allows a mechanism of four is 225 solves, a pile of thirty 30.
+/// more: what this allows a mechanism of four is 225 solves, a row of thirty balls 30.
 const ALLOWANCE: usize = 900;
 
 /// Solves that the largest island may spend likewise.
 const LEAST_SOLVES: usize = 10;
-
-/// The same for islands whose rows are solved over bodies: there a solve takes tens of factorisations while modes change.
-const CROWD_ALLOWANCE: usize = 300;
-const CROWD_LEAST: usize = 6;
 
 /// Factorisations that a solve may take on average before they count in its place.
 const FACTORISATIONS: usize = 20;
 
 /// Times a stepped move is solved again because a pair without a row overlaps on it; what still does then is left to the projection.
 pub(crate) const STEPPED_TRIALS: usize = 10;
+
+/// Part of the margin by which a pair may close within a move and still meet only what is within the margin.
+const SLOW: f64 = 0.1;
 
 /// Relative rise of the energy that is rounding.
 const ROUNDING: f64 = 1e-14;
@@ -76,13 +76,17 @@ pub(crate) fn spent<G: Geometry>(island: &Island<G>, ctx: &Context<G>) -> bool {
         return false;
     }
     let report = &island.report;
-    // Few rows are cheap to solve again, and only events make a step spend much on them.
-    if report.events == 0 && !island.assembly.sparse {
+    let bodies = island.bodies.iter().filter(|body| body.dynamic).count().max(1);
+    let jointed = !island.assembly.equalities.is_empty();
+    let solves = if island.assembly.sparse && !jointed {
+        // Modes change all over in a heap: from some size on nothing cuts its step.
+        (ALLOWANCE / bodies).saturating_sub(ALLOWANCE / HEAP)
+    } else if island.assembly.sparse || report.events > 0 {
+        LEAST_SOLVES.max(ALLOWANCE / bodies)
+    } else {
+        // Few rows are cheap to solve again, and only events make a step spend much on them.
         return false;
-    }
-    let bodies = island.bodies.iter().filter(|body| body.dynamic).count();
-    let (allowance, least) = if island.assembly.sparse { (CROWD_ALLOWANCE, CROWD_LEAST) } else { (ALLOWANCE, LEAST_SOLVES) };
-    let solves = least.max(allowance / bodies.max(1));
+    };
     report.events >= ctx.model.tolerances.max_events || report.solves >= solves || report.factorisations >= FACTORISATIONS * solves
 }
 
@@ -115,6 +119,11 @@ pub(crate) fn widen<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, t: f6
                         speed += rate * ((bounds.max - poses[side].position).max_abs() + (bounds.min - poses[side].position).max_abs());
                     }
                 }
+                if t * speed <= SLOW * margin {
+                    // Nothing comes nearer than detection has looked.
+                    mark_near(island, index, colliders, margin);
+                    continue;
+                }
                 found.clear();
                 manifold(ctx, bodies, colliders, poses, t * speed + margin, &mut found);
                 for contact in &found {
@@ -134,12 +143,38 @@ pub(crate) fn widen<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, t: f6
     island.manifold = found;
 }
 
+/// Marks the contacts of two colliders that are within the margin for a row.
+fn mark_near<G: Geometry>(island: &mut Island<G>, pair: usize, colliders: [usize; 2], margin: f64) {
+    let detected = &mut island.near[..island.detected];
+    let first = detected.partition_point(|near| near.pair < pair);
+    for near in detected[first..].iter_mut().take_while(|near| near.pair == pair) {
+        near.extra |= near.key.colliders == colliders && near.contact.gap <= margin;
+    }
+}
+
 /// Where a contact of a pair is listed: among those detected, by rising pair, those added since, or the last, which are of this pair.
 fn known<G: Geometry>(island: &Island<G>, before: usize, pair: usize, key: &Key<G>) -> Option<usize> {
     let detected = &island.near[..island.detected];
     let own = detected.partition_point(|near| near.pair < pair)..detected.partition_point(|near| near.pair <= pair);
     let last = (before..island.near.len()).rev().take_while(|&k| island.near[k].pair == pair);
     own.chain(island.detected..before).chain(last).find(|&k| island.near[k].key == *key)
+}
+
+/// Whether something landed fast on a stepped move that is solved: where nothing did, the same move would have been found by looking for events.
+pub(crate) fn landed<G: Geometry>(island: &Island<G>, ctx: &Context<G>, t: f64) -> bool {
+    let margin = ctx.model.tolerances.margin;
+    island.solve.groups.iter().zip(&island.solve.first).any(|(&group, &row)| {
+        let group = &island.assembly.groups[group];
+        let Source::Contact(c) = group.source else { return false };
+        let near = &island.near[c];
+        if island.solve.impulses[row] <= 0.0 || near.touching || (near.active && near.contact.gap <= margin * island.pairs[near.pair].size)
+        {
+            return false;
+        }
+        let arms = near.arms(&island.poses);
+        let [a, b] = [0, 1].map(|side| kick(island, near.bodies[side], &ctx.model.options, t).at(arms[side]));
+        near.contact.normal.dot(b - a) > rest_speed(island, ctx, near)
+    })
 }
 
 /// Takes down what the end of a stepped move needs, after its solve and before its poses are committed.

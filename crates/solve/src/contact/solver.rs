@@ -18,6 +18,8 @@ const TRUSTED: Manner = Manner { step: Some(1e6), trusting: true, rejections: 1,
 const TRUST: f64 = 1e-1;
 /// The proximal method from a warm start.
 const WARM: Manner = Manner { step: None, trusting: false, rejections: 1, factors: 20 };
+/// Relative residual above which the interior point is the shorter way.
+const WARM_ENOUGH: f64 = 1e-3;
 /// The same after the interior point, and after sweeps.
 const POLISH: Manner = Manner { step: None, trusting: false, rejections: usize::MAX, factors: 40 };
 const LAST: Manner = Manner { step: None, trusting: false, rejections: usize::MAX, factors: 80 };
@@ -27,8 +29,8 @@ const SWEEP_PRODUCTS: f64 = 600.0;
 /// Rounds of the interior point, and the residual it is followed to.
 const BARRIER_ROUNDS: usize = 40;
 const BARRIER_AIM: f64 = 1e-7;
-/// How far a warm start of the interior point is pushed inside, over the speed scale.
-const PUSH: f64 = 1e-2;
+/// How far a warm start of the interior point is pushed inside, over the speed scale: by its residual, within these bounds.
+const PUSH: [f64; 2] = [1e-4, 1e-1];
 /// Sweeps of the last resort.
 const SWEEPS: usize = 100;
 /// Paths traced in turn where all else fails.
@@ -118,7 +120,7 @@ impl Solver {
         &mut self,
         system: &mut S,
         task: &Task,
-        warm: bool,
+        mut warm: bool,
         rough: bool,
         budget: &mut Budget,
         answer: &mut Answer,
@@ -132,13 +134,21 @@ impl Solver {
                 return;
             }
         }
+        if warm && !rough {
+            let residual = task.judge(system, &self.trial, &mut self.velocity);
+            // A start that is worse than none is none.
+            warm = residual < task.residual(system.layout(), system.own(), impulses, task.free);
+            self.offer(residual, Method::Modes, answer, impulses);
+            if residual <= task.aim {
+                return;
+            }
+        }
+        if !warm {
+            self.start.fill(0.0);
+        }
         if warm {
             if !rough {
-                let residual = task.judge(system, &self.trial, &mut self.velocity);
-                self.offer(residual, Method::Modes, answer, impulses);
-                if residual <= task.aim {
-                    return;
-                }
+                let residual = answer.residual;
                 if residual <= TRUST {
                     let known = (residual, &self.velocity[..]);
                     let residual = self.proximal.solve_known(system, task, TRUSTED, budget, known, &mut self.trial);
@@ -153,13 +163,16 @@ impl Solver {
                 self.offer(residual, Method::Sweep, answer, impulses);
             }
             self.trial.copy_from_slice(impulses);
-            let residual = self.proximal.solve(system, task, WARM, budget, &mut self.trial);
-            if self.offer(residual, Method::Newton, answer, impulses) <= enough {
-                return;
+            if rough || answer.residual <= WARM_ENOUGH {
+                let residual = self.proximal.solve(system, task, WARM, budget, &mut self.trial);
+                if self.offer(residual, Method::Newton, answer, impulses) <= enough {
+                    return;
+                }
             }
         }
         let coarse = Task { aim: task.aim.max(BARRIER_AIM), ..*task };
-        for push in [Some(PUSH), None] {
+        let push = answer.residual.clamp(PUSH[0], PUSH[1]);
+        for push in [Some(push), None] {
             if push.is_some() && !warm {
                 continue;
             }
