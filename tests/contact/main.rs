@@ -198,7 +198,7 @@ fn balls_between_tilted_walls() {
 #[test]
 fn mechanisms() {
     // A taut rope all but locks the contacts along it.
-    check(Family { name: "ropes 4 x 6", text: ropes(4, 6, STEP), steps: steps(40, 200), every: 5 }, 50, true);
+    check(Family { name: "ropes 4 x 6", text: ropes(4, 6, STEP), steps: steps(40, 200), every: 2 }, 50, true);
     check(Family { name: "ragdoll", text: ragdoll(), steps: steps(200, 600), every: 1 }, 50, false);
     check(Family { name: "grasp", text: grasp(STEP), steps: steps(60, 240), every: 1 }, 50, false);
 }

@@ -130,7 +130,7 @@ fn a_pile_of_thirty_costs_few_solves() {
     }
     let mut world = scene.world();
     let start = world.ledger();
-    let (falling, most, _) = cost(&mut world, 400);
+    let (falling, most, _) = cost(&mut world, 600);
     let (resting, _, last) = cost(&mut world, 100);
     let end = world.ledger();
     let mut good = holds("thirty discs: solves a step while they fall", falling, 12.0);

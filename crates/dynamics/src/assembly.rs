@@ -109,6 +109,8 @@ pub(crate) struct Assembly<G: Geometry> {
     momenta: Vec<Wrench<G>>,
     /// The last row so far at each body, and before each row the one before it at its own bodies.
     last_at: Vec<usize>,
+    /// Most contacts, and other groups of rows, at one body that moves.
+    pub busiest: usize,
     previous: Vec<[usize; 2]>,
 }
 
@@ -136,6 +138,7 @@ impl<G: Geometry> Assembly<G> {
             held: Vec::new(),
             momenta: Vec::new(),
             last_at: Vec::new(),
+            busiest: 0,
             previous: Vec::new(),
         }
     }
@@ -292,7 +295,10 @@ pub(crate) fn assemble<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>) {
     // The mean rows of energy-momentum are not those of the joint factor alone.
     let exact = !jointed || (assembly.articulated && model.options.integrator != Integrator::EnergyMomentum);
     let dynamic = bodies.iter().filter(|body| body.dynamic).count();
-    assembly.sparse = many::<G>(assembly.lines.len(), dynamic, jointed) && model.options.solver != SolverChoice::InteriorPoint && exact;
+    assembly.busiest = busiest(assembly, bodies);
+    assembly.sparse = many::<G>(assembly.lines.len(), dynamic, (!jointed).then_some(assembly.busiest))
+        && model.options.solver != SolverChoice::InteriorPoint
+        && exact;
     if assembly.sparse || ctx.capture {
         assembly.roots.clear();
         assembly.roots.extend(bodies.iter().map(Root::of));
@@ -412,6 +418,21 @@ fn reduce_unjointed<G: Geometry>(assembly: &mut Assembly<G>) {
         }
     }
     assembly.reduced = true;
+}
+
+/// Counts them.
+fn busiest<G: Geometry>(assembly: &mut Assembly<G>, bodies: &[LocalBody<G>]) -> usize {
+    let Assembly { groups, lines, last_at, .. } = assembly;
+    last_at.clear();
+    last_at.resize(bodies.len(), 0);
+    let mut most = 0;
+    for group in groups.iter() {
+        for body in lines[group.first].bodies.into_iter().filter(|&body| bodies[body].dynamic) {
+            last_at[body] += 1;
+            most = most.max(last_at[body]);
+        }
+    }
+    most
 }
 
 /// The reduced matrix J M~^-1 J' of few rows, theory (2.12).

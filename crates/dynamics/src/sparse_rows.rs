@@ -22,11 +22,17 @@ use carom_solve::status::{Outcome, RESIDUAL_AIM, RESIDUAL_WANTED};
 /// Rows up to which the dense matrix of all rows is solved by its modes first: exact to rounding, and cheap while modes are known.
 const DENSE_ROWS: usize = 150;
 
-/// Bodies without joints from which on modes change all over from one step to the next, where there are more contacts than bodies: a heap, not a row.
+/// Bodies without joints of which one has more contacts than this are a heap, not a row.
+pub(crate) const ROW: usize = 2;
+
+/// Bodies of a heap from which on modes change all over from one step to the next.
 pub(crate) const HEAP: usize = 20;
 
 /// The same where rows outnumber freedoms by far, so that many of them say the same: a dense matrix has nothing to offer there.
 const CROWDED_ROWS: usize = 36;
+
+/// Miss of a law [m/s] above which a solve over bodies is called inaccurate.
+const SPEED_WANTED: f64 = 1e-8;
 
 /// By how much they do then.
 const CROWDED: f64 = 1.4;
@@ -36,9 +42,9 @@ fn crowded<G: Geometry>(rows: usize, bodies: usize) -> bool {
     rows > CROWDED_ROWS && rows as f64 > CROWDED * (bodies * G::DOF) as f64
 }
 
-/// Whether so many rows of so many bodies are solved over bodies.
-pub(crate) fn many<G: Geometry>(rows: usize, bodies: usize, jointed: bool) -> bool {
-    let heap = !jointed && bodies >= HEAP && rows > (1 + G::TANGENTS) * bodies;
+/// Whether so many rows of so many bodies are solved over bodies, the busiest of which has so many contacts; `None` where joints hold them.
+pub(crate) fn many<G: Geometry>(rows: usize, bodies: usize, busiest: Option<usize>) -> bool {
+    let heap = bodies >= HEAP && rows > CROWDED_ROWS && busiest.is_some_and(|contacts| contacts > ROW);
     rows > DENSE_ROWS || heap || crowded::<G>(rows, bodies)
 }
 
@@ -151,7 +157,8 @@ pub(crate) fn solve_sparse<G: Geometry>(
     rows.impulses.resize(rows.free.len(), 0.0);
     let SparseRows { plane, space, laws, free, warm, impulses, .. } = &mut rows;
     let mut task = Task::new(laws, free, RESIDUAL_AIM);
-    let mut wanted = RESIDUAL_WANTED;
+    // So many rows are solved as far as it matters: 1e-8 m/s, whatever the speeds.
+    let mut wanted = RESIDUAL_WANTED.max(SPEED_WANTED / task.scale);
     if let Some(tolerance) = tolerance {
         wanted = tolerance / task.scale;
         task.aim = wanted;

@@ -8,6 +8,10 @@ use super::disc::{disc_minimum, shrink};
 
 /// Change of an impulse, as a speed relative to the impact's, at which the sweeps stop.
 const SETTLED: f64 = 1e-13;
+/// The same where sweeps no longer halve the change: what is left then is the rounding of redundant contacts.
+const STALLED: f64 = 1e-8;
+/// Sweeps over which that is judged.
+const STALL_SWEEPS: usize = 16;
 /// Cap on the sweeps; the objective falls in every one, so stopping early only leaves some dissipation undone.
 const MAX_SWEEPS: usize = 2_000;
 /// Sweeps between Newton steps: sweeps find who sticks and who slides, a step then solves that guess to the end.
@@ -91,6 +95,7 @@ impl Dissipation {
                 scale = scale.max(self.radii[k] * self.entry(row, row).max(0.0).sqrt());
             }
         }
+        let mut mark = f64::INFINITY;
         for sweep in 1..=MAX_SWEEPS {
             let mut change: f64 = 0.0;
             for k in 0..m {
@@ -104,6 +109,12 @@ impl Dissipation {
             // A change of impulse is weighed as the speed it makes, in the unit of the impact's speed.
             if change <= SETTLED * scale {
                 return sweep;
+            }
+            if sweep % STALL_SWEEPS == 0 {
+                if change <= STALLED * scale && change > 0.5 * mark {
+                    return sweep;
+                }
+                mark = change;
             }
         }
         MAX_SWEEPS
