@@ -19,10 +19,13 @@ const WIDTH: usize = 3;
 /// Sweeps before the reduced problem is tried instead.
 const SWEEP_CAP: usize = 400;
 
-/// Sweeps between two looks at how far the residual has come.
-const PATIENCE: usize = 40;
+/// Sweeps between two looks at how far the residual has come, where few rows make the reduced problem cheap and where many do not.
+const PATIENCE: [usize; 2] = [10, 40];
 
-/// Part that the residual must fall to over [`PATIENCE`] sweeps: slower, and the reduced problem is cheaper.
+/// Rows up to which there are few.
+const FEW_ROWS: usize = 150;
+
+/// Part that the residual must fall to from one look to the next: slower, and the reduced problem is cheaper.
 const PROGRESS: f64 = 0.3;
 
 /// A residual that falls to no less than this part from one sweep to the next in the same direction stands still.
@@ -160,6 +163,7 @@ pub(crate) fn sweep<G: Geometry>(assembly: &mut Assembly<G>, solve: &mut Solve) 
         apply(paths, lines, index, group, &impulses[first[position]..][..group.rows], through, direct);
     }
 
+    let patience = PATIENCE[usize::from(impulses.len() > FEW_ROWS)];
     let mut residual = f64::INFINITY;
     let mut last_look = f64::INFINITY;
     let mut earlier = [f64::INFINITY; 2];
@@ -225,7 +229,7 @@ pub(crate) fn sweep<G: Geometry>(assembly: &mut Assembly<G>, solve: &mut Solve) 
             return Outcome::judge(residual, ENOUGH, sweep + 1, Method::Sweep);
         }
         earlier[sweep % 2] = residual;
-        if sweep % PATIENCE == PATIENCE - 1 {
+        if sweep % patience == patience - 1 {
             if residual > PROGRESS * last_look {
                 return Outcome::judge(residual, RESIDUAL_WANTED, sweep + 1, Method::Sweep);
             }

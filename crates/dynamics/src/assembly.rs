@@ -296,9 +296,12 @@ pub(crate) fn assemble<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>) {
     let exact = !jointed || (assembly.articulated && model.options.integrator != Integrator::EnergyMomentum);
     let dynamic = bodies.iter().filter(|body| body.dynamic).count();
     assembly.busiest = busiest(assembly, bodies);
-    assembly.sparse = many::<G>(assembly.lines.len(), dynamic, (!jointed).then_some(assembly.busiest))
-        && model.options.solver != SolverChoice::InteriorPoint
-        && exact;
+    let chosen = match model.options.solver {
+        SolverChoice::Auto => true,
+        SolverChoice::Articulated => !jointed,
+        SolverChoice::InteriorPoint => false,
+    };
+    assembly.sparse = chosen && exact && many::<G>(assembly.lines.len(), dynamic, (!jointed).then_some(assembly.busiest));
     if assembly.sparse || ctx.capture {
         assembly.roots.clear();
         assembly.roots.extend(bodies.iter().map(Root::of));
@@ -317,8 +320,8 @@ pub(crate) fn assemble<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>) {
     }
 }
 
-/// From this many rows on, sweeps along the joints are faster than the matrix of all rows with each other.
-const ARTICULATED_ROWS: usize = 24;
+/// From this many rows on, sweeps along the joints or a solve over bodies are faster than the matrix of all rows with each other.
+const ARTICULATED_ROWS: usize = 151;
 
 /// Whether the rows of an island are to be inserted into the factor of its joints.
 fn articulates<G: Geometry>(options: &Options, rows: usize, equalities: usize) -> bool {

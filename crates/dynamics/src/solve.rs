@@ -8,7 +8,7 @@ use crate::island::{Context, Island, IslandReport, LocalPair};
 use crate::options::FrictionCone;
 use crate::predict::kick_share;
 use crate::secants::Secants;
-use crate::sparse_rows::{SparseRows, capture, solve_sparse};
+use crate::sparse_rows::{SPEED_WANTED, SparseRows, capture, solve_sparse};
 use carom_geometry::Geometry;
 use carom_math::{Twist, Vector};
 use carom_solve::contact_solver::ContactSolver;
@@ -324,7 +324,7 @@ pub(crate) fn resolve<G: Geometry>(
         capture(assembly, solve, shape_of(cone));
     }
     let mut outcome = Outcome::failed(0, Method::Sweep);
-    if assembly.articulated && !solve.lines.is_empty() {
+    if assembly.articulated && !assembly.sparse && !solve.lines.is_empty() {
         outcome = articulated::sweep(assembly, solve);
         report.solves += 1;
         if outcome.is_solved() {
@@ -340,7 +340,7 @@ pub(crate) fn resolve<G: Geometry>(
     report.iterations += outcome.iterations;
     solve.missed = outcome.residual * contact_speed(solve, G::TANGENTS);
     report.residual = report.residual.max(solve.missed);
-    if outcome.status != Status::Solved {
+    if outcome.status != Status::Solved && solve.missed > SPEED_WANTED {
         report.inaccurate = true;
     }
     solve.warm.copy_from_slice(&solve.impulses);

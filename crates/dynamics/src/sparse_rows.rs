@@ -31,8 +31,8 @@ pub(crate) const HEAP: usize = 20;
 /// The same where rows outnumber freedoms by far, so that many of them say the same: a dense matrix has nothing to offer there.
 const CROWDED_ROWS: usize = 36;
 
-/// Miss of a law [m/s] above which a solve over bodies is called inaccurate.
-const SPEED_WANTED: f64 = 1e-8;
+/// Miss of a law [m/s] above which a solve is called inaccurate, where its relative residual is not as small as is wanted either.
+pub(crate) const SPEED_WANTED: f64 = 1e-8;
 
 /// By how much they do then.
 const CROWDED: f64 = 1.4;

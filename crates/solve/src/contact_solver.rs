@@ -30,6 +30,8 @@ const WARM_ROUNDS: usize = 12;
 const COLD_ROUNDS: usize = 30;
 /// Relative residual at which no further method is tried, the root of rounding.
 const ENOUGH: f64 = 1e-8;
+/// Miss of a law [m/s] that is not worth another method.
+const SPEED_OF_NOTHING: f64 = 1e-9;
 /// Sweeps before the first guess.
 const SWEEPS: usize = 8;
 /// Edges of the pyramids that stand in for round cones where linear complementarity is asked for.
@@ -164,7 +166,7 @@ impl ContactSolver {
                 return;
             }
         }
-        if self.sweep_and_polish(problem, SWEEPS, Method::Modes) || self.best_residual <= RESIDUAL_WANTED {
+        if self.sweep_and_polish(problem, SWEEPS, Method::Modes) || self.best_residual <= RESIDUAL_WANTED.max(self.nothing(problem)) {
             return;
         }
         self.solve_general(problem);
@@ -242,6 +244,11 @@ impl ContactSolver {
             self.best_method = Some(method);
         }
         self.is_exact(problem)
+    }
+
+    /// Relative residual of a miss that is no speed: rows that contradict each other by the rounding of positions leave as much whatever method is tried.
+    fn nothing(&self, problem: &Problem) -> f64 {
+        (SPEED_OF_NOTHING / speed_scale(problem.free)).min(ENOUGH)
     }
 
     /// Whether the best impulses reach the residual aimed at, or as near to it as the rounding of A l lets them.
