@@ -53,6 +53,8 @@ mod round_tests;
 mod shape;
 mod sharpen;
 #[cfg(test)]
+mod speed_tests;
+#[cfg(test)]
 mod tests;
 mod tree;
 
