@@ -47,7 +47,8 @@ impl Real for f64 {
     }
     #[inline(always)]
     fn hypot(self, other: f64) -> f64 {
-        f64::hypot(self, other)
+        // Lengths of shapes are far from the ends of the range of numbers.
+        (self * self + other * other).sqrt()
     }
     fn sin_cos(self) -> (f64, f64) {
         f64::sin_cos(self)
@@ -159,7 +160,7 @@ impl<const N: usize> Real for Dual<N> {
     }
     #[inline(always)]
     fn hypot(self, other: Self) -> Self {
-        let length = self.value.hypot(other.value);
+        let length = Real::hypot(self.value, other.value);
         let (c, s) = if length > 0.0 { (self.value / length, other.value / length) } else { (0.0, 0.0) };
         Dual::with(length, |k| self.slope[k] * c + other.slope[k] * s)
     }

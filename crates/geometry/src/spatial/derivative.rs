@@ -55,7 +55,7 @@ impl<'a> Pair<'a> {
         let (a, b) = (place(self.a, &self.facets[0], origin)?, place(self.b, &self.facets[1], origin)?);
         let kind = self.feature.kind;
         let closed = matches!((&a, &b), (Side::Core(_), Side::Core(_))) || closed_form(kind, &a, &b).is_some();
-        let nearest = if closed { None } else { Some(whole(&a, &b, None).raw) };
+        let nearest = if closed { None } else { Some(whole(&a, &b, None, f64::INFINITY).raw) };
         Some(Placed { kind, shapes: (self.a.0, self.b.0), a, b, nearest })
     }
     /// The derivative along a motion.
@@ -131,7 +131,7 @@ impl Placed<'_> {
         let iterated = |found: &Raw| whole_tangent(found, (&self.a, &x), (&self.b, &y));
         match &self.nearest {
             Some(found) => iterated(found),
-            None => closed_form(self.kind, &x, &y).unwrap_or_else(|| iterated(&whole(&self.a, &self.b, None).raw)),
+            None => closed_form(self.kind, &x, &y).unwrap_or_else(|| iterated(&whole(&self.a, &self.b, None, f64::INFINITY).raw)),
         }
     }
     /// The derivative in one direction.

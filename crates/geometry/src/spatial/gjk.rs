@@ -7,7 +7,7 @@ type V = Vector3<f64>;
 /// Rounds of refinement; polyhedra end in about as many rounds as the path of vertices is long, mostly below ten.
 const ROUNDS: usize = 64;
 /// The nearest point is accepted when upper and lower bound agree to this part of the distance.
-const RELATIVE: f64 = 1e-14;
+pub(super) const RELATIVE: f64 = 1e-14;
 /// Weights below this do not carry the nearest point: the vertex is not part of the feature.
 const WEIGHT: f64 = 1e-11;
 
@@ -55,21 +55,37 @@ impl Nearest {
     }
 }
 
-/// Nearest points of two convex sets given by the vertex of their difference least along a direction. Returns as soon as the lower
-/// bound exceeds `enough`, or when the distance is below `touch`.
-pub(super) fn nearest(support: impl Fn(V) -> Vertex, first: V, touch: f64, enough: f64) -> Nearest {
+/// When the iteration may end.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Until {
+    /// Distances below this [m] count as touching.
+    pub touch: f64,
+    /// A lower bound above this [m] is all that is asked for.
+    pub enough: f64,
+    /// Part of the distance by which upper and lower bound may differ.
+    pub relative: f64,
+}
+
+/// Nearest points of two convex sets given by the vertex of their difference least along a direction.
+pub(super) fn nearest(support: impl Fn(V) -> Vertex, first: V, until: Until) -> Nearest {
     let start = support(first);
     let mut best = Nearest {
         simplex: [start; 4],
         weights: [1.0, 0.0, 0.0, 0.0],
         len: 1,
         x: start.w,
-        distance: start.w.norm(),
+        distance: length(start.w),
         lower: 0.0,
         axis: V::zeros(),
     };
+    // Any direction bounds the distance from below.
+    let along = first.dot(&start.w);
+    if along > 0.0 {
+        let size = length(first);
+        (best.lower, best.axis) = (along / size, first / size);
+    }
     for _ in 0..ROUNDS {
-        if best.distance <= touch {
+        if best.lower > until.enough || best.distance <= until.touch {
             break;
         }
         let new = support(best.x);
@@ -79,95 +95,102 @@ pub(super) fn nearest(support: impl Fn(V) -> Vertex, first: V, touch: f64, enoug
             (best.lower, best.axis) = (lower, axis);
         }
         let repeated = best.simplex[..best.len].iter().any(|v| v.w == new.w);
-        if repeated || best.lower > enough || best.distance - best.lower <= RELATIVE * best.distance {
+        if repeated || best.lower > until.enough || best.distance - best.lower <= until.relative * best.distance {
             break;
         }
-        let mut trial = best;
-        trial.simplex[trial.len] = new;
-        trial.len += 1;
-        if !reduce(&mut trial) {
+        let grown = best.len;
+        best.simplex[grown] = new;
+        let Some(part) = reduce(&best.simplex, grown + 1) else {
             // The origin lies inside: the sets meet.
-            trial.distance = 0.0;
-            trial.lower = 0.0;
-            return trial;
-        }
+            (best.distance, best.lower) = (0.0, 0.0);
+            break;
+        };
+        let x = part.point(&best.simplex);
+        let distance = length(x);
         // Rounding: no progress means the last simplex was as good as it gets.
-        if trial.distance >= best.distance {
+        if distance.is_nan() || distance >= best.distance {
             break;
         }
-        best = trial;
+        (best.x, best.distance, best.len, best.weights) = (x, distance, part.len, part.weights);
+        // The list rises, so that no vertex is overwritten before it is read.
+        for k in 0..part.len {
+            best.simplex[k] = best.simplex[part.list[k]];
+        }
     }
     best
 }
 
-/// Reduces a simplex to the part that carries its point nearest to the origin; false when the origin lies inside a tetrahedron.
-fn reduce(s: &mut Nearest) -> bool {
-    match s.len {
-        1 => keep(s, &[0], &[1.0]),
-        2 => {
-            let (w, n) = segment(s.simplex[0].w, s.simplex[1].w);
-            keep_weights(s, &[0, 1], &w[..2], n);
+/// Length of a vector; shapes are far from the ends of the range of numbers.
+#[inline(always)]
+fn length(v: V) -> f64 {
+    v.norm_squared().sqrt()
+}
+
+/// Vertices of a simplex, in rising order, with positive weights.
+#[derive(Clone, Copy)]
+struct Part {
+    list: [usize; 4],
+    weights: [f64; 4],
+    len: usize,
+}
+
+impl Part {
+    /// Those of some vertices that have a positive weight.
+    #[inline(always)]
+    fn of(list: [usize; 3], weights: [f64; 3]) -> Part {
+        let mut part = Part { list: [0; 4], weights: [0.0; 4], len: 0 };
+        for k in 0..list.len() {
+            if weights[k] > 0.0 {
+                part.list[part.len] = list[k];
+                part.weights[part.len] = weights[k];
+                part.len += 1;
+            }
         }
-        3 => {
-            let w = triangle(s.simplex[0].w, s.simplex[1].w, s.simplex[2].w);
-            keep_weights(s, &[0, 1, 2], &w, 3);
-        }
+        part
+    }
+    #[inline(always)]
+    fn point(&self, simplex: &[Vertex; 4]) -> V {
+        (0..self.len).fold(V::zeros(), |x, k| x + simplex[self.list[k]].w * self.weights[k])
+    }
+}
+
+/// The part of a simplex that carries its point nearest to the origin; `None` when the origin lies inside a tetrahedron.
+fn reduce(simplex: &[Vertex; 4], len: usize) -> Option<Part> {
+    let [a, b, c, d] = [simplex[0].w, simplex[1].w, simplex[2].w, simplex[3].w];
+    match len {
+        1 => Some(Part::of([0, 1, 2], [1.0, 0.0, 0.0])),
+        2 => Some(Part::of([0, 1, 2], segment(a, b))),
+        3 => Some(Part::of([0, 1, 2], triangle(a, b, c))),
         _ => {
-            // The newest vertex is the last; every face is tried whose outer side holds the origin.
-            const FACES: [[usize; 4]; 4] = [[0, 1, 2, 3], [0, 3, 1, 2], [0, 2, 3, 1], [1, 3, 2, 0]];
-            let mut best: Option<([usize; 3], [f64; 3], f64)> = None;
+            // Every face is tried whose outer side holds the origin: corners in rising order, then the opposite vertex.
+            const FACES: [[usize; 4]; 4] = [[0, 1, 2, 3], [0, 1, 3, 2], [0, 2, 3, 1], [1, 2, 3, 0]];
+            let points = [a, b, c, d];
+            let mut best: Option<([usize; 3], [f64; 3])> = None;
+            let mut least = f64::INFINITY;
             for [i, j, k, o] in FACES {
-                let [a, b, c, d] = [s.simplex[i].w, s.simplex[j].w, s.simplex[k].w, s.simplex[o].w];
+                let [a, b, c, d] = [points[i], points[j], points[k], points[o]];
                 let n = (b - a).cross(&(c - a));
                 let (origin, inner) = (-n.dot(&a), n.dot(&(d - a)));
                 if origin * inner < 0.0 || inner == 0.0 {
                     let w = triangle(a, b, c);
                     let x = (a * w[0] + b * w[1] + c * w[2]).norm_squared();
-                    if best.is_none_or(|(_, _, least)| x < least) {
-                        best = Some(([i, j, k], w, x));
+                    if best.is_none() || x < least {
+                        (best, least) = (Some(([i, j, k], w)), x);
                     }
                 }
             }
-            match best {
-                Some((list, w, _)) => keep_weights(s, &list, &w, 3),
-                None => return false,
-            }
+            best.map(|(list, weights)| Part::of(list, weights))
         }
     }
-    true
 }
 
-/// Keeps the vertices of positive weight.
-fn keep_weights(s: &mut Nearest, list: &[usize], weights: &[f64], n: usize) {
-    let (mut kept, mut share, mut len) = ([0; 4], [0.0; 4], 0);
-    for k in 0..n {
-        if weights[k] > 0.0 {
-            kept[len] = list[k];
-            share[len] = weights[k];
-            len += 1;
-        }
-    }
-    keep(s, &kept[..len], &share[..len]);
-}
-
-fn keep(s: &mut Nearest, list: &[usize], weights: &[f64]) {
-    let old = s.simplex;
-    s.x = V::zeros();
-    s.len = list.len();
-    for (k, i) in list.iter().enumerate() {
-        s.simplex[k] = old[*i];
-        s.weights[k] = weights[k];
-        s.x += old[*i].w * weights[k];
-    }
-    s.distance = s.x.norm();
-}
-
-/// Weights of the point of a segment nearest to the origin.
-fn segment(a: V, b: V) -> ([f64; 3], usize) {
+/// Weights of the point of a segment nearest to the origin; the third is none.
+#[inline(always)]
+fn segment(a: V, b: V) -> [f64; 3] {
     let e = b - a;
     let length = e.norm_squared();
     let t = if length > 0.0 { (-a.dot(&e) / length).clamp(0.0, 1.0) } else { 0.0 };
-    ([1.0 - t, t, 0.0], 2)
+    [1.0 - t, t, 0.0]
 }
 
 /// Weights of the point of a triangle nearest to the origin: its plane where the foot lies inside, otherwise the best side.
@@ -184,7 +207,7 @@ fn triangle(a: V, b: V, c: V) -> [f64; 3] {
             return [u, v, w];
         }
     }
-    let sides = [(segment(a, b).0, [0, 1]), (segment(a, c).0, [0, 2]), (segment(b, c).0, [1, 2])];
+    let sides = [(segment(a, b), [0, 1]), (segment(a, c), [0, 2]), (segment(b, c), [1, 2])];
     let points = [a, b, c];
     let (mut best, mut least) = ([1.0, 0.0, 0.0], f64::INFINITY);
     for (w, [i, j]) in sides {

@@ -63,7 +63,7 @@ impl Round {
     }
     fn support(&self, direction: V) -> V {
         let d = self.rot.tr_mul(&direction);
-        let across = d.x.hypot(d.y);
+        let across = (d.x * d.x + d.y * d.y).sqrt();
         let flat = if across > 0.0 { V::new(d.x / across, d.y / across, 0.0) } else { V::x() };
         let low = flat * self.radii[0] - V::z() * self.half;
         let high = flat * self.radii[1] + V::z() * self.half;
@@ -296,7 +296,7 @@ impl<E: Elements> Side<E, E::T> {
 
 /// The contact of a pair of curved features at given poses; a pair that no longer has its point falls back to the nearest points.
 pub(super) fn evaluate(kind: Kind, a: &Solid, b: &Solid) -> Raw {
-    closed_form(kind, a, b).unwrap_or_else(|| whole(a, b, None).raw)
+    closed_form(kind, a, b).unwrap_or_else(|| whole(a, b, None, f64::INFINITY).raw)
 }
 
 /// The contact of a pair of features that have a closed form here.

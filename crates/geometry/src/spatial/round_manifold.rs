@@ -45,17 +45,26 @@ struct Pair<'p, 'a> {
     origin: V,
     part: u32,
     start: usize,
+    /// The nearest points where a search without a guess has found them.
+    whole: Option<Raw>,
 }
 
 impl Pair<'_, '_> {
+    /// The contact of two features.
+    fn raw(&self, a: Curve, b: Curve) -> Raw {
+        match (self.whole, a, b) {
+            (Some(whole), Curve::Whole, Curve::Whole) => whole,
+            _ => evaluate(Kind::Round { a, b }, self.a, self.b),
+        }
+    }
     /// Appends a contact, or only measures it where it is no end of the contact.
     fn offer(&self, a: Curve, b: Curve, keep: bool, out: &mut Vec<Contact<Spatial>>) -> f64 {
-        if keep { self.push(a, b, out) } else { evaluate(Kind::Round { a, b }, self.a, self.b).gap }
+        if keep { self.push(a, b, out) } else { self.raw(a, b).gap }
     }
     /// Appends a contact within reach that agrees with the axis and is not there yet; returns its gap.
     fn push(&self, a: Curve, b: Curve, out: &mut Vec<Contact<Spatial>>) -> f64 {
         let kind = Kind::Round { a, b };
-        let raw = evaluate(kind, self.a, self.b);
+        let raw = self.raw(a, b);
         if raw.gap > self.reach || raw.gap < self.floor || raw.normal.dot(&self.n) < SAME_DIRECTION {
             return f64::INFINITY;
         }
@@ -78,7 +87,7 @@ impl Pair<'_, '_> {
 /// Appends the contacts of two solids at least one of which is round.
 pub(super) fn contacts(a: &Solid, b: &Solid, origin: V, reach: f64, out: &mut Vec<Contact<Spatial>>) {
     let start = out.len();
-    let nearest = nearest(a, b, None);
+    let nearest = nearest(a, b, None, reach);
     contacts_near(a, b, &nearest, origin, reach, 0, start, out);
     manifold::reduce(out, start);
 }
@@ -91,7 +100,7 @@ pub(super) fn contacts_on_surface(a: &Round, surface: &Mesh, pose: &Pose<Spatial
         let facet = surface.facet(t);
         let core = Core::placed(Body::Triangle(&facet), pose, origin, 0.0);
         let triangle = Solid::Core(core);
-        let nearest = nearest(&solid, &triangle, Some(core.normal(0)));
+        let nearest = nearest(&solid, &triangle, Some(core.normal(0)), reach);
         if core.allows(element_at(&core, nearest.raw.point_b), nearest.raw.normal, NORMAL_SLACK) {
             contacts_near(&solid, &triangle, &nearest, origin, reach, t, start, out);
         }
@@ -100,8 +109,8 @@ pub(super) fn contacts_on_surface(a: &Round, surface: &Mesh, pose: &Pose<Spatial
 }
 
 /// Signed distance of two solids at least one of which is round.
-pub(super) fn separation(a: &Solid, b: &Solid) -> f64 {
-    nearest(a, b, None).raw.gap
+pub(super) fn separation(a: &Solid, b: &Solid, cutoff: f64) -> f64 {
+    nearest(a, b, None, cutoff).raw.gap
 }
 
 /// Signed distance of a round solid from a surface.
@@ -110,7 +119,7 @@ pub(super) fn separation_from_surface(a: &Round, surface: &Mesh, pose: &Pose<Spa
     surface.least(&local_box(a, pose, origin), cutoff, |t, _| {
         let facet = surface.facet(t);
         let core = Core::placed(Body::Triangle(&facet), pose, origin, 0.0);
-        nearest(&solid, &Solid::Core(core), Some(core.normal(0))).raw.gap
+        nearest(&solid, &Solid::Core(core), Some(core.normal(0)), f64::INFINITY).raw.gap
     })
 }
 
@@ -139,18 +148,18 @@ fn element_at(core: &Core, p: V) -> Element {
     Element::Face(0)
 }
 
-/// The nearest points: closed forms for a half-space and a ball, the iteration for the rest.
-fn nearest(a: &Solid, b: &Solid, guess: Option<V>) -> Nearest {
-    let exact = |raw: Raw| Nearest { raw, settled: true };
+/// The nearest points: closed forms for a half-space and a ball, the iteration for the rest. A gap above `enough` may be a lower bound only.
+fn nearest(a: &Solid, b: &Solid, guess: Option<V>, enough: f64) -> Nearest {
+    let exact = |raw: Raw| Nearest { raw, settled: true, guided: false };
     match (a, b) {
-        (Solid::Core(Core { body: Body::Plane(_), .. }), _) => exact(nearest(b, a, guess.map(|n| -n)).raw.swapped()),
+        (Solid::Core(Core { body: Body::Plane(_), .. }), _) => exact(nearest(b, a, guess.map(|n| -n), enough).raw.swapped()),
         (_, Solid::Core(plane @ Core { body: Body::Plane(_), .. })) => {
             let n = plane.normal(0);
             exact(super::feature::point_plane(a.support(-n), n, plane.pos, a.margin()))
         }
         (Solid::Core(Core { body: Body::Point(_), .. }), _) => exact(evaluate(Kind::Round { a: Curve::Vertex(0), b: Curve::Whole }, a, b)),
         (_, Solid::Core(Core { body: Body::Point(_), .. })) => exact(evaluate(Kind::Round { a: Curve::Whole, b: Curve::Vertex(0) }, a, b)),
-        _ => whole(a, b, guess),
+        _ => whole(a, b, guess, enough),
     }
 }
 
@@ -164,7 +173,8 @@ fn contacts_near(a: &Solid, b: &Solid, found: &Nearest, origin: V, reach: f64, p
     // No point is nearer than the nearest; while the solids meet, points measured along a nearby face may lie a little deeper, but
     // what lies much deeper belongs to another axis.
     let floor = if nearest.gap > 0.0 { nearest.gap - AGREE * size } else { 2.0 * nearest.gap - CLOSE * size };
-    let pair = Pair { a, b, n: nearest.normal, floor, reach, size, origin, part, start };
+    let whole = (!found.guided).then_some(*nearest);
+    let pair = Pair { a, b, n: nearest.normal, floor, reach, size, origin, part, start, whole };
     let (ball_a, ball_b) = (is_ball(a), is_ball(b));
     if ball_a || ball_b {
         let (x, y) = if ball_a { (Curve::Vertex(0), Curve::Whole) } else { (Curve::Whole, Curve::Vertex(0)) };

@@ -8,18 +8,18 @@ use std::f64::consts::{FRAC_PI_2, TAU};
 type Place = Pose<Spatial>;
 
 const GAPS: [f64; 9] = [0.0, 1e-12, -1e-12, 1e-9, -1e-9, 1e-6, -1e-6, 1e-3, -1e-3];
-const KINDS: usize = 7;
+pub(super) const KINDS: usize = 7;
 
 fn turned(x: f64, y: f64, z: f64, turn: V) -> Place {
     Pose { position: V::new(x, y, z), rotation: Spatial::exp(turn) }
 }
 
-fn round(random: &mut Random, kind: usize) -> Shape {
+pub(super) fn round(random: &mut Random, kind: usize) -> Shape {
     let (h, r) = (random.within(0.2, 1.0), random.within(0.2, 1.0));
     if kind == 0 { Shape::cylinder(h, r).unwrap() } else { Shape::cone(h, r).unwrap() }
 }
 
-fn partner(random: &mut Random, kind: usize) -> Shape {
+pub(super) fn partner(random: &mut Random, kind: usize) -> Shape {
     let mut size = || random.within(0.2, 1.0);
     match kind {
         0 => Shape::ball(size()).unwrap(),
