@@ -47,8 +47,11 @@ const FACTORS: [usize; 2] = [4000, 250];
 const FACTOR_ROWS: usize = 200_000;
 /// Sweeps of one solve.
 const SWEEP_BUDGET: usize = 1000;
-/// Sweeps that a tolerance is first sought by.
-const LOOSE_SWEEPS: usize = 60;
+/// Sweeps that a tolerance of the user's is sought by, how many times it may be missed after them, and the sweeps that may bring it there before other
+/// methods are tried.
+const LOOSE_SWEEPS: usize = 200;
+const LOOSE_MISS: f64 = 10.0;
+const LOOSE_MORE: usize = 600;
 
 /// How a solve went.
 #[must_use]
@@ -126,12 +129,14 @@ impl Solver {
         answer: &mut Answer,
         impulses: &mut [f64],
     ) {
-        let enough = if rough { task.aim } else { ENOUGH };
+        let enough = if rough { LOOSE_MISS * task.aim } else { ENOUGH };
         self.trial.copy_from_slice(&self.start);
         if rough {
-            let residual = self.sweeps.solve(system, task, LOOSE_SWEEPS, budget, &mut self.trial);
-            if self.offer(residual, Method::Sweep, answer, impulses) <= task.aim {
-                return;
+            for (count, aim) in [(LOOSE_SWEEPS, task.aim), (LOOSE_MORE, enough)] {
+                let residual = self.sweeps.solve(system, &Task { aim, ..*task }, count, budget, &mut self.trial);
+                if self.offer(residual, Method::Sweep, answer, impulses) <= enough {
+                    return;
+                }
             }
         }
         if warm && !rough {
