@@ -9,6 +9,7 @@ use carom_math::block_sparse::Pattern;
 use carom_math::ldl::{Order, Pivots, Symbolic};
 use carom_math::lu::LuFactor;
 use carom_math::{Planar, Spatial, Twist};
+use carom_tests::crowds::{Solids, pile};
 use carom_tests::scene::pose;
 use carom_tests::{Scene, Stage};
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -229,7 +230,39 @@ fn unsymmetric_factor() -> bool {
     count == 0
 }
 
+/// Solids settled in a bin in space, whose problem is solved over bodies: contacts come and go, and the graph of the bodies with them.
+///
+/// The steps that are counted were made once before, from the same state, so that the largest problem among them has been met.
+fn pile_at_rest(solids: Solids, count: usize, half: f64, settle: usize, steps: usize) -> bool {
+    let text = pile(solids, count, half, 1.0 / 240.0, 1);
+    let Ok(carom_scene::Scene::Spatial(scene)) = carom_scene::from_toml(&text, "pile") else { panic!("not a spatial scene") };
+    let mut world = World::new(scene.model, scene.state).expect("a world");
+    for _ in 0..settle {
+        world.step().expect("warm-up");
+    }
+    let state = world.state().clone();
+    let count_of = |world: &mut World<Spatial>, traced: bool| {
+        world.set_state(state.clone()).expect("its own state");
+        if traced && std::env::var("CAROM_TRACE_ALLOC").is_ok() {
+            TRACE.store(3, Ordering::Relaxed);
+        }
+        let before = COUNT.load(Ordering::Relaxed);
+        for _ in 0..steps {
+            world.step().expect("a steady step");
+        }
+        let count = COUNT.load(Ordering::Relaxed) - before;
+        TRACE.store(0, Ordering::Relaxed);
+        count
+    };
+    let first = count_of(&mut world, false);
+    let again = count_of(&mut world, true);
+    println!("{count} {solids:?} in a bin: {first} allocations in {steps} steps, then {again}");
+    again == 0
+}
+
 fn main() {
+    assert!(pile_at_rest(Solids::Balls, 64, 0.65, 240, 40), "a pile of balls allocates");
+    assert!(pile_at_rest(Solids::Boxes, 27, 0.5, 240, 40), "a pile of boxes allocates");
     let planar = all::<Planar>() & joint_derivatives::<Planar>();
     let spatial = all::<Spatial>() & joint_derivatives::<Spatial>();
     assert!(planar && spatial, "a steady step allocates");

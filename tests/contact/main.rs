@@ -17,6 +17,7 @@ use carom_tests::full;
 use std::time::Instant;
 
 mod rest;
+mod rough;
 
 const STEP: f64 = 1.0 / 240.0;
 

@@ -8,7 +8,7 @@ pub(crate) const NONE: u32 = u32::MAX;
 /// A chain of nodes is one front while it holds at most a quarter of zeros...
 const ZEROS: usize = 4;
 /// ...or while it has no more nodes than this: tiny fronts cost more to visit than to fill.
-const TINY: usize = 6;
+const TINY: usize = 3;
 
 /// One front: some nodes that are eliminated together, and those that their elimination touches.
 #[derive(Clone, Copy, Debug, Default)]
@@ -22,6 +22,8 @@ pub(crate) struct Front {
     /// Scalar rows, and those of the pivots.
     pub rows: usize,
     pub pivot_rows: usize,
+    /// Its first row, in the order of elimination.
+    pub row: usize,
     /// Where its square of `rows` x `rows` numbers begins.
     pub at: usize,
 }
@@ -41,6 +43,8 @@ pub(crate) struct Elimination {
     pub nodes: Vec<u32>,
     pub local: Vec<u32>,
     pub relative: Vec<u32>,
+    /// First row of each place, in the order of elimination.
+    pub rows_before: Vec<usize>,
     /// The front in which each place is a pivot.
     pub front_of: Vec<u32>,
     /// Numbers that all fronts hold.
@@ -264,6 +268,12 @@ impl Elimination {
         }
         starts.push(count as u32);
         refill(&mut self.front_of, count, NONE);
+        self.rows_before.clear();
+        let mut sum = 0;
+        for &node in &self.node {
+            self.rows_before.push(sum);
+            sum += self.sizes[node as usize] as usize;
+        }
         self.fronts.clear();
         self.nodes.clear();
         self.local.clear();
@@ -274,7 +284,15 @@ impl Elimination {
             self.nodes.extend(from as u32..to as u32);
             self.nodes.extend_from_slice(&elements[self.node[to - 1] as usize]);
             self.front_of[from..to].fill(index as u32);
-            let mut front = Front { first, end: self.nodes.len(), pivots: to - from, parent: NONE, at: self.values, ..Front::default() };
+            let mut front = Front {
+                first,
+                end: self.nodes.len(),
+                pivots: to - from,
+                parent: NONE,
+                row: self.rows_before[from],
+                at: self.values,
+                ..Front::default()
+            };
             for (i, &place) in self.nodes[first..].iter().enumerate() {
                 self.local.push(front.rows as u32);
                 front.rows += self.sizes[self.node[place as usize] as usize] as usize;
@@ -295,6 +313,18 @@ impl Elimination {
                 self.relative[i] = self.local_of(parent, self.nodes[i]).unwrap_or(0);
             }
         }
+    }
+
+    /// Rows of the node that stands at an index of `nodes`.
+    #[inline]
+    pub fn size_at(&self, index: usize) -> usize {
+        self.sizes[self.node[self.nodes[index] as usize] as usize] as usize
+    }
+
+    /// Its first row, in the order of elimination.
+    #[inline]
+    pub fn row_at(&self, index: usize) -> usize {
+        self.rows_before[self.nodes[index] as usize]
     }
 
     /// First row of a node, given by its place, inside a front.

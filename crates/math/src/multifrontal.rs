@@ -4,10 +4,9 @@
 //! is not sound. A and A' are solved; the symmetric factor costs half. Nothing allocates once the largest problem has been met.
 
 use crate::elimination::{Elimination, NONE};
-use crate::gemm::{DEPTH, Panel, subtract_product};
-
-/// A pivot below this part of the largest entry of its column before elimination is not sound.
-const LEAST_PIVOT: f64 = 1e-14;
+use crate::front::{diagonal, eliminate, lower, lower_transposed, upper, upper_transposed};
+#[cfg(target_arch = "x86_64")]
+use crate::processor::fused;
 
 /// Where the block of two nodes stands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -27,7 +26,9 @@ pub struct Multifrontal {
     elimination: Elimination,
     values: Vec<f64>,
     symmetric: bool,
-    gathered: Vec<f64>,
+    /// Rows in the order of elimination, and those of a front that others eliminate.
+    ordered: Vec<f64>,
+    rest: Vec<f64>,
     analyses: usize,
     factors: usize,
 }
@@ -117,39 +118,46 @@ impl Multifrontal {
         }
     }
 
+    /// Whether [`Multifrontal::add_lines`] takes rows at a slot: of a symmetric matrix what lies above the diagonal is kept below it, transposed.
+    #[inline(always)]
+    pub fn takes_rows(&self, slot: Slot) -> bool {
+        self.symmetric && !slot.lower
+    }
+
+    /// Adds B x B numbers at (a, b) of a slot, by columns unless [`Multifrontal::takes_rows`] says rows.
+    #[inline(always)]
+    pub fn add_lines<const B: usize>(&mut self, slot: Slot, lines: &[[f64; B]; B]) {
+        self.add_at(if self.takes_rows(slot) { slot.opposite } else { slot.at }, slot.stride, lines);
+    }
+
+    /// Adds B x B numbers by columns at (b, a) of a slot, unless the matrix is symmetric.
+    #[inline(always)]
+    pub fn add_lines_opposite<const B: usize>(&mut self, slot: Slot, lines: &[[f64; B]; B]) {
+        if !self.symmetric {
+            self.add_at(slot.opposite, slot.stride, lines);
+        }
+    }
+
+    #[inline(always)]
+    fn add_at<const B: usize>(&mut self, at: usize, stride: usize, lines: &[[f64; B]; B]) {
+        for (k, line) in lines.iter().enumerate() {
+            let Some(to) = self.values[at + k * stride..].first_chunk_mut::<B>() else { return };
+            for i in 0..B {
+                to[i] += line[i];
+            }
+        }
+    }
+
     /// Factors what was added; false where a pivot is not sound.
     pub fn factor(&mut self) -> bool {
         self.factors += 1;
-        let e = &self.elimination;
-        for front in &e.fronts {
-            let (m, p) = (front.rows, front.pivot_rows);
-            let (head, later) = self.values.split_at_mut(front.at + m * m);
-            let own = &mut head[front.at..];
-            if !(if self.symmetric { eliminate_symmetric(own, m, p) } else { eliminate(own, m, p) }) {
-                return false;
-            }
-            if front.parent == NONE {
-                continue;
-            }
-            let parent = &e.fronts[front.parent as usize];
-            let to = &mut later[parent.at - front.at - m * m..][..parent.rows * parent.rows];
-            let left = front.first + front.pivots..front.end;
-            for i in left.clone() {
-                let (column, there) = (e.local[i] as usize, e.relative[i] as usize);
-                let width = e.sizes[e.node[e.nodes[i] as usize] as usize] as usize;
-                let rows = if self.symmetric { i } else { left.start };
-                for j in rows..left.end {
-                    let (row, onto) = (e.local[j] as usize, e.relative[j] as usize);
-                    let height = e.sizes[e.node[e.nodes[j] as usize] as usize] as usize;
-                    for c in 0..width {
-                        let from = &own[(column + c) * m + row..][..height];
-                        let to = &mut to[(there + c) * parent.rows + onto..][..height];
-                        to.iter_mut().zip(from).for_each(|(to, x)| *to += x);
-                    }
-                }
-            }
+        #[cfg(target_arch = "x86_64")]
+        if fused() {
+            // The function is the safe one below, compiled for features that were just found.
+            #[allow(unsafe_code)]
+            return unsafe { factor_fused(&self.elimination, &mut self.values, self.symmetric) };
         }
-        true
+        factor_fronts::<false>(&self.elimination, &mut self.values, self.symmetric)
     }
 
     /// Solves A x = b in place; rows by node.
@@ -164,168 +172,143 @@ impl Multifrontal {
 
     fn substitute(&mut self, x: &mut [f64], transposed: bool) {
         let e = &self.elimination;
-        let work = &mut self.gathered;
-        for front in &e.fronts {
-            let (m, p) = (front.rows, front.pivot_rows);
-            let a = &self.values[front.at..front.at + m * m];
-            gather(e, front.first, front.end, x, work);
-            for k in 0..p {
-                let column = &a[k * m..(k + 1) * m];
-                if self.symmetric {
-                    let w = work[k] / column[k];
-                    work[k] = w;
-                    work[k + 1..].iter_mut().zip(&column[k + 1..]).for_each(|(x, l)| *x -= l * w);
-                } else if !transposed {
-                    let w = work[k];
-                    work[k + 1..].iter_mut().zip(&column[k + 1..]).for_each(|(x, l)| *x -= l * w);
-                } else {
-                    // Row k of U' is column k of U: what stands above the diagonal.
-                    let sum: f64 = column[..k].iter().zip(work.iter()).map(|(u, x)| u * x).sum();
-                    work[k] = (work[k] - sum) / column[k];
-                }
-            }
-            if transposed && !self.symmetric {
-                for c in p..m {
-                    let sum: f64 = a[c * m..c * m + p].iter().zip(work.iter()).map(|(u, x)| u * x).sum();
-                    work[c] -= sum;
-                }
-            }
-            scatter(e, front.first, front.end, work, x);
+        self.ordered.clear();
+        for &node in &e.node {
+            self.ordered.extend_from_slice(&x[e.start[node as usize]..e.start[node as usize + 1]]);
         }
-        for front in e.fronts.iter().rev() {
-            let (m, p) = (front.rows, front.pivot_rows);
-            let a = &self.values[front.at..front.at + m * m];
-            gather(e, front.first, front.end, x, work);
-            if self.symmetric || transposed {
-                for k in (0..p).rev() {
-                    let column = &a[k * m..(k + 1) * m];
-                    let sum: f64 = column[k + 1..].iter().zip(&work[k + 1..]).map(|(l, x)| l * x).sum();
-                    work[k] -= sum;
-                    if self.symmetric {
-                        work[k] /= column[k];
-                    }
-                }
-            } else {
-                for c in (0..m).rev() {
-                    let column = &a[c * m..(c + 1) * m];
-                    if c < p {
-                        work[c] /= column[c];
-                    }
-                    let w = work[c];
-                    work[..p.min(c)].iter_mut().zip(column).for_each(|(x, u)| *x -= u * w);
-                }
-            }
-            scatter(e, front.first, front.first + front.pivots, work, x);
+        let way = if self.symmetric {
+            Way::Symmetric
+        } else if transposed {
+            Way::Transposed
+        } else {
+            Way::Straight
+        };
+        let (values, ordered, rest) = (&self.values[..], &mut self.ordered[..], &mut self.rest);
+        substitute(e, values, way, ordered, rest);
+        let mut from = &*ordered;
+        for &node in &e.node {
+            let to = &mut x[e.start[node as usize]..e.start[node as usize + 1]];
+            let (head, tail) = from.split_at(to.len());
+            to.copy_from_slice(head);
+            from = tail;
         }
     }
 }
 
-fn gather(e: &Elimination, first: usize, end: usize, x: &[f64], work: &mut Vec<f64>) {
-    work.clear();
-    for &place in &e.nodes[first..end] {
-        let node = e.node[place as usize] as usize;
-        work.extend_from_slice(&x[e.start[node]..e.start[node + 1]]);
-    }
+/// Which matrix is solved with.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Way {
+    /// A = L D L'.
+    Symmetric,
+    /// A = L U.
+    Straight,
+    /// A' = U' L'.
+    Transposed,
 }
 
-fn scatter(e: &Elimination, first: usize, end: usize, work: &[f64], x: &mut [f64]) {
-    for (i, &place) in e.nodes[first..end].iter().enumerate() {
-        let node = e.node[place as usize] as usize;
-        let size = e.start[node + 1] - e.start[node];
-        x[e.start[node]..][..size].copy_from_slice(&work[e.local[first + i] as usize..][..size]);
-    }
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma")]
+fn factor_fused(e: &Elimination, values: &mut [f64], symmetric: bool) -> bool {
+    factor_fronts::<true>(e, values, symmetric)
 }
 
-/// Column k of a panel minus the products of the panel's earlier columns, then divided: one column of L. The entries `from..` count.
-#[inline]
-fn axpy(to: &mut [f64], from: &[f64], factor: f64) {
-    to.iter_mut().zip(from).for_each(|(to, x)| *to -= x * factor);
-}
-
-/// Eliminates the first p columns of a column-major m x m front in place: unit L below, U on and above the diagonal, the rest its Schur complement.
-fn eliminate(a: &mut [f64], m: usize, p: usize) -> bool {
-    let mut first = 0;
-    while first < p {
-        let end = (first + DEPTH).min(p);
-        for k in first..end {
-            let (left, right) = a.split_at_mut((k + 1) * m);
-            let column = &mut left[k * m..];
-            let pivot = column[k];
-            let largest = column[k + 1..p].iter().fold(0.0f64, |most, x| most.max(x.abs()));
-            if !(pivot.abs() > LEAST_PIVOT * largest && pivot != 0.0) {
-                return false;
-            }
-            let inverse = 1.0 / pivot;
-            column[k + 1..].iter_mut().for_each(|x| *x *= inverse);
-            for other in right.chunks_exact_mut(m).take(end - k - 1) {
-                let factor = other[k];
-                if factor != 0.0 {
-                    axpy(&mut other[k + 1..], &column[k + 1..], factor);
+/// Eliminates front after front, each added to its parent.
+#[inline(always)]
+fn factor_fronts<const FUSED: bool>(e: &Elimination, values: &mut [f64], symmetric: bool) -> bool {
+    for front in &e.fronts {
+        let (m, p) = (front.rows, front.pivot_rows);
+        let (head, later) = values.split_at_mut(front.at + m * m);
+        let own = &mut head[front.at..];
+        if !eliminate::<FUSED>(own, m, p, symmetric) {
+            return false;
+        }
+        if front.parent == NONE {
+            continue;
+        }
+        let parent = &e.fronts[front.parent as usize];
+        let to = &mut later[parent.at - front.at - m * m..][..parent.rows * parent.rows];
+        let left = front.first + front.pivots..front.end;
+        for i in left.clone() {
+            let (column, there) = (e.local[i] as usize, e.relative[i] as usize);
+            let width = e.size_at(i);
+            let rows = if symmetric { i } else { left.start };
+            for j in rows..left.end {
+                let (row, onto) = (e.local[j] as usize, e.relative[j] as usize);
+                let height = e.size_at(j);
+                for c in 0..width {
+                    let from = &own[(column + c) * m + row..][..height];
+                    let to = &mut to[(there + c) * parent.rows + onto..][..height];
+                    to.iter_mut().zip(from).for_each(|(to, x)| *to += x);
                 }
             }
         }
-        if end < m {
-            let (left, right) = a.split_at_mut(end * m);
-            // Rows of U to the right of the panel.
-            for column in right.chunks_exact_mut(m) {
-                for k in first..end {
-                    let factor = column[k];
-                    if factor != 0.0 {
-                        axpy(&mut column[k + 1..end], &left[k * m + k + 1..k * m + end], factor);
-                    }
-                }
-            }
-            let (rest, depth) = (m - end, end - first);
-            let mut upper = [0.0; DEPTH * 4];
-            // Four columns at a time are read out of the array that is written.
-            for strip in (0..rest).step_by(4) {
-                let width = 4.min(rest - strip);
-                for j in 0..width {
-                    upper[j * DEPTH..j * DEPTH + depth].copy_from_slice(&right[(strip + j) * m + first..(strip + j) * m + end]);
-                }
-                let (from, to) = (Panel { at: first * m + end, stride: m }, Panel { at: strip * m + end, stride: m });
-                subtract_product((rest, width, depth), (left, from), |i, j| upper[j * DEPTH + i], (right, to));
-            }
-        }
-        first = end;
     }
     true
 }
 
-/// The same for a symmetric front, of which the lower triangle counts: A = L L'.
-fn eliminate_symmetric(a: &mut [f64], m: usize, p: usize) -> bool {
-    let mut first = 0;
-    while first < p {
-        let end = (first + DEPTH).min(p);
-        for k in first..end {
-            let (left, right) = a.split_at_mut((k + 1) * m);
-            let column = &mut left[k * m..];
-            // What is not a number is not sound either.
-            if column[k].is_nan() || column[k] <= 0.0 {
-                return false;
-            }
-            let root = column[k].sqrt();
-            let inverse = 1.0 / root;
-            column[k] = root;
-            column[k + 1..].iter_mut().for_each(|x| *x *= inverse);
-            for (j, other) in right.chunks_exact_mut(m).take(end - k - 1).enumerate() {
-                let row = k + 1 + j;
-                axpy(&mut other[row..], &column[row..], column[row]);
-            }
-        }
-        if end < m {
-            let (left, right) = a.split_at_mut(end * m);
-            let (rest, depth) = (m - end, end - first);
-            for strip in (0..rest).step_by(4) {
-                let width = 4.min(rest - strip);
-                let row = end + strip;
-                let (from, to) = (Panel { at: first * m + row, stride: m }, Panel { at: strip * m + row, stride: m });
-                subtract_product((m - row, width, depth), (left, from), |i, j| left[(first + i) * m + row + j], (right, to));
-            }
-        }
-        first = end;
+fn substitute(e: &Elimination, values: &[f64], way: Way, x: &mut [f64], rest: &mut Vec<f64>) {
+    #[cfg(target_arch = "x86_64")]
+    if fused() {
+        // As for the factor.
+        #[allow(unsafe_code)]
+        unsafe {
+            substitute_fused(e, values, way, x, rest)
+        };
+        return;
     }
-    true
+    substitute_fronts::<false>(e, values, way, x, rest);
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma")]
+fn substitute_fused(e: &Elimination, values: &[f64], way: Way, x: &mut [f64], rest: &mut Vec<f64>) {
+    substitute_fronts::<true>(e, values, way, x, rest);
+}
+
+/// Substitutes up the tree of fronts and down again; rows in the order of elimination, so that those of a front's pivots are neighbours.
+#[inline(always)]
+fn substitute_fronts<const FUSED: bool>(e: &Elimination, values: &[f64], way: Way, x: &mut [f64], rest: &mut Vec<f64>) {
+    for front in &e.fronts {
+        let (m, p) = (front.rows, front.pivot_rows);
+        let a = &values[front.at..front.at + m * m];
+        let left = front.first + front.pivots..front.end;
+        gather(e, left.clone(), x, rest);
+        let pivots = &mut x[front.row..front.row + p];
+        if way == Way::Transposed {
+            upper_transposed::<FUSED>(a, m, pivots, rest);
+        } else {
+            lower::<FUSED>(a, m, pivots, rest);
+        }
+        let mut from = 0;
+        for i in left {
+            let to = &mut x[e.row_at(i)..][..e.size_at(i)];
+            to.iter_mut().zip(&rest[from..]).for_each(|(to, x)| *to = *x);
+            from += to.len();
+        }
+    }
+    for front in e.fronts.iter().rev() {
+        let (m, p) = (front.rows, front.pivot_rows);
+        let a = &values[front.at..front.at + m * m];
+        gather(e, front.first + front.pivots..front.end, x, rest);
+        let pivots = &mut x[front.row..front.row + p];
+        match way {
+            Way::Straight => upper::<FUSED>(a, m, pivots, rest),
+            Way::Transposed => lower_transposed::<FUSED>(a, m, pivots, rest),
+            Way::Symmetric => {
+                diagonal(a, m, pivots);
+                lower_transposed::<FUSED>(a, m, pivots, rest);
+            }
+        }
+    }
+}
+
+/// The rows of a front that others eliminate.
+#[inline(always)]
+fn gather(e: &Elimination, left: std::ops::Range<usize>, x: &[f64], rest: &mut Vec<f64>) {
+    rest.clear();
+    for i in left {
+        rest.extend(x[e.row_at(i)..][..e.size_at(i)].iter().copied());
+    }
 }
 
 #[cfg(test)]

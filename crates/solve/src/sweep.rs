@@ -115,7 +115,7 @@ pub fn spatial_contact(a: &[[f64; 3]; 3], free: [f64; 3], friction: f64, slip: [
     let stick = solve_own(a, [-free[0], -free[1], -free[2]]);
     if let Some(l) = stick
         && l[0] >= 0.0
-        && l[1].hypot(l[2]) <= friction * l[0]
+        && l[1] * l[1] + l[2] * l[2] <= (friction * l[0]) * (friction * l[0])
     {
         return l;
     }
@@ -125,37 +125,39 @@ pub fn spatial_contact(a: &[[f64; 3]; 3], free: [f64; 3], friction: f64, slip: [
     let slide = Slide { a, free, friction };
     // Newton from the guess, or from the side the sticking impulse left the cone through.
     let guess = if slip[0] != 0.0 || slip[1] != 0.0 { slip } else { stick.map_or([free[1], free[2]], |l| [-l[1], -l[2]]) };
-    let mut angle = guess[1].atan2(guess[0]);
+    let mut along = unit(guess);
+    let (mut value, mut slope) = slide.sideways(along);
     for _ in 0..NEWTON_STEPS {
-        let (value, slope) = slide.sideways(angle);
         if slope == 0.0 {
             break;
         }
         let turn = within(-value / slope, 1.0);
-        angle += turn;
-        if turn.abs() <= TURN {
-            break;
+        along = unit([along[0] - turn * along[1], along[1] + turn * along[0]]);
+        (value, slope) = slide.sideways(along);
+        if turn.abs() <= TURN.sqrt() {
+            break; // the next one is below rounding
         }
     }
-    let (value, slope) = slide.sideways(angle);
     if value.abs() <= TURN.sqrt() * slope.abs()
-        && let Some(l) = slide.impulse(angle)
+        && let Some(l) = slide.impulse(along)
     {
         return l;
     }
+    let angle = along[1].atan2(along[0]);
+    let at = |angle: f64| [angle.cos(), angle.sin()];
     // All roots, nearest direction first is not needed: any admissible one solves the block.
     let width = std::f64::consts::TAU / DIRECTIONS as f64;
-    let mut left = (angle, slide.sideways(angle).0);
+    let mut left = (angle, slide.sideways(at(angle)).0);
     for k in 1..=DIRECTIONS {
-        let right = (angle + k as f64 * width, slide.sideways(angle + k as f64 * width).0);
+        let right = (angle + k as f64 * width, slide.sideways(at(angle + k as f64 * width)).0);
         if (left.1 <= 0.0) != (right.1 <= 0.0) {
             let (mut low, mut high) = (left, right);
             for _ in 0..BISECTIONS {
                 let middle = (low.0 + high.0) / 2.0;
-                let value = slide.sideways(middle).0;
+                let value = slide.sideways(at(middle)).0;
                 if (value <= 0.0) == (low.1 <= 0.0) { low = (middle, value) } else { high = (middle, value) }
             }
-            if let Some(l) = slide.impulse((low.0 + high.0) / 2.0) {
+            if let Some(l) = slide.impulse(at((low.0 + high.0) / 2.0)) {
                 return l;
             }
         }
@@ -177,10 +179,10 @@ struct Slide<'a> {
 }
 
 impl Slide<'_> {
-    /// Slip velocity across the direction at `angle`, times the effective inverse mass, and its derivative.
-    fn sideways(&self, angle: f64) -> (f64, f64) {
+    /// Slip velocity across a direction (c, s), times the effective inverse mass, and its derivative as it turns.
+    #[inline]
+    fn sideways(&self, [c, s]: [f64; 2]) -> (f64, f64) {
         let (a, q, mu) = (self.a, self.free, self.friction);
-        let (s, c) = angle.sin_cos();
         let effective = a[0][0] - mu * (a[0][1] * c + a[0][2] * s);
         let effective_dot = -mu * (-a[0][1] * s + a[0][2] * c);
         let across = -q[1] * s + q[2] * c;
@@ -195,10 +197,10 @@ impl Slide<'_> {
         )
     }
 
-    /// The impulse for slip at `angle`, if it pushes and opposes the slip it leaves.
-    fn impulse(&self, angle: f64) -> Option<[f64; 3]> {
+    /// The impulse for slip along a direction, if it pushes and opposes the slip it leaves.
+    #[inline]
+    fn impulse(&self, [c, s]: [f64; 2]) -> Option<[f64; 3]> {
         let (a, q, mu) = (self.a, self.free, self.friction);
-        let (s, c) = angle.sin_cos();
         let effective = a[0][0] - mu * (a[0][1] * c + a[0][2] * s);
         if effective <= 0.0 {
             return None;
@@ -210,28 +212,35 @@ impl Slide<'_> {
     }
 }
 
-/// Solves a contact's own 3 x 3 block for its right side, by Cholesky with a small diagonal; None if it is not positive.
+/// The direction of (x, y), or that of the first axis where there is none.
+#[inline]
+fn unit([x, y]: [f64; 2]) -> [f64; 2] {
+    let length = (x * x + y * y).sqrt();
+    if length > 0.0 { [x / length, y / length] } else { [1.0, 0.0] }
+}
+
+/// Solves a contact's own 3 x 3 block for its right side, by elimination with a small diagonal; None if it is not positive.
+#[inline]
 fn solve_own(a: &[[f64; 3]; 3], b: [f64; 3]) -> Option<[f64; 3]> {
     let delta = REGULARISATION * (a[0][0] + a[1][1] + a[2][2]);
-    let l00 = (a[0][0] + delta).sqrt();
-    let (l10, l20) = (a[1][0] / l00, a[2][0] / l00);
-    let d1 = a[1][1] + delta - l10 * l10;
+    let i0 = 1.0 / (a[0][0] + delta);
+    let (l10, l20) = (a[1][0] * i0, a[2][0] * i0);
+    let d1 = a[1][1] + delta - l10 * a[1][0];
     if d1 <= 0.0 {
         return None;
     }
-    let l11 = d1.sqrt();
-    let l21 = (a[2][1] - l20 * l10) / l11;
-    let d2 = a[2][2] + delta - l20 * l20 - l21 * l21;
+    let i1 = 1.0 / d1;
+    let across = a[2][1] - l20 * a[1][0];
+    let l21 = across * i1;
+    let d2 = a[2][2] + delta - l20 * a[2][0] - l21 * across;
     if d2 <= 0.0 {
         return None;
     }
-    let l22 = d2.sqrt();
-    let y0 = b[0] / l00;
-    let y1 = (b[1] - l10 * y0) / l11;
-    let y2 = (b[2] - l20 * y0 - l21 * y1) / l22;
-    let x2 = y2 / l22;
-    let x1 = (y1 - l21 * x2) / l11;
-    Some([(y0 - l10 * x1 - l20 * x2) / l00, x1, x2])
+    let y1 = b[1] - l10 * b[0];
+    let y2 = b[2] - l20 * b[0] - l21 * y1;
+    let x2 = y2 / d2;
+    let x1 = y1 * i1 - l21 * x2;
+    Some([b[0] * i0 - l10 * x1 - l20 * x2, x1, x2])
 }
 
 /// One projected step of a single contact in space under a friction pyramid: normal first, then friction.

@@ -3,27 +3,17 @@
 //! Velocities are scaled by the root of the mass, so that every linear system is I + J' D J: blocks of six rows (three in the plane) over the graph
 //! of bodies. Redundant contacts do it no harm.
 
-use super::law::WIDEST;
 use super::system::{Layout, System};
 use carom_math::multifrontal::{Multifrontal, Slot};
 
-/// One block's rows at one body.
-#[derive(Clone, Copy, Debug)]
-struct Side {
-    body: u32,
-    /// Where the rows begin among the numbers.
-    at: usize,
-}
+mod rows;
+
+use rows::{Rows, Side, dot};
 
 /// The rows of a problem over bodies with B degrees of freedom each.
 #[derive(Clone, Debug, Default)]
 pub struct Bodies<const B: usize> {
-    layout: Layout,
-    sides: Vec<Side>,
-    /// First side of each block, and their number.
-    first_side: Vec<usize>,
-    /// J M^-1/2 of every side, by rows.
-    numbers: Vec<f64>,
+    rows: Rows<B>,
     /// Compliance of each row.
     softness: Vec<f64>,
     own: Vec<f64>,
@@ -49,11 +39,11 @@ pub struct Bodies<const B: usize> {
 impl<const B: usize> Bodies<B> {
     /// Begins a problem over this many bodies; blocks are added next.
     pub fn begin(&mut self, bodies: usize) {
-        self.layout.clear();
-        self.sides.clear();
-        self.first_side.clear();
-        self.first_side.push(0);
-        self.numbers.clear();
+        self.rows.layout.clear();
+        self.rows.sides.clear();
+        self.rows.first_side.clear();
+        self.rows.first_side.push(0);
+        self.rows.numbers.clear();
         self.softness.clear();
         self.count = bodies;
         self.valid = false;
@@ -64,49 +54,50 @@ impl<const B: usize> Bodies<B> {
 
     /// Adds a block of `rows` rows with one compliance; its sides follow.
     pub fn add_block(&mut self, rows: usize, softness: f64) {
-        self.layout.push(rows);
+        self.rows.layout.push(rows);
         self.softness.extend(std::iter::repeat_n(softness, rows));
-        self.first_side.push(self.sides.len());
+        self.rows.first_side.push(self.rows.sides.len());
     }
 
     /// Gives the rows of the last block at a body: `row(k)` is row k of J M^-1/2. Sides at immovable bodies are left out.
     pub fn add_side(&mut self, body: usize, row: impl Fn(usize) -> [f64; B]) {
-        let block = self.layout.blocks() - 1;
-        let at = self.numbers.len();
-        for k in 0..self.layout.rows_of(block).len() {
-            self.numbers.extend_from_slice(&row(k));
+        let block = self.rows.layout.blocks() - 1;
+        let at = self.rows.numbers.len();
+        for k in 0..self.rows.layout.rows_of(block).len() {
+            self.rows.numbers.extend_from_slice(&row(k));
         }
-        self.sides.push(Side { body: body as u32, at });
-        if let Some(end) = self.first_side.last_mut() {
-            *end = self.sides.len();
+        self.rows.sides.push(Side { body: body as u32, at });
+        if let Some(end) = self.rows.first_side.last_mut() {
+            *end = self.rows.sides.len();
         }
     }
 
     /// Ends the problem: the squares of the blocks are made.
     pub fn finish(&mut self) {
         self.own.clear();
-        self.own.resize(self.layout.squares(), 0.0);
-        for block in 0..self.layout.blocks() {
-            let d = self.layout.rows_of(block).len();
-            let own = &mut self.own[self.layout.square_of(block)];
-            for (s, side) in self.sides[self.first_side[block]..self.first_side[block + 1]].iter().enumerate() {
-                let (rows, _) = self.numbers[side.at..side.at + d * B].as_chunks::<B>();
+        self.own.resize(self.rows.layout.squares(), 0.0);
+        for block in 0..self.rows.layout.blocks() {
+            let d = self.rows.layout.rows_of(block).len();
+            let own = &mut self.own[self.rows.layout.square_of(block)];
+            for (s, side) in self.rows.sides_of(block).iter().enumerate() {
+                let (rows, _) = self.rows.numbers[side.at..side.at + d * B].as_chunks::<B>();
                 // Two sides at one body act together.
-                for other in self.sides[self.first_side[block]..self.first_side[block + 1]].iter().skip(s) {
+                for other in self.rows.sides_of(block).iter().skip(s) {
                     if other.body != side.body {
                         continue;
                     }
-                    let (columns, _) = self.numbers[other.at..other.at + d * B].as_chunks::<B>();
+                    let (columns, _) = self.rows.numbers[other.at..other.at + d * B].as_chunks::<B>();
                     let twice = other.at != side.at;
                     for i in 0..d {
                         for j in 0..d {
-                            own[i * d + j] += dot(&rows[i], &columns[j]) + if twice { dot(&rows[j], &columns[i]) } else { 0.0 };
+                            own[i * d + j] +=
+                                dot::<B, false>(&rows[i], &columns[j]) + if twice { dot::<B, false>(&rows[j], &columns[i]) } else { 0.0 };
                         }
                     }
                 }
             }
             for k in 0..d {
-                own[k * d + k] += self.softness[self.layout.rows_of(block).start + k];
+                own[k * d + k] += self.softness[self.rows.layout.rows_of(block).start + k];
             }
         }
         self.motion.clear();
@@ -117,11 +108,11 @@ impl<const B: usize> Bodies<B> {
     pub fn same_rows(&self, other: &Self) -> bool {
         let sides = |one: &Side, two: &Side| one.body == two.body && one.at == two.at;
         self.count == other.count
-            && self.layout == other.layout
-            && self.first_side == other.first_side
-            && self.sides.len() == other.sides.len()
-            && self.sides.iter().zip(&other.sides).all(|(one, two)| sides(one, two))
-            && self.numbers == other.numbers
+            && self.rows.layout == other.rows.layout
+            && self.rows.first_side == other.rows.first_side
+            && self.rows.sides.len() == other.rows.sides.len()
+            && self.rows.sides.iter().zip(&other.rows.sides).all(|(one, two)| sides(one, two))
+            && self.rows.numbers == other.rows.numbers
             && self.softness == other.softness
     }
 
@@ -138,8 +129,8 @@ impl<const B: usize> Bodies<B> {
         // The same pairs of bodies in the same order have their products in the same places.
         let same = earlier.analysed
             && self.count == earlier.count
-            && self.first_side == earlier.first_side
-            && self.sides.iter().zip(&earlier.sides).all(|(one, two)| one.body == two.body);
+            && self.rows.first_side == earlier.rows.first_side
+            && self.rows.sides.iter().zip(&earlier.rows.sides).all(|(one, two)| one.body == two.body);
         self.analysed = same;
         self.stale = false;
         if same {
@@ -149,7 +140,7 @@ impl<const B: usize> Bodies<B> {
             std::mem::swap(&mut self.slopes, &mut earlier.slopes);
             std::mem::swap(&mut self.factored, &mut earlier.factored);
             self.symmetric = earlier.symmetric;
-            self.stale = (was_valid || earlier.stale) && self.factored.len() == self.layout.squares();
+            self.stale = (was_valid || earlier.stale) && self.factored.len() == self.rows.layout.squares();
         }
         (earlier.valid, earlier.analysed) = (false, false);
     }
@@ -161,17 +152,13 @@ impl<const B: usize> Bodies<B> {
 
     /// The compliance of a block's rows.
     pub fn softness_of(&self, block: usize) -> f64 {
-        self.softness.get(self.layout.rows_of(block).start).copied().unwrap_or(0.0)
+        self.softness.get(self.rows.layout.rows_of(block).start).copied().unwrap_or(0.0)
     }
 
     /// The bodies of a block, each with its rows of J M^-1/2.
     pub fn sides(&self, block: usize) -> impl Iterator<Item = (usize, &[f64])> {
-        let length = self.layout.rows_of(block).len() * B;
-        self.sides_of(block).iter().map(move |side| (side.body as usize, &self.numbers[side.at..side.at + length]))
-    }
-
-    fn sides_of(&self, block: usize) -> &[Side] {
-        &self.sides[self.first_side[block]..self.first_side[block + 1]]
+        let length = self.rows.layout.rows_of(block).len() * B;
+        self.rows.sides_of(block).iter().map(move |side| (side.body as usize, &self.rows.numbers[side.at..side.at + length]))
     }
 
     /// Orders the bodies and finds where every product goes; once for each problem, and only when it is first factored.
@@ -181,8 +168,8 @@ impl<const B: usize> Bodies<B> {
         }
         self.analysed = true;
         self.edges.clear();
-        for block in 0..self.layout.blocks() {
-            let sides = &self.sides[self.first_side[block]..self.first_side[block + 1]];
+        for block in 0..self.rows.layout.blocks() {
+            let sides = self.rows.sides_of(block);
             for (s, side) in sides.iter().enumerate() {
                 self.edges.extend(sides[s + 1..].iter().map(|other| (side.body, other.body)));
             }
@@ -190,9 +177,9 @@ impl<const B: usize> Bodies<B> {
         self.factor.analyse(std::iter::repeat_n(B, self.count), &mut self.edges);
         self.slots.clear();
         self.first_slot.clear();
-        for block in 0..self.layout.blocks() {
+        for block in 0..self.rows.layout.blocks() {
             self.first_slot.push(self.slots.len());
-            let sides = &self.sides[self.first_side[block]..self.first_side[block + 1]];
+            let sides = self.rows.sides_of(block);
             for (s, side) in sides.iter().enumerate() {
                 for other in &sides[s..] {
                     let slot = self.factor.slot(side.body as usize, other.body as usize);
@@ -201,76 +188,20 @@ impl<const B: usize> Bodies<B> {
             }
         }
     }
-
-    /// J' x into `motion`.
-    fn gather(&mut self, x: &[f64]) {
-        self.motion.fill(0.0);
-        for block in 0..self.layout.blocks() {
-            let rows = self.layout.rows_of(block);
-            add_motion::<B>(&self.sides[self.first_side[block]..self.first_side[block + 1]], &self.numbers, &x[rows], &mut self.motion);
-        }
-    }
-
-    /// J motion + softness x.
-    fn spread(&self, x: &[f64], out: &mut [f64]) {
-        for block in 0..self.layout.blocks() {
-            let rows = self.layout.rows_of(block);
-            read_motion::<B>(self.sides_of(block), &self.numbers, &self.motion, &mut out[rows.clone()]);
-            for row in rows {
-                out[row] += self.softness[row] * x[row];
-            }
-        }
-    }
-}
-
-#[inline]
-fn dot<const B: usize>(a: &[f64; B], b: &[f64; B]) -> f64 {
-    let mut sum = 0.0;
-    for k in 0..B {
-        sum += a[k] * b[k];
-    }
-    sum
-}
-
-/// motion += J' x of one block.
-#[inline]
-fn add_motion<const B: usize>(sides: &[Side], numbers: &[f64], x: &[f64], motion: &mut [f64]) {
-    for side in sides {
-        let Some(to) = motion[side.body as usize * B..].first_chunk_mut::<B>() else { continue };
-        let (rows, _) = numbers[side.at..side.at + x.len() * B].as_chunks::<B>();
-        for (row, x) in rows.iter().zip(x) {
-            for k in 0..B {
-                to[k] += row[k] * x;
-            }
-        }
-    }
-}
-
-/// out = J motion of one block.
-#[inline]
-fn read_motion<const B: usize>(sides: &[Side], numbers: &[f64], motion: &[f64], out: &mut [f64]) {
-    out.fill(0.0);
-    for side in sides {
-        let Some(from) = motion[side.body as usize * B..].first_chunk::<B>() else { continue };
-        let (rows, _) = numbers[side.at..side.at + out.len() * B].as_chunks::<B>();
-        for (out, row) in out.iter_mut().zip(rows) {
-            *out += dot(row, from);
-        }
-    }
 }
 
 impl<const B: usize> System for Bodies<B> {
     fn layout(&self) -> &Layout {
-        &self.layout
+        &self.rows.layout
     }
 
     fn apply(&mut self, x: &[f64], out: &mut [f64]) {
-        self.gather(x);
-        self.spread(x, out);
+        self.rows.gather(x, &mut self.motion);
+        self.rows.spread(&self.motion, &self.softness, x, out);
     }
 
     fn energy(&mut self, x: &[f64]) -> f64 {
-        self.gather(x);
+        self.rows.gather(x, &mut self.motion);
         let soft: f64 = self.softness.iter().zip(x).map(|(s, x)| s * x * x).sum();
         self.motion.iter().map(|v| v * v).sum::<f64>() + soft
     }
@@ -290,42 +221,15 @@ impl<const B: usize> System for Bodies<B> {
         self.slopes.clear();
         self.slopes.extend_from_slice(slopes);
         self.factor.begin(symmetric);
-        let mut turned = [[0.0; B]; WIDEST];
-        let mut block_values = [0.0; 36];
-        for block in 0..self.layout.blocks() {
-            let rows = self.layout.rows_of(block);
-            let d = rows.len();
-            let slope = &mut self.slopes[self.layout.square_of(block)];
-            // Compliance is part of W, theory (4.32): D becomes (I + D S)^-1 D. Only single rows are soft.
-            if d == 1 {
-                slope[0] /= 1.0 + slope[0] * self.softness[rows.start];
-            }
-            if slope.iter().all(|s| *s == 0.0) {
-                continue;
-            }
-            let sides = &self.sides[self.first_side[block]..self.first_side[block + 1]];
-            let mut slot = self.first_slot[block];
-            for (s, side) in sides.iter().enumerate() {
-                let (own, _) = self.numbers[side.at..side.at + d * B].as_chunks::<B>();
-                for other in &sides[s..] {
-                    let (rows, _) = self.numbers[other.at..other.at + d * B].as_chunks::<B>();
-                    let at = self.slots[slot];
-                    slot += 1;
-                    multiply::<B>(slope, rows, &mut turned);
-                    outer::<B>(own, &turned[..d], &mut block_values);
-                    self.factor.add(at, B, B, &block_values[..B * B]);
-                    if other.at != side.at && (!symmetric || side.body == other.body) {
-                        multiply::<B>(slope, own, &mut turned);
-                        outer::<B>(rows, &turned[..d], &mut block_values);
-                        if side.body == other.body {
-                            self.factor.add(at, B, B, &block_values[..B * B]);
-                        } else {
-                            self.factor.add_opposite(at, B, B, &block_values[..B * B]);
-                        }
-                    }
-                }
+        // Compliance is part of W, theory (4.32): D becomes (I + D S)^-1 D. Only single rows are soft.
+        for block in 0..self.rows.layout.blocks() {
+            let rows = self.rows.layout.rows_of(block);
+            if rows.len() == 1 {
+                let slope = &mut self.slopes[self.rows.layout.square_of(block).start];
+                *slope /= 1.0 + *slope * self.softness[rows.start];
             }
         }
+        self.rows.assemble(&self.slopes, &self.slots, &self.first_slot, symmetric, &mut self.factor);
         self.factors += 1;
         self.valid = self.factor.factor();
         self.stale = false;
@@ -338,36 +242,21 @@ impl<const B: usize> System for Bodies<B> {
 
     fn solve(&mut self, x: &mut [f64], response: &mut [f64]) {
         // With softness S the rows say (I + D S) x + D J J' x = b: the first square is taken out of b as it was out of D.
-        for block in 0..self.layout.blocks() {
-            let rows = self.layout.rows_of(block);
+        for block in 0..self.rows.layout.blocks() {
+            let rows = self.rows.layout.rows_of(block);
             if rows.len() == 1 {
-                let slope = self.factored[self.layout.square_of(block).start];
+                let slope = self.factored[self.rows.layout.square_of(block).start];
                 x[rows.start] /= 1.0 + slope * self.softness[rows.start];
             }
         }
-        self.gather(x);
-        let mut motion = std::mem::take(&mut self.motion);
-        self.factor.solve(&mut motion);
-        self.motion = motion;
-        for block in 0..self.layout.blocks() {
-            let rows = self.layout.rows_of(block);
-            let d = rows.len();
-            let sides = &self.sides[self.first_side[block]..self.first_side[block + 1]];
-            let mut speeds = [0.0; WIDEST];
-            read_motion::<B>(sides, &self.numbers, &self.motion, &mut speeds[..d]);
-            let slope = &self.slopes[self.layout.square_of(block)];
-            for i in 0..d {
-                let row = rows.start + i;
-                let sum: f64 = (0..d).map(|j| slope[i * d + j] * speeds[j]).sum();
-                x[row] -= sum;
-                response[row] = speeds[i] + self.softness[row] * x[row];
-            }
-        }
+        self.rows.gather(x, &mut self.motion);
+        self.factor.solve(&mut self.motion);
+        self.rows.answer(&self.motion, &self.slopes, &self.softness, x, response);
     }
 
     fn solve_transpose(&mut self, x: &mut [f64]) {
         // (I + D W)'^-1 = I - W (I + D' W)^-1 D' with the transposed body matrix; softness as above, from the other side.
-        let layout = std::mem::take(&mut self.layout);
+        let layout = &self.rows.layout;
         let mut held = std::mem::take(&mut self.swept);
         held.clear();
         held.resize(x.len(), 0.0);
@@ -379,22 +268,14 @@ impl<const B: usize> System for Bodies<B> {
                 held[rows.start + i] = (0..d).map(|j| slope[j * d + i] * x[rows.start + j]).sum();
             }
         }
-        self.layout = layout;
-        self.gather(&held);
-        let mut motion = std::mem::take(&mut self.motion);
-        self.factor.solve_transpose(&mut motion);
-        self.motion = motion;
-        for block in 0..self.layout.blocks() {
-            let rows = self.layout.rows_of(block);
-            let d = rows.len();
-            let sides = &self.sides[self.first_side[block]..self.first_side[block + 1]];
-            let mut speeds = [0.0; WIDEST];
-            read_motion::<B>(sides, &self.numbers, &self.motion, &mut speeds[..d]);
-            for i in 0..d {
-                x[rows.start + i] -= speeds[i];
-            }
-            if d == 1 {
-                let slope = self.factored[self.layout.square_of(block).start];
+        self.rows.gather(&held, &mut self.motion);
+        self.factor.solve_transpose(&mut self.motion);
+        for block in 0..self.rows.layout.blocks() {
+            let rows = self.rows.layout.rows_of(block);
+            self.rows.read_motion::<false>(block, &self.motion, &mut held[rows.clone()]);
+            x[rows.clone()].iter_mut().zip(&held[rows.clone()]).for_each(|(x, speed)| *x -= speed);
+            if rows.len() == 1 {
+                let slope = self.factored[self.rows.layout.square_of(block).start];
                 x[rows.start] /= 1.0 + slope * self.softness[rows.start];
             }
         }
@@ -411,14 +292,14 @@ impl<const B: usize> System for Bodies<B> {
     }
 
     fn begin_sweeps(&mut self, impulses: &[f64]) {
-        self.gather(impulses);
+        self.rows.gather(impulses, &mut self.motion);
         self.swept.clone_from(&self.motion);
     }
 
     #[inline]
     fn speeds(&self, block: usize, impulses: &[f64], out: &mut [f64]) {
-        read_motion::<B>(self.sides_of(block), &self.numbers, &self.swept, out);
-        let first = self.layout.rows_of(block).start;
+        self.rows.read_motion::<false>(block, &self.swept, out);
+        let first = self.rows.layout.rows_of(block).start;
         for (k, out) in out.iter_mut().enumerate() {
             *out += self.softness[first + k] * impulses[first + k];
         }
@@ -426,37 +307,6 @@ impl<const B: usize> System for Bodies<B> {
 
     #[inline]
     fn push(&mut self, block: usize, change: &[f64]) {
-        add_motion::<B>(&self.sides[self.first_side[block]..self.first_side[block + 1]], &self.numbers, change, &mut self.swept);
-    }
-}
-
-/// out = D rows.
-#[inline]
-fn multiply<const B: usize>(slope: &[f64], rows: &[[f64; B]], out: &mut [[f64; B]; WIDEST]) {
-    let d = rows.len();
-    for i in 0..d {
-        out[i] = [0.0; B];
-        for j in 0..d {
-            let s = slope[i * d + j];
-            if s != 0.0 {
-                for k in 0..B {
-                    out[i][k] += s * rows[j][k];
-                }
-            }
-        }
-    }
-}
-
-/// out = a' b by rows.
-#[inline]
-fn outer<const B: usize>(a: &[[f64; B]], b: &[[f64; B]], out: &mut [f64; 36]) {
-    let (out, _) = out[..B * B].as_chunks_mut::<B>();
-    out.fill([0.0; B]);
-    for (a, b) in a.iter().zip(b) {
-        for i in 0..B {
-            for k in 0..B {
-                out[i][k] += a[i] * b[k];
-            }
-        }
+        self.rows.add_motion::<false>(block, change, &mut self.swept);
     }
 }

@@ -139,6 +139,21 @@ impl Law {
     }
 }
 
+/// What a warm solve asks every law several times: contacts, which are most of what there is, answer without a detour.
+impl Law {
+    /// See [`ContactLaw::project`].
+    #[inline(always)]
+    pub fn project(&self, z: &mut [f64], slope: Option<&mut [f64]>) -> Mode {
+        if let Law::Round(law) = self { law.project(z, slope) } else { (**self).project(z, slope) }
+    }
+
+    /// See [`ContactLaw::miss`].
+    #[inline]
+    pub fn miss(&self, diagonal: &[f64], l: &[f64], w: &[f64]) -> f64 {
+        if let Law::Round(law) = self { law.miss(diagonal, l, w) } else { (**self).miss(diagonal, l, w) }
+    }
+}
+
 impl std::ops::Deref for Law {
     type Target = dyn ContactLaw;
 

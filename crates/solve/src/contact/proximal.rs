@@ -3,7 +3,7 @@
 //! Each round looks for the impulses R(l - rho w) that reproduce the velocities they cause, near the impulses of the last round: a Newton
 //! iteration whose matrices are I + D W, with the slopes of the laws in D. With growing rho the rounds become Newton's method on the law itself.
 
-use super::law::{Mode, WIDEST};
+use super::law::{Law, Mode, WIDEST};
 use super::system::System;
 use super::task::{Budget, Task};
 
@@ -39,17 +39,16 @@ const NEAR_PATIENCE: usize = 2;
 const CHORDS: usize = 4;
 const CHORD_GAIN: f64 = 0.1;
 
+/// The step, over the inverse of a block's own answer, of Newton steps that keep the modes.
+const FINAL_STEP: f64 = 1e6;
 /// Part of the aim that a factor at hand is used to come nearer to: rounding that long rows of bodies would magnify costs one back-substitution.
 const IDEAL: f64 = 1e-2;
-const FINAL_STEP: f64 = 1e6;
 
 /// How a call shall behave.
 #[derive(Clone, Copy, Debug)]
 pub struct Manner {
-    /// First step over the inverse of a block's own answer; by the residual where it is `None`.
-    pub step: Option<f64>,
-    /// Whether the modes of the given impulses are trusted: the first Newton step of a round keeps them, and the step does not grow, so that rounds share
-    /// their factor while no block slides.
+    /// Whether the modes of the given impulses are trusted: the first Newton step of a round keeps them, and its step is long from the first and does not
+    /// grow, so that rounds share their factor while no block slides.
     pub trusting: bool,
     /// Rounds that may be rejected before it gives up.
     pub rejections: usize,
@@ -80,12 +79,24 @@ impl Proximal {
     /// Improves `impulses`; returns their relative residual.
     pub fn solve<S: System>(&mut self, system: &mut S, task: &Task, manner: Manner, budget: &mut Budget, impulses: &mut [f64]) -> f64 {
         self.velocity.resize(impulses.len(), 0.0);
-        let residual = task.judge(system, impulses, &mut self.velocity);
-        self.solve_from(system, task, manner, budget, residual, impulses)
+        let best = task.judge(system, impulses, &mut self.velocity);
+        if best <= task.aim {
+            return best;
+        }
+        self.begin(system, impulses);
+        self.best.copy_from_slice(impulses);
+        let residual = self.iterate(system, task, manner, budget, best, impulses);
+        if residual > IDEAL * task.aim && residual <= task.aim && system.is_factored() {
+            task.judge(system, impulses, &mut self.velocity);
+            self.keep_modes(system, task, impulses);
+            return self.follow_chords(system, &Task { aim: IDEAL * task.aim, ..*task }, residual, impulses);
+        }
+        residual
     }
 
-    /// The same where the residual and the velocities of the impulses are known already.
-    pub fn solve_known<S: System>(
+    /// Improves impulses whose modes are trusted, given their velocities and residual: Newton steps that keep the modes, with the factor at hand where
+    /// there is one, then with a new one; rounds that may change them follow. Returns the relative residual.
+    pub fn follow_modes<S: System>(
         &mut self,
         system: &mut S,
         task: &Task,
@@ -96,18 +107,25 @@ impl Proximal {
     ) -> f64 {
         self.velocity.clear();
         self.velocity.extend_from_slice(known.1);
-        self.solve_from(system, task, manner, budget, known.0, impulses)
+        self.begin(system, impulses);
+        let mut best = known.0;
+        self.keep_modes(system, task, impulses);
+        if system.is_factored() {
+            best = self.follow_chords(system, task, best, impulses);
+        }
+        if best <= task.aim || !self.factor(system, budget) {
+            return best;
+        }
+        best = self.follow_chords(system, &Task { aim: IDEAL * task.aim, ..*task }, best, impulses);
+        if best <= task.aim {
+            return best;
+        }
+        self.best.copy_from_slice(impulses);
+        self.iterate(system, task, manner, budget, best, impulses)
     }
 
-    fn solve_from<S: System>(
-        &mut self,
-        system: &mut S,
-        task: &Task,
-        manner: Manner,
-        budget: &mut Budget,
-        best: f64,
-        impulses: &mut [f64],
-    ) -> f64 {
+    /// Makes room, and takes how hard each block is to move.
+    fn begin<S: System>(&mut self, system: &S, impulses: &[f64]) {
         let n = impulses.len();
         for list in [
             &mut self.anchor,
@@ -123,39 +141,13 @@ impl Proximal {
             list.resize(n, 0.0);
         }
         self.slopes.resize(system.layout().squares(), 0.0);
-        let mut least = f64::INFINITY;
         self.resistance.clear();
         for block in 0..system.layout().blocks() {
             let d = system.layout().rows_of(block).len();
             let own = &system.own()[system.layout().square_of(block)];
             let trace: f64 = (0..d).map(|k| own[k * (d + 1)]).sum();
-            let resistance = if trace > 0.0 { d as f64 / trace } else { 0.0 };
-            if resistance > 0.0 {
-                least = least.min(resistance);
-            }
-            self.resistance.push(resistance);
+            self.resistance.push(if trace > 0.0 { d as f64 / trace } else { 0.0 });
         }
-        // Misses of the scaled velocities that a speed is worth at the lightest block.
-        let worth = task.scale * if least.is_finite() { least.sqrt() } else { 1.0 };
-
-        self.best.copy_from_slice(impulses);
-        if best <= task.aim {
-            return best;
-        }
-        if manner.trusting && system.is_factored() {
-            let residual = self.follow_chords(system, task, manner.step.unwrap_or(1.0), best, impulses);
-            if residual <= task.aim {
-                return residual;
-            }
-            impulses.copy_from_slice(&self.best);
-        }
-        let residual = self.iterate(system, task, manner, budget, best, worth, impulses);
-        if residual > IDEAL * task.aim && residual <= task.aim && system.is_factored() {
-            task.judge(system, impulses, &mut self.velocity);
-            let better = self.follow_chords(system, &Task { aim: IDEAL * task.aim, ..*task }, FINAL_STEP, residual, impulses);
-            return better.min(residual);
-        }
-        residual
     }
 
     /// Rounds until the aim is reached, or nothing is gained any more.
@@ -166,11 +158,12 @@ impl Proximal {
         manner: Manner,
         budget: &mut Budget,
         mut best: f64,
-        worth: f64,
         impulses: &mut [f64],
     ) -> f64 {
-        let n = impulses.len();
-        let mut length = manner.step.unwrap_or_else(|| best.max(task.aim).powf(-0.5)).min(LONGEST);
+        // Misses of the scaled velocities that a speed is worth at the lightest block.
+        let least = self.resistance.iter().copied().filter(|r| *r > 0.0).fold(f64::INFINITY, f64::min);
+        let worth = task.scale * if least.is_finite() { least.sqrt() } else { 1.0 };
+        let mut length = if manner.trusting { FINAL_STEP } else { best.max(task.aim).powf(-0.5).min(LONGEST) };
         let mut last = f64::INFINITY;
         let (mut idle, mut rejected, mut hold) = (0, 0, false);
         let mut factors = manner.factors;
@@ -182,15 +175,13 @@ impl Proximal {
             let mut steps = 0;
             let mut failed = false;
             if manner.trusting {
-                self.keep_modes(system, task, length);
+                self.keep_modes(system, task, impulses);
                 if !self.newton_step(system, budget, &mut factors) {
                     return self.end(best, impulses);
                 }
                 steps += 1;
-                for k in 0..n {
-                    self.trial[k] += self.step[k];
-                    self.trial_velocity[k] += self.response[k];
-                }
+                self.trial.iter_mut().zip(&self.step).for_each(|(l, step)| *l += step);
+                self.trial_velocity.iter_mut().zip(&self.response).for_each(|(w, response)| *w += response);
             }
             let mut merit = self.project(system, task, length);
             loop {
@@ -256,18 +247,19 @@ impl Proximal {
     /// The Newton step of the slopes at hand towards what is lacking; false where it cannot be had, or no factorisation is left for it.
     fn newton_step<S: System>(&mut self, system: &mut S, budget: &mut Budget, factors: &mut usize) -> bool {
         let before = system.factors();
-        if !system.factor(&self.slopes, self.symmetric) {
+        if !self.factor(system, budget) {
             return false;
         }
-        if system.factors() > before {
-            *factors = factors.saturating_sub(1);
-            if !budget.factor() {
-                return false;
-            }
-        }
+        *factors = factors.saturating_sub(system.factors() - before);
         self.step.copy_from_slice(&self.lacking);
         system.solve(&mut self.step, &mut self.response);
         true
+    }
+
+    /// Factors the slopes at hand; false where it cannot be done, or no factorisation is left for it. One that serves already costs none.
+    fn factor<S: System>(&self, system: &mut S, budget: &mut Budget) -> bool {
+        let before = system.factors();
+        system.factor(&self.slopes, self.symmetric) && (system.factors() == before || budget.factor())
     }
 
     fn end(&self, best: f64, impulses: &mut [f64]) -> f64 {
@@ -299,56 +291,58 @@ impl Proximal {
         system.energy(&self.lacking)
     }
 
-    /// Newton steps with a factor that was made for nearly the same slopes, while they gain a digit each; `impulses` take the best of them, whose residual is
-    /// returned. The velocities stay those of the start.
-    fn follow_chords<S: System>(&mut self, system: &mut S, task: &Task, length: f64, first: f64, impulses: &mut [f64]) -> f64 {
-        self.trial.copy_from_slice(impulses);
-        self.trial_velocity.copy_from_slice(&self.velocity);
-        let mut last = first;
+    /// Newton steps with a factor that was made for nearly the same slopes, while they gain a digit each; impulses, velocities and what they lack are those
+    /// of the best, whose residual is returned.
+    fn follow_chords<S: System>(&mut self, system: &mut S, task: &Task, first: f64, impulses: &mut [f64]) -> f64 {
+        let mut best = first;
         for _ in 0..CHORDS {
-            self.anchor.copy_from_slice(&self.trial);
-            self.keep_modes(system, task, length);
             self.step.copy_from_slice(&self.lacking);
             system.solve(&mut self.step, &mut self.response);
-            self.trial.iter_mut().zip(&self.step).for_each(|(l, step)| *l += step);
             // Back to what the laws admit: a step of Newton's leaves it by its square.
             let layout = system.layout();
             for (block, law) in task.laws.iter().enumerate() {
-                law.project(&mut self.trial[layout.rows_of(block)], None);
+                let rows = layout.rows_of(block);
+                for row in rows.clone() {
+                    self.trial[row] = impulses[row] + self.step[row];
+                }
+                law.project(&mut self.trial[rows], None);
             }
             let residual = task.judge(system, &self.trial, &mut self.trial_velocity);
-            let gained = residual < CHORD_GAIN * last;
-            if residual < last {
-                impulses.copy_from_slice(&self.trial);
-                last = residual;
+            if residual >= best {
+                break;
             }
-            if residual <= task.aim || !gained {
+            let gained = residual < CHORD_GAIN * best;
+            best = residual;
+            impulses.copy_from_slice(&self.trial);
+            std::mem::swap(&mut self.velocity, &mut self.trial_velocity);
+            if best <= task.aim {
+                break;
+            }
+            self.keep_modes(system, task, impulses);
+            if !gained {
                 break;
             }
         }
-        last
+        best
     }
 
-    /// The Newton step of a long step with the modes of a short one: at velocities that are not yet right a long step would find others.
-    fn keep_modes<S: System>(&mut self, system: &mut S, task: &Task, length: f64) {
+    /// What is lacking, and the slopes, of a long step with the modes of a short one: at velocities that are not yet right a long step would find others.
+    fn keep_modes<S: System>(&mut self, system: &S, task: &Task, impulses: &[f64]) {
         let layout = system.layout();
         self.symmetric = true;
         for (block, law) in task.laws.iter().enumerate() {
             let rows = layout.rows_of(block);
             let d = rows.len();
-            let (short, long) = (self.resistance[block], length * self.resistance[block]);
-            let mut z = [0.0; WIDEST];
-            for (k, row) in rows.clone().enumerate() {
-                z[k] = self.anchor[row] - short * self.trial_velocity[row];
-            }
-            let slope = &mut self.slopes[layout.square_of(block)];
-            let mode = law.project(&mut z[..d], Some(slope));
+            let (short, long) = (self.resistance[block], FINAL_STEP * self.resistance[block]);
+            let (l, w) = (&impulses[rows.clone()], &self.velocity[rows.clone()]);
+            let (slope, lacking) = (&mut self.slopes[layout.square_of(block)], &mut self.lacking[rows]);
+            // The compiler knows the three rows of contacts in space, which most blocks are.
+            let mode = if d == 3 {
+                keep(3, law, (short, long), (l, w), slope, lacking)
+            } else {
+                keep(d, law, (short, long), (l, w), slope, lacking)
+            };
             self.symmetric &= mode != Mode::Slide;
-            for i in 0..d {
-                let along: f64 = (0..d).map(|j| slope[i * d + j] * self.trial_velocity[rows.start + j]).sum();
-                self.lacking[rows.start + i] = z[i] - self.trial[rows.start + i] - (long - short) * along;
-            }
-            slope.iter_mut().for_each(|s| *s *= long);
         }
     }
 
@@ -374,4 +368,25 @@ impl Proximal {
         }
         false
     }
+}
+
+/// What one block of d rows lacks for a long step with the mode of a short one, and its slope.
+#[inline(always)]
+fn keep(d: usize, law: &Law, (short, long): (f64, f64), (l, w): (&[f64], &[f64]), slope: &mut [f64], lacking: &mut [f64]) -> Mode {
+    let (l, w, slope, lacking) = (&l[..d], &w[..d], &mut slope[..d * d], &mut lacking[..d]);
+    let mut z = [0.0; WIDEST];
+    for k in 0..d {
+        z[k] = l[k] - short * w[k];
+    }
+    let mut unit = [0.0; WIDEST * WIDEST];
+    let mode = law.project(&mut z[..d], Some(&mut unit[..d * d]));
+    for i in 0..d {
+        let mut along = 0.0;
+        for j in 0..d {
+            along += unit[i * d + j] * w[j];
+            slope[i * d + j] = unit[i * d + j] * long;
+        }
+        lacking[i] = z[i] - l[i] - (long - short) * along;
+    }
+    mode
 }

@@ -12,17 +12,17 @@ use crate::status::{Method, Outcome};
 /// Relative residual at which no further method is tried, the root of rounding: a contact on the verge of slipping answers to the square of its
 /// distance from it. Above the wanted residual the status still says so.
 const ENOUGH: f64 = 1e-8;
-/// The proximal method where the modes of the last solve are trusted: a long step, and few factorisations.
-const TRUSTED: Manner = Manner { step: Some(1e6), trusting: true, rejections: 1, factors: 2 };
+/// The proximal method where the modes of the last solve are trusted.
+const TRUSTED: Manner = Manner { trusting: true, rejections: 1, factors: 2 };
 /// Relative residual of the warm impulses above which their modes are not trusted.
 const TRUST: f64 = 1e-1;
 /// The proximal method from a warm start.
-const WARM: Manner = Manner { step: None, trusting: false, rejections: 1, factors: 20 };
+const WARM: Manner = Manner { trusting: false, rejections: 1, factors: 20 };
 /// Relative residual above which the interior point is the shorter way.
 const WARM_ENOUGH: f64 = 1e-3;
 /// The same after the interior point, and after sweeps.
-const POLISH: Manner = Manner { step: None, trusting: false, rejections: usize::MAX, factors: 40 };
-const LAST: Manner = Manner { step: None, trusting: false, rejections: usize::MAX, factors: 80 };
+const POLISH: Manner = Manner { trusting: false, rejections: usize::MAX, factors: 40 };
+const LAST: Manner = Manner { trusting: false, rejections: usize::MAX, factors: 80 };
 /// Sweeps before Newton's method from a warm start: as many as cost one factorisation, within these bounds. What a sweep costs for each block, in products.
 const FIRST_SWEEPS: [f64; 2] = [4.0, 60.0];
 const SWEEP_PRODUCTS: f64 = 600.0;
@@ -47,8 +47,11 @@ const FACTORS: [usize; 2] = [4000, 250];
 const FACTOR_ROWS: usize = 200_000;
 /// Sweeps of one solve.
 const SWEEP_BUDGET: usize = 1000;
-/// Sweeps that a tolerance is first sought by.
-const LOOSE_SWEEPS: usize = 60;
+/// Sweeps that a tolerance of the user's is sought by, how many times it may be missed after them, and the sweeps that may bring it there before other
+/// methods are tried.
+const LOOSE_SWEEPS: usize = 200;
+const LOOSE_MISS: f64 = 10.0;
+const LOOSE_MORE: usize = 600;
 
 /// How a solve went.
 #[must_use]
@@ -126,12 +129,14 @@ impl Solver {
         answer: &mut Answer,
         impulses: &mut [f64],
     ) {
-        let enough = if rough { task.aim } else { ENOUGH };
+        let enough = if rough { LOOSE_MISS * task.aim } else { ENOUGH };
         self.trial.copy_from_slice(&self.start);
         if rough {
-            let residual = self.sweeps.solve(system, task, LOOSE_SWEEPS, budget, &mut self.trial);
-            if self.offer(residual, Method::Sweep, answer, impulses) <= task.aim {
-                return;
+            for (count, aim) in [(LOOSE_SWEEPS, task.aim), (LOOSE_MORE, enough)] {
+                let residual = self.sweeps.solve(system, &Task { aim, ..*task }, count, budget, &mut self.trial);
+                if self.offer(residual, Method::Sweep, answer, impulses) <= enough {
+                    return;
+                }
             }
         }
         if warm && !rough {
@@ -151,7 +156,7 @@ impl Solver {
                 let residual = answer.residual;
                 if residual <= TRUST {
                     let known = (residual, &self.velocity[..]);
-                    let residual = self.proximal.solve_known(system, task, TRUSTED, budget, known, &mut self.trial);
+                    let residual = self.proximal.follow_modes(system, task, TRUSTED, budget, known, &mut self.trial);
                     if self.offer(residual, Method::Modes, answer, impulses) <= task.aim {
                         return;
                     }

@@ -30,6 +30,42 @@ impl Round {
         if self.slick() { 1.0 } else { self.friction }
     }
 
+    /// The projection with two tangents.
+    #[inline(always)]
+    fn project_spatial(&self, z: &mut [f64; 3], slope: Option<&mut [f64; 9]>) -> Mode {
+        let mut none = [0.0; 9];
+        let slope = slope.unwrap_or(&mut none);
+        *slope = [0.0; 9];
+        if z[0] <= 0.0 {
+            *z = [0.0; 3];
+            return Mode::Open;
+        }
+        slope[0] = 1.0;
+        let limit = self.friction * z[0];
+        let square = z[1] * z[1] + z[2] * z[2];
+        if limit > 0.0 && square <= limit * limit {
+            (slope[4], slope[8]) = (1.0, 1.0);
+            return Mode::Held;
+        }
+        // Without friction a contact slips freely, also where it happens to stand still.
+        if limit <= 0.0 {
+            (z[1], z[2]) = (0.0, 0.0);
+            return Mode::Slide;
+        }
+        let length = square.sqrt();
+        let part = limit / length;
+        let direction = [z[1] / length, z[2] / length];
+        for i in 0..2 {
+            z[1 + i] = limit * direction[i];
+            slope[3 * (1 + i)] = self.friction * direction[i];
+            for j in 0..2 {
+                let unit = if i == j { 1.0 } else { 0.0 };
+                slope[3 * (1 + i) + 1 + j] = part * (unit - direction[i] * direction[j]);
+            }
+        }
+        Mode::Slide
+    }
+
     /// The rows as a point: 0 for a tangent that does not exist.
     fn point(&self, x: &[f64]) -> Point {
         [x[0], x[1], if self.tangents == 2 { x[2] } else { 0.0 }]
@@ -47,42 +83,27 @@ impl ContactLaw for Round {
         1 + self.tangents
     }
 
+    #[inline(always)]
     fn project(&self, z: &mut [f64], slope: Option<&mut [f64]>) -> Mode {
-        let d = self.rows();
-        let mut none = [0.0; 9];
-        let slope = slope.unwrap_or(&mut none[..d * d]);
-        slope.fill(0.0);
-        if z[0] <= 0.0 {
-            z[..d].fill(0.0);
-            return Mode::Open;
+        if let (2, Some(z)) = (self.tangents, z.as_mut_array::<3>()) {
+            return self.project_spatial(z, slope.and_then(|slope| slope.as_mut_array::<9>()));
         }
-        slope[0] = 1.0;
-        let limit = self.friction * z[0];
-        let length = if d == 3 { length(z[1], z[2]) } else { z[1].abs() };
-        if limit > 0.0 && length <= limit {
-            for k in 1..d {
-                slope[k * d + k] = 1.0;
-            }
-            return Mode::Held;
+        let held = self.friction * z[0].max(0.0);
+        let (mode, first, slopes) = if z[0] <= 0.0 {
+            (Mode::Open, 0.0, [0.0, 0.0])
+        } else if held > 0.0 && z[1].abs() <= held {
+            (Mode::Held, z[1], [0.0, 1.0])
+        } else if held > 0.0 {
+            (Mode::Slide, held * z[1].signum(), [self.friction * z[1].signum(), 0.0])
+        } else {
+            (Mode::Slide, 0.0, [0.0, 0.0])
+        };
+        z[0] = z[0].max(0.0);
+        z[1] = first;
+        if let Some(slope) = slope {
+            slope.copy_from_slice(&[if mode == Mode::Open { 0.0 } else { 1.0 }, 0.0, slopes[0], slopes[1]]);
         }
-        // Without friction a contact slips freely, also where it happens to stand still.
-        if limit <= 0.0 {
-            z[1..d].fill(0.0);
-            return Mode::Slide;
-        }
-        let part = limit / length;
-        let direction = [z[1] / length, if d == 3 { z[2] / length } else { 0.0 }];
-        for i in 1..d {
-            z[i] = limit * direction[i - 1];
-            slope[i * d] = self.friction * direction[i - 1];
-            if d == 3 {
-                for j in 1..d {
-                    let unit = if i == j { 1.0 } else { 0.0 };
-                    slope[i * d + j] = part * (unit - direction[i - 1] * direction[j - 1]);
-                }
-            }
-        }
-        Mode::Slide
+        mode
     }
 
     fn by_numbers(&self, z: &[f64], out: &mut [LawChange]) {
@@ -96,6 +117,7 @@ impl ContactLaw for Round {
         }
     }
 
+    #[inline]
     fn miss(&self, diagonal: &[f64], l: &[f64], w: &[f64]) -> f64 {
         let normal = (diagonal[0] * l[0]).min(w[0]).abs();
         let reach = self.friction * l[0].max(0.0);
