@@ -6,8 +6,8 @@
 //!
 //! Accuracy of the gap, apart or touching, as part of the size of the smaller shape: 1e-10 for all pairs of cores, of cores with
 //! half-spaces and surfaces, and wherever a closed form serves a cylinder or cone. Where a rim meets an edge, a side or another rim an
-//! iteration names the features and these prove the gap to 1e-12; bare corners that touch are not proven and good to 1e-8. In overlap the depth is that of the best axis; for cylinders and cones that
-//! are deep in something another axis than the best may be found.
+//! iteration names the features and these prove the gap to 1e-12; bare corners that touch are not proven and good to 1e-8. In overlap the
+//! depth is that of the best axis; for cylinders and cones that are deep in something another axis than the best may be found.
 //!
 //! Accuracy of the normal: rounding where a face, crossed edges or a radius give it. Bare corners (vertex at vertex, at edge or at rim,
 //! without a radius) lose it as the gap closes and have none of their own at touch, where the best axis is taken instead: below gaps of
