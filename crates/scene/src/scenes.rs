@@ -15,12 +15,14 @@ pub struct Embedded {
 
 /// Names and texts, sorted by name.
 const FILES: &[(&str, &str)] = &[
+    ("arch", include_str!("../../../scenes/arch.toml")),
     ("ball_between_walls", include_str!("../../../scenes/ball_between_walls.toml")),
     ("ball_drop", include_str!("../../../scenes/ball_drop.toml")),
     ("bank_shot", include_str!("../../../scenes/bank_shot.toml")),
     ("bouncing_spheres_3d", include_str!("../../../scenes/bouncing_spheres_3d.toml")),
     ("bowling", include_str!("../../../scenes/bowling.toml")),
     ("box_stack_3d", include_str!("../../../scenes/box_stack_3d.toml")),
+    ("card_house", include_str!("../../../scenes/card_house.toml")),
     ("chain_10", include_str!("../../../scenes/chain_10.toml")),
     ("chain_100", include_str!("../../../scenes/chain_100.toml")),
     ("chain_1000", include_str!("../../../scenes/chain_1000.toml")),
@@ -38,6 +40,8 @@ const FILES: &[(&str, &str)] = &[
     ("galton_board", include_str!("../../../scenes/galton_board.toml")),
     ("geyser", include_str!("../../../scenes/geyser.toml")),
     ("granular_chain", include_str!("../../../scenes/granular_chain.toml")),
+    ("grasp", include_str!("../../../scenes/grasp.toml")),
+    ("hourglass", include_str!("../../../scenes/hourglass.toml")),
     ("hub_200", include_str!("../../../scenes/hub_200.toml")),
     ("inelastic_collapse", include_str!("../../../scenes/inelastic_collapse.toml")),
     ("jansen_leg", include_str!("../../../scenes/jansen_leg.toml")),
@@ -54,6 +58,7 @@ const FILES: &[(&str, &str)] = &[
     ("rod_strikes_table", include_str!("../../../scenes/rod_strikes_table.toml")),
     ("rope_bridge", include_str!("../../../scenes/rope_bridge.toml")),
     ("rope_swing", include_str!("../../../scenes/rope_swing.toml")),
+    ("rough_ground", include_str!("../../../scenes/rough_ground.toml")),
     ("seesaw", include_str!("../../../scenes/seesaw.toml")),
     ("slider_crank", include_str!("../../../scenes/slider_crank.toml")),
     ("slip_angle_above", include_str!("../../../scenes/slip_angle_above.toml")),
