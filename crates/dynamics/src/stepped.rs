@@ -18,14 +18,14 @@ use carom_geometry::Geometry;
 use carom_math::{Twist, Vector};
 
 /// Solves times bodies that an island may spend on a step with events before the rest of it is stepped. A solve costs in proportion to the bodies, or
-/// more, and from ten bodies on less is allowed: a mechanism of four may spend 225 solves, one of sixteen 35.
+/// more, and for many bodies less is allowed: a mechanism of four may spend 225 solves, one of sixteen 35, a wall of twelve bricks and a ball 69.
 const ALLOWANCE: usize = 900;
 
 /// Solves that the largest island may spend likewise.
 const LEAST_SOLVES: usize = 10;
 
-/// Bodies from which on less is allowed.
-const FEW: usize = 10;
+/// Bodies from which on less is allowed, without joints and with them.
+const FEW: [usize; 2] = [HEAP, 10];
 
 /// Factorisations that a solve may take on average before they count in its place.
 const FACTORISATIONS: usize = 20;
@@ -81,15 +81,14 @@ pub(crate) fn spent<G: Geometry>(island: &Island<G>, ctx: &Context<G>) -> bool {
     let report = &island.report;
     let bodies = island.bodies.iter().filter(|body| body.dynamic).count().max(1);
     let jointed = !island.assembly.equalities.is_empty();
-    let solves = if !jointed && island.assembly.busiest > ROW && (island.assembly.sparse || report.events > 0) {
-        // Modes change all over in a heap: from some size on nothing cuts its step.
-        if bodies >= HEAP { 0 } else { LEAST_SOLVES.max((ALLOWANCE / bodies).saturating_sub(ALLOWANCE / FEW)) }
-    } else if island.assembly.sparse || report.events > 0 {
-        LEAST_SOLVES.max(ALLOWANCE / bodies * FEW / bodies.max(FEW))
-    } else {
+    if !island.assembly.sparse && report.events == 0 {
         // Few rows are cheap to solve again, and only events make a step spend much on them.
         return false;
-    };
+    }
+    // Modes change all over in a heap: from some size on nothing cuts its step.
+    let heap = !jointed && island.assembly.busiest > ROW && bodies >= HEAP;
+    let few = FEW[usize::from(jointed)];
+    let solves = if heap { 0 } else { LEAST_SOLVES.max(ALLOWANCE / bodies * few / bodies.max(few)) };
     report.events >= ctx.model.tolerances.max_events || report.solves >= solves || report.factorisations >= FACTORISATIONS * solves
 }
 
