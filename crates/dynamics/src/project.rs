@@ -7,6 +7,8 @@ use crate::contacts;
 use crate::error::{Cause, Room, StepError};
 use crate::integrate::grow_travelled;
 use crate::island::{Context, Island};
+use crate::solve::gather_matrix;
+use crate::sparse_rows::solve_sparse;
 use carom_geometry::Geometry;
 use carom_math::{Twist, Vector};
 use carom_solve::problem::{Block, Cone, Problem};
@@ -331,6 +333,7 @@ fn displacement<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, aim: Aim)
         }
     }
     solve.known = false;
+    solve.softness.clear();
     solve.lines.clear();
     solve.blocks.clear();
     solve.target.clear();
@@ -347,21 +350,23 @@ fn displacement<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, aim: Aim)
     scratch.clear();
     scratch.resize(bodies.len(), Twist::zero());
     assembly.hold_joints(&solve.joint_target, &mut solve.reaction, scratch);
-    assembly.reduce();
-    let (n, all) = (solve.lines.len(), assembly.lines.len());
-    solve.matrix.clear();
-    solve.matrix.resize(n * n, 0.0);
+    let n = solve.lines.len();
     solve.free.clear();
-    for i in 0..n {
-        solve.free.push(assembly.lines[solve.lines[i]].speed(scratch) - solve.target[i]);
-        for j in 0..n {
-            solve.matrix[i * n + j] = assembly.matrix[solve.lines[i] * all + solve.lines[j]];
-        }
-    }
+    solve.free.extend(solve.lines.iter().zip(&solve.target).map(|(&line, target)| assembly.lines[line].speed(scratch) - target));
     solve.impulses.clear();
     solve.impulses.resize(n, 0.0);
-    let problem = Problem { tangents: G::TANGENTS, blocks: &solve.blocks, matrix: &solve.matrix, free: &solve.free, cone: Cone::Round };
-    let outcome = solver.solve(&problem, None, &mut solve.impulses);
+    let outcome = if assembly.sparse {
+        solve.first.clear();
+        solve.first.extend(0..n);
+        solve.warm.clear();
+        solve.warm.resize(n, 0.0);
+        solve.sparse.ready = false;
+        solve_sparse(assembly, solve, solver, Cone::Round, None)
+    } else {
+        gather_matrix(assembly, solve);
+        let problem = Problem { tangents: G::TANGENTS, blocks: &solve.blocks, matrix: &solve.matrix, free: &solve.free, cone: Cone::Round };
+        solver.solve(&problem, None, &mut solve.impulses)
+    };
     report.inaccurate |= !outcome.is_solved();
     let mut impulses = std::mem::take(&mut solve.impulses);
     let mut more = std::mem::take(&mut solve.free);

@@ -281,7 +281,7 @@ pub(crate) fn select<G: Geometry>(
 }
 
 /// The selected part of the reduced matrix, with the softness of soft rows.
-fn gather_matrix<G: Geometry>(assembly: &mut Assembly<G>, solve: &mut Solve) {
+pub(crate) fn gather_matrix<G: Geometry>(assembly: &mut Assembly<G>, solve: &mut Solve) {
     assembly.reduce();
     let (n, all) = (solve.lines.len(), assembly.lines.len());
     solve.matrix.clear();

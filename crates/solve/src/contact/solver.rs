@@ -43,7 +43,7 @@ const PATHS: [Path; 6] = [
     Path { rounding: 0.3, softness: 0.01, end: 1e-9 },
 ];
 /// Factorisations of one solve: of a problem with few rows, and the least of any; between them the product with the square of the rows is constant.
-const FACTORS: [usize; 2] = [4000, 100];
+const FACTORS: [usize; 2] = [4000, 250];
 const FACTOR_SQUARES: usize = 18_000_000;
 /// Sweeps of one solve.
 const SWEEP_BUDGET: usize = 1000;
