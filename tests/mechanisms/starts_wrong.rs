@@ -181,6 +181,23 @@ fn overlapping_bodies_are_moved_apart() {
     put_right("spatial boxes", &mut spatial(&bin(3, "{ box = [0.2, 0.2, 0.2] }", 0.18, 6)), 6);
 }
 
+/// Two thousand boxes of a wall, each a little in the next: their rows are solved over bodies (a matrix of all of them would take gigabytes), and only the
+/// first faults are named.
+#[test]
+fn a_wall_of_overlapping_boxes_is_moved_apart() {
+    let text = "dimension = 2\ngravity = [0, 0]\n[[repeat]]\ncount = [40, 50]\noffset = [[0.199, 0.003], [0.1, 0.2]]\n\
+                body = { name = \"b\", shape = { box = [0.2, 0.2] }, restitution = 0 }\n";
+    let mut world = planar(text);
+    let report = world.step().unwrap_or_else(|error| panic!("{error}"));
+    assert!(report.placed);
+    let faults = world.placement().faults.len();
+    assert!(faults > 2000, "{faults} faults");
+    let notes = world.notes();
+    assert!(notes.len() < 30 && notes.iter().any(|note| note.starts_with(&format!("{} more", faults - 20))), "{notes:?}");
+    assert!(holds("wall of 2000: overlap after the first step [m]", -world.deepest(), 2.1e-7));
+    assert!(holds("wall of 2000: momentum", momentum(&world).iter().fold(0.0f64, |m, p| m.max(p.abs())), 1e-9));
+}
+
 #[test]
 fn a_pair_in_the_void_keeps_its_momentum() {
     let text = "dimension = 2\ngravity = [0, 0]\n[[body]]\nname = \"a\"\nshape = { ball = 0.1 }\nvelocity = [1, 2]\n\

@@ -17,6 +17,9 @@ const NOTABLE: f64 = 1e-6;
 /// An angle beyond its limits is about as near to one of them as to the other where the two ways differ by less than this [rad].
 const EITHER_WAY: f64 = 0.1;
 
+/// Faults that are named one by one; nobody reads more.
+const MOST_NAMED: usize = 20;
+
 /// Where a state is not as its model lets it be. Joints and bodies are indexes into the model.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Fault {
@@ -96,9 +99,12 @@ impl Placement {
             self.left = other.left;
         }
     }
-    /// In words, by name: a line for every fault, then one for what was moved.
+    /// In words, by name: a line for each of the first faults, one that counts the rest, then one for what was moved.
     pub fn notes<G: Geometry>(&self, model: &Model<G>) -> Vec<String> {
-        let mut out: Vec<String> = self.faults.iter().map(|fault| fault.words(model)).collect();
+        let mut out: Vec<String> = self.faults.iter().take(MOST_NAMED).map(|fault| fault.words(model)).collect();
+        if self.faults.len() > MOST_NAMED {
+            out.push(format!("{} more joints or pairs of bodies start wrong", self.faults.len() - MOST_NAMED));
+        }
         if self.moved {
             let left = self.left.map_or_else(String::new, |([a, b], depth)| {
                 let [a, b] = [a, b].map(|body| &model.bodies[body].name);
