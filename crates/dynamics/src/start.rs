@@ -298,6 +298,7 @@ impl<G: Geometry> World<G> {
             return Ok(Placement::default());
         }
         let mut world = self.copy();
+        world.heed(self.interrupt());
         let idle = vec![0.0; world.model().control_count()];
         let used = world.place_alone(&idle)?;
         Ok(world.gathered_placement(used))
@@ -310,6 +311,8 @@ impl<G: Geometry> World<G> {
         }
         match self.foreseen_placement() {
             Ok(placement) => placement.notes(self.model()),
+            // Who wants to stop does not wait for notes.
+            Err(StepError { cause: Cause::Stopped, .. }) => Vec::new(),
             Err(error) => vec![error.to_string()],
         }
     }

@@ -330,6 +330,11 @@ impl<G: Geometry> World<G> {
         self.interrupt.become_same(interrupt);
     }
 
+    /// The token that steps heed.
+    pub(crate) fn interrupt(&self) -> &Interrupt {
+        &self.interrupt
+    }
+
     /// From now on contact problems are kept as numbers, each before it is solved; `carom_solve::contact::problem_file` reads them.
     pub fn capture_problems(&mut self, capture: bool) {
         self.capture = capture;
