@@ -16,13 +16,16 @@ from . import kernels
 from ._carom import Error, ModelError, SceneError, SolveError, StepError, __version__
 from ._carom import forked as _forked
 from ._carom import scenes as _scenes
+from ._words import Reach, lqr
 from .batch import Batch
+from .body import Body, Joint
 from .replay import Replay
 from .rollout import Gradient, Rollout
+from .scene import Scene
 from .world import Contact, Ledger, Parameters, Shape, World
 
-__all__ = ["Batch", "Contact", "Error", "Gradient", "Ledger", "ModelError", "Parameters", "Replay", "Rollout", "SceneError", "Shape",
-           "SolveError", "StepError", "Sweep", "World", "__version__", "gym", "jax", "kernels", "picture", "scenes", "sweep", "torch"]
+__all__ = ["Batch", "Body", "Contact", "Error", "Gradient", "Joint", "Ledger", "ModelError", "Parameters", "Reach", "Replay", "Rollout", "Scene", "SceneError",
+           "Shape", "SolveError", "StepError", "Sweep", "World", "__version__", "gym", "jax", "kernels", "lqr", "picture", "scenes", "sweep", "torch"]
 
 if TYPE_CHECKING:
     from . import gym, jax, picture, torch

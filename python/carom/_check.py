@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import operator
 from typing import Any, Mapping, Sequence, Type, overload
 
@@ -75,6 +76,17 @@ def flag(name: str, value: Any, *, error: Type[Error] = SolveError) -> bool:
     if not isinstance(value, (bool, np.bool_)):
         raise error(f"{name}: needs True or False, found {value!r}")
     return bool(value)
+
+
+def place(what: str, name: Any, known: Sequence[str], *, error: Type[Error] = SolveError) -> int:
+    """The place of a name among those that are known; the nearest one is named where it is none of them."""
+    if not isinstance(name, str):
+        raise error(f"{what}: needs a name, found {name!r}")
+    if name in known:
+        return known.index(name)
+    near = difflib.get_close_matches(name, known, 1)
+    there = f'did you mean "{near[0]}"?' if near else f"there are {', '.join(known[:INLINE])}{', ...' if len(known) > INLINE else ''}" if known else "there are none"
+    raise error(f'{what}: no "{name}"; {there}')
 
 
 @overload

@@ -13,6 +13,7 @@ import numpy as np
 
 from ._carom import ModelError, SceneError, StepError, Worlds, scenes
 from ._check import Result, count, flag, flat, number, numbers, table
+from ._words import Words, row_of
 from .replay import Replay
 from .rollout import Jacobian, Rollout, at_switches
 
@@ -76,7 +77,10 @@ def drive(name: str, value: Any, shapes: tuple, error: type = StepError) -> np.n
 
 
 class Parameters(MutableMapping):
-    """Parameters by name: ``world.params["mass"]`` reads a read-only copy, ``world.params["mass"] = array`` sets it whole."""
+    """Parameters by name: ``world.params["mass"]`` reads a read-only copy, ``world.params["mass"] = array`` sets it whole.
+
+    ``"mass[box]"`` is the row of the box alone.
+    """
 
     __slots__ = ("_batch", "_native")
 
@@ -86,7 +90,10 @@ class Parameters(MutableMapping):
     def __getitem__(self, name: str) -> np.ndarray:
         if not isinstance(name, str):
             raise ModelError(f"params: names are strings, found {name!r}")
-        found = self._native.parameter(name)
+        row = row_of(self._native, name)
+        found = self._native.parameter(name if row is None else row[0])
+        if row is not None:
+            found = found[:, row[1]]
         return found if self._batch is not None else found[0]
 
     def __setitem__(self, name: str, value: Any) -> None:
@@ -98,7 +105,13 @@ class Parameters(MutableMapping):
         new = numbers(f'params["{name}"]', value, *shapes, error=ModelError, finite=False)
         if np.isnan(new).any():
             raise ModelError(f'params["{name}"]: needs numbers, found NaN')
-        self._native.set_parameter(name, flat(np.broadcast_to(new, now.shape)))
+        row = row_of(self._native, name)
+        if row is None:
+            self._native.set_parameter(name, flat(np.broadcast_to(new, now.shape)))
+            return
+        whole = np.array(self._native.parameter(row[0]))
+        whole[:, row[1]] = new
+        self._native.set_parameter(row[0], flat(whole))
 
     def __delitem__(self, name: str) -> None:
         raise ModelError(f'params: "{name}" cannot be removed')
@@ -134,7 +147,7 @@ def _path(path: Any) -> str:
     return name
 
 
-class World:
+class World(Words):
     """A model with its state: load a scene, take steps, read arrays, take gradients.
 
     ``q`` is (n, 3) in the plane as (x, y, angle), (n, 7) in space as (x, y, z, qw, qx, qy, qz); ``v`` is (n, 3) as (vx, vy, spin), (n, 6)

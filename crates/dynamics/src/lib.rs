@@ -8,6 +8,7 @@ mod articulated;
 mod assembly;
 pub mod constraints;
 mod contacts;
+pub mod coordinates;
 mod crossing;
 mod curvature;
 mod effort;

@@ -25,6 +25,11 @@ impl<G: Geometry> World<G> {
         Ok(())
     }
 
+    /// What pushes a body from outside at present.
+    pub fn pushed(&self, body: usize) -> Wrench<G> {
+        self.pushes.get(body).copied().unwrap_or_else(Wrench::zero)
+    }
+
     /// Pushes nothing any more.
     pub fn release(&mut self) {
         self.pushes.clear();

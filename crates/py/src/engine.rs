@@ -1,6 +1,7 @@
 //! A world of the plane or of space behind one face: the fork between the two dimensions ends here.
 
 use crate::outline::Drawn;
+use crate::words::Words;
 use carom_dynamics::error::Cause;
 use carom_dynamics::gradient::{
     Cotangents, Gradient, GradientError, NameError, Names, Parameters, Quantity, Rollout, Switches, Tape, Weak, Wrt,
@@ -49,7 +50,7 @@ pub struct Packed {
 pub type RawContact = ([usize; 2], Vec<f64>, Vec<f64>, f64, Vec<f64>);
 
 /// A world.
-pub trait Engine: Send + Sync {
+pub trait Engine: Words + Send + Sync {
     /// 2 or 3.
     fn dimension(&self) -> usize;
     /// Numbers per pose and per velocity.
@@ -145,9 +146,9 @@ pub fn open(scene: Scene) -> Result<Box<dyn Engine>, ModelError> {
     })
 }
 
-struct Held<G: Geometry> {
-    world: World<G>,
-    names: Names<G>,
+pub(crate) struct Held<G: Geometry> {
+    pub(crate) world: World<G>,
+    pub(crate) names: Names<G>,
     name: String,
     duration: f64,
     /// The scene at its start.
@@ -268,6 +269,8 @@ impl<G: Geometry> Engine for Held<G> {
                 Err(error) if error.cause == Cause::Stopped => return Ok(step),
                 taken => taken?,
             };
+            // What was applied to bodies acts in one step.
+            self.world.release();
         }
         Ok(steps.end)
     }

@@ -2,6 +2,7 @@
 //! results leave as arrays that own their memory. The interpreter is released while the engine works.
 
 mod arrays;
+mod builder;
 mod contact_kernel;
 mod crew;
 mod engine;
@@ -9,6 +10,7 @@ mod error;
 mod kernels;
 mod outline;
 mod rollouts;
+mod words;
 mod worlds;
 
 use pyo3::prelude::*;
@@ -16,6 +18,8 @@ use pyo3::prelude::*;
 /// The native part of `carom`.
 #[pymodule]
 mod _carom {
+    #[pymodule_export]
+    use crate::builder::Builder;
     #[pymodule_export]
     use crate::contact_kernel::{ContactSolution, contact};
     #[pymodule_export]
@@ -26,6 +30,11 @@ mod _carom {
     use crate::kernels::{Dynamics, InsertedFactor, InsertedSystem, collide, dynamics, impacts, lineality, split};
     #[pymodule_export]
     use crate::rollouts::{Gradients, Rollouts};
+    #[pymodule_export]
+    use crate::words::{
+        apply, centre_of_mass, forward_dynamics, inverse_dynamics, inverse_kinematics, joint_bias, joint_facts, joint_matrix, joint_names,
+        joint_state, point_jacobian, rows_called, set_joints,
+    };
     #[pymodule_export]
     use crate::worlds::{Worlds, scenes};
     #[pymodule_export]

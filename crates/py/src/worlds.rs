@@ -67,7 +67,7 @@ pub fn first<T, E>(py: Python<'_>, results: Vec<Result<T, E>>, raise: impl Fn(E)
 }
 
 impl Worlds {
-    fn one(world: Box<dyn Engine>) -> Self {
+    pub(crate) fn one(world: Box<dyn Engine>) -> Self {
         Worlds::new(vec![world], Arc::default())
     }
     fn new(worlds: Vec<Box<dyn Engine>>, crew: Arc<Crew>) -> Self {
@@ -79,11 +79,11 @@ impl Worlds {
         worlds.len() > 1 || worlds[0].sizes()[0] >= CROWD
     }
     /// The worlds, waiting for a step that another thread takes.
-    fn lock(&self, py: Python<'_>) -> MutexGuard<'_, Vec<Box<dyn Engine>>> {
+    pub(crate) fn lock(&self, py: Python<'_>) -> MutexGuard<'_, Vec<Box<dyn Engine>>> {
         self.worlds.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner)
     }
     /// The same without the interpreter.
-    fn locked(&self) -> MutexGuard<'_, Vec<Box<dyn Engine>>> {
+    pub(crate) fn locked(&self) -> MutexGuard<'_, Vec<Box<dyn Engine>>> {
         self.worlds.lock().unwrap_or_else(PoisonError::into_inner)
     }
     /// Changes every world, or none if one of them refuses; a single one is left as it was by its own call.

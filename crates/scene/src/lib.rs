@@ -24,6 +24,7 @@
 //!
 //! The keys stand in [`keys`], once for the parser, the JSON schema ([`schema`]) and the reference (`docs/scene-format.md`).
 
+pub mod builder;
 mod check;
 pub mod error;
 pub mod keys;
@@ -38,6 +39,7 @@ mod solid;
 pub mod tree;
 mod write;
 
+pub use builder::{Placement, SceneBuilder, Value};
 pub use check::PALETTE;
 pub use error::{SceneError, SceneErrors, Span};
 pub use scenes::{Embedded, scene, scenes};

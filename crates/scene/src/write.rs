@@ -27,7 +27,7 @@ pub(crate) fn numbers(x: &[f64]) -> String {
 }
 
 /// Text in quotes.
-fn quoted(text: &str) -> String {
+pub(crate) fn quoted(text: &str) -> String {
     let mut out = String::from("\"");
     for c in text.chars() {
         match c {
@@ -100,6 +100,13 @@ fn text<G: SceneSpace>(scene: &SceneOf<G>) -> String {
         TimeOfImpact::Off => out.put("time_of_impact", quoted("off")),
     }
     tolerances(&mut out, &model.tolerances);
+    out.0 + &parts(scene)
+}
+
+/// Bodies, joints, pairs and forces.
+pub(crate) fn parts<G: SceneSpace>(scene: &SceneOf<G>) -> String {
+    let model = &scene.model;
+    let mut out = Lines(String::new());
     for (i, b) in model.bodies.iter().enumerate() {
         body(&mut out, scene, i, b);
     }

@@ -62,9 +62,11 @@ mod workbench;
 
 pub(crate) use energy::elastic;
 pub use energy::{EnergyGradient, energies, energy_gradient};
+pub(crate) use named::nearest;
 pub use named::{NameError, Names, Quantity, Row};
 pub use parameters::{BodySlots, ColliderSlots, ForceSlots, Parameters};
 pub use rollout::{Cotangents, Direction, Gradient, GradientError, Rollout, Tape};
+pub(crate) use slots::cross;
 pub use stage::Switches;
 pub use step::{StepRecord, Wrt};
 pub use weak::Weak;

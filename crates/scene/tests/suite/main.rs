@@ -1,5 +1,6 @@
 //! Scenes as they are read, written and refused.
 
+mod builder;
 mod meaning;
 mod messages;
 mod mutations;

@@ -74,7 +74,7 @@ impl fmt::Display for NameError {
 impl std::error::Error for NameError {}
 
 /// The known word with the fewest letters to change, if they are few enough.
-fn nearest(word: &str, known: &[String]) -> Option<String> {
+pub(crate) fn nearest(word: &str, known: &[String]) -> Option<String> {
     let near = known.iter().map(|candidate| (distance(word, candidate), candidate)).min_by_key(|(distance, _)| *distance)?;
     (near.0 * ALIKE <= word.chars().count().max(1)).then(|| near.1.clone())
 }

@@ -11,6 +11,7 @@ mod quantity;
 mod shape;
 
 pub use error::NameError;
+pub(crate) use error::nearest;
 pub use quantity::{Quantity, Row};
 
 use super::parameters::Parameters;

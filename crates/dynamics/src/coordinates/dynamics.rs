@@ -1,0 +1,252 @@
+//! Mass matrix, bias, forward and inverse dynamics in joint coordinates, theory (20.9)-(20.12).
+
+use super::closing::least;
+use super::kinematics::joint_poses;
+use super::tangent::TangentMap;
+use super::tree::{Carrier, Tree};
+use crate::constraints::{JointKind, Motor};
+use crate::error::{ModelError, StepError};
+use crate::island::{Context, Island};
+use crate::model::BodyKind;
+use crate::predict::{Instant, loads, soft_spring};
+use crate::world::World;
+use carom_geometry::Geometry;
+use carom_math::{Twist, Vector, Wrench};
+use nalgebra::{Cholesky, DMatrix, DVector, SymmetricEigen};
+
+/// Eigenvalues of the rows' own matrix below this part of the largest are those of redundant rows.
+const REDUNDANT: f64 = 1e-11;
+
+/// What contacts do in inverse dynamics.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Contacts {
+    /// Those that pushed in the last step carry free roots, as far as they can.
+    #[default]
+    Hold,
+    /// They do nothing.
+    Ignore,
+}
+
+/// A mechanism at a state: what all the algorithms need.
+pub(super) struct Moment<'w, G: Geometry> {
+    pub world: &'w World<G>,
+    pub tree: Tree,
+    pub map: TangentMap<G>,
+    pub rates: Vec<f64>,
+    /// Twists of the rates.
+    pub twists: Vec<Twist<G>>,
+}
+
+/// Loads at the present state and nothing else; the rows of joints and contacts are not asked for.
+fn load_alone<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>) -> Result<(), StepError> {
+    island.refresh_inertia();
+    loads(island, ctx, Instant::Start, ctx.time);
+    Ok(())
+}
+
+impl<'w, G: Geometry> Moment<'w, G> {
+    pub fn new(world: &'w World<G>) -> Self {
+        let (model, state) = (world.model(), world.state());
+        let tree = Tree::new(model);
+        let map = TangentMap::new(&tree, model, &state.poses);
+        let rates = tree.rates(model, &state.poses, &state.twists);
+        let mut twists = state.twists.clone();
+        tree.drive(model, &state.poses, &rates, &vec![true; model.bodies.len()], &mut twists);
+        Moment { world, tree, map, rates, twists }
+    }
+
+    /// T' M T, theory (20.9).
+    pub fn mass_matrix(&self) -> DMatrix<f64> {
+        let (model, poses) = (self.world.model(), &self.world.state().poses);
+        let mut out = DMatrix::zeros(self.tree.len(), self.tree.len());
+        for &body in &self.tree.order {
+            let (inertia, mass) = (G::inertia_world(model.bodies[body].inertia, poses[body].rotation), model.bodies[body].mass);
+            let columns = self.map.columns(body);
+            for (k, (i, twist)) in columns.iter().enumerate() {
+                let momentum = Wrench { lin: twist.lin * mass, ang: G::inertia_apply(inertia, twist.ang) };
+                for (j, other) in &columns[..=k] {
+                    let entry = momentum.power(other);
+                    out[(*i, *j)] += entry;
+                    if i != j {
+                        out[(*j, *i)] += entry;
+                    }
+                }
+            }
+        }
+        out
+    }
+
+    /// The forces of loads on bodies: gravity, springs, dampers, forces of the scene and from outside, controls.
+    fn loads(&self, controls: &[f64]) -> Result<Vec<Wrench<G>>, StepError> {
+        let (model, state) = (self.world.model(), self.world.state());
+        let mut copy = self.world.copy();
+        copy.pushes.clone_from(&self.world.pushes);
+        copy.sweep();
+        let used = copy.advance_islands(controls, load_alone)?;
+        let mut out = vec![Wrench::zero(); model.bodies.len()];
+        for island in &copy.islands[..used] {
+            for (body, load) in island.bodies.iter().zip(&island.loads).filter(|(body, _)| body.dynamic) {
+                out[body.index] = load.total;
+            }
+        }
+        // Springs that a step takes as rows are forces all the same.
+        let mass = |body: Option<usize>| {
+            body.filter(|&body| model.bodies[body].kind == BodyKind::Dynamic).map_or(f64::INFINITY, |body| model.bodies[body].mass)
+        };
+        for (index, joint) in model.joints.iter().enumerate().filter(|(_, joint)| joint.kind == JointKind::Spring) {
+            let least = mass(joint.bodies[0]).min(mass(joint.bodies[1]));
+            let [a, b] = joint_poses(model, index, &state.poses);
+            let Some(spring) = joint.spring(&a, &b).filter(|spring| soft_spring(model.step, [spring.stiffness, spring.damping], least))
+            else {
+                continue;
+            };
+            let [twist_a, twist_b] = super::kinematics::joint_twists(model, index, &self.twists);
+            let force = spring.force(spring.row.speed(&twist_a, &twist_b));
+            for (body, block) in joint.bodies.into_iter().zip([spring.row.a, spring.row.b]) {
+                if let Some(body) = body {
+                    out[body] = out[body].plus(force, block);
+                }
+            }
+        }
+        Ok(out)
+    }
+
+    /// Adds what motors that aim at positions do, T' of their forces, theory (20.10).
+    fn add_servos(&self, out: &mut [f64]) {
+        let (model, poses) = (self.world.model(), &self.world.state().poses);
+        for (index, joint) in model.joints.iter().enumerate() {
+            let force = match joint.motor {
+                Some(Motor::Position { position, stiffness, damping, max }) => {
+                    let [a, b] = joint_poses(model, index, poses);
+                    let [twist_a, twist_b] = super::kinematics::joint_twists(model, index, &self.twists);
+                    let rate = joint.coordinate_row(&a, &b).speed(&twist_a, &twist_b);
+                    (stiffness * (position - joint.coordinate_near(position, &a, &b)) - damping * rate).clamp(-max, max)
+                }
+                // One holds a rate as rows do, the other is a load.
+                Some(Motor::Velocity { .. } | Motor::Control { .. }) | None => continue,
+            };
+            let [a, b] = joint_poses(model, index, poses);
+            let row = joint.coordinate_row(&a, &b);
+            for (body, block) in joint.bodies.into_iter().zip([row.a, row.b]) {
+                body.iter().for_each(|&body| self.map.pull_back(body, &block, force, out));
+            }
+        }
+    }
+
+    /// T'(M dT/dt rates + gyroscopic - loads), theory (20.9).
+    pub fn bias(&self, controls: &[f64]) -> Result<Vec<f64>, ModelError> {
+        let (model, poses) = (self.world.model(), &self.world.state().poses);
+        let loads = self.loads(controls).map_err(refused)?;
+        let curved = self.curved();
+        let mut out = vec![0.0; self.tree.len()];
+        for &body in &self.tree.order {
+            let inertia = G::inertia_world(model.bodies[body].inertia, poses[body].rotation);
+            let needed = Wrench {
+                lin: curved[body].lin * model.bodies[body].mass - loads[body].lin,
+                ang: G::inertia_apply(inertia, curved[body].ang) + G::gyroscopic(inertia, self.twists[body].ang) - loads[body].ang,
+            };
+            self.map.pull_back(body, &needed, 1.0, &mut out);
+        }
+        Ok(out)
+    }
+
+    fn curved(&self) -> Vec<Twist<G>> {
+        self.tree.curved(self.world.model(), &self.world.state().poses, &self.twists, &self.rates)
+    }
+
+    /// Accelerations under loads, motors that aim at positions and forces on the coordinates, with loops closed, theory (20.11).
+    pub fn forward(&self, controls: &[f64], force: &[f64]) -> Result<Vec<f64>, ModelError> {
+        let (model, poses) = (self.world.model(), &self.world.state().poses);
+        let mut free: Vec<f64> = self.bias(controls)?.into_iter().zip(force).map(|(bias, force)| force - bias).collect();
+        self.add_servos(&mut free);
+        let Some(mass) = Cholesky::new(self.mass_matrix()) else {
+            return Err(ModelError::new("mass matrix", "", "is not positive definite: a body that may turn has no inertia"));
+        };
+        let mut acceleration = mass.solve(&DVector::from_vec(free));
+        let matrix = self.tree.loop_jacobian(model, poses, &self.map);
+        if matrix.nrows() == 0 {
+            return Ok(acceleration.as_slice().to_vec());
+        }
+        let opening = DVector::from_vec(self.tree.loop_curved(model, poses, &self.twists, &self.curved()));
+        let answers = mass.solve(&matrix.transpose());
+        let mut gram = &matrix * &answers;
+        // Rows of lengths and of angles are made alike before any is called redundant.
+        let scale: DVector<f64> = gram.diagonal().map(|d| if d > 0.0 { 1.0 / d.sqrt() } else { 0.0 });
+        for i in 0..gram.nrows() {
+            for j in 0..gram.ncols() {
+                gram[(i, j)] *= scale[i] * scale[j];
+            }
+        }
+        let eigen = SymmetricEigen::new(gram);
+        let largest = eigen.eigenvalues.max();
+        // Once for the answer, once for its rounding.
+        for _ in 0..2 {
+            let open = (&matrix * &acceleration + &opening).component_mul(&scale);
+            let mut impulse = eigen.eigenvectors.tr_mul(&open);
+            for (x, value) in impulse.iter_mut().zip(eigen.eigenvalues.iter()) {
+                *x = if *value > REDUNDANT * largest { *x / value } else { 0.0 };
+            }
+            acceleration -= &answers * (&eigen.eigenvectors * impulse).component_mul(&scale);
+        }
+        Ok(acceleration.as_slice().to_vec())
+    }
+
+    /// The forces on the coordinates that make accelerations, theory (20.12).
+    pub fn inverse(&self, acceleration: &[f64], contacts: Contacts) -> Result<Vec<f64>, ModelError> {
+        let idle = vec![0.0; self.world.model().control_count()];
+        let mut servos = vec![0.0; self.tree.len()];
+        self.add_servos(&mut servos);
+        let product = self.mass_matrix() * DVector::from_column_slice(acceleration);
+        let bias = self.bias(&idle)?;
+        let mut out: Vec<f64> = (0..self.tree.len()).map(|i| product[i] + bias[i] - servos[i]).collect();
+        if contacts == Contacts::Hold {
+            self.lean_on_contacts(&mut out);
+        }
+        Ok(out)
+    }
+
+    /// Takes off what contacts carry: the least forces at those that pushed in the last step that leave nothing on free roots. One that would have to pull is
+    /// let go, and the rest is asked again.
+    fn lean_on_contacts(&self, out: &mut [f64]) {
+        let poses = &self.world.state().poses;
+        let roots: Vec<usize> = self
+            .tree
+            .carriers
+            .iter()
+            .flat_map(|carrier| match carrier {
+                Carrier::Free { first, axes } => *first..first + axes.len(),
+                _ => 0..0,
+            })
+            .collect();
+        let mut touching: Vec<_> = self.world.contacts().into_iter().filter(|c| c.impulse.dot(c.normal) > 0.0).collect();
+        while !(touching.is_empty() || roots.is_empty()) {
+            let width = 1 + G::TANGENTS;
+            let mut carried = DMatrix::zeros(self.tree.len(), width * touching.len());
+            for (k, contact) in touching.iter().enumerate() {
+                let directions = std::iter::once(contact.normal).chain(G::tangents(contact.normal).into_iter().take(G::TANGENTS));
+                for (direction, mut column) in directions.zip(carried.columns_mut(width * k, width).column_iter_mut()) {
+                    let mut row = vec![0.0; self.tree.len()];
+                    for (body, sign) in contact.bodies.into_iter().zip([1.0, -1.0]) {
+                        self.map.pull_back(body, &Wrench::along(direction, contact.point - poses[body].position), sign, &mut row);
+                    }
+                    column.copy_from_slice(&row);
+                }
+            }
+            let wanted = DVector::from_iterator(roots.len(), roots.iter().map(|&i| out[i]));
+            let forces = least(&carried.select_rows(&roots), &wanted, 0.0);
+            let weakest = (0..touching.len()).min_by(|&i, &j| forces[width * i].total_cmp(&forces[width * j])).unwrap_or(0);
+            if forces[width * weakest] < 0.0 {
+                touching.remove(weakest);
+                continue;
+            }
+            let held = carried * forces;
+            out.iter_mut().zip(held.iter()).for_each(|(out, held)| *out -= held);
+            return;
+        }
+    }
+}
+
+/// Loads cannot fail but by controls.
+fn refused(error: StepError) -> ModelError {
+    ModelError::new("controls", "", error.to_string())
+}

@@ -1,0 +1,265 @@
+"""The words of robotics on a world: bodies and joints by name, joint coordinates, and the algorithms on them."""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Iterable, Mapping
+
+import numpy as np
+
+from . import _carom
+from ._carom import ModelError, SolveError, StepError, Worlds
+from ._check import Result, count, flag, flat, number, numbers, place, word
+from .body import Body, Joint
+
+if TYPE_CHECKING:
+    from .world import World
+
+__all__ = ["Reach", "Words"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Reach(Result):
+    """Where inverse kinematics came to.
+
+    ``joint_q`` are the coordinates in the order of ``world.joint_names``, ``q`` the poses of all bodies, to be assigned to ``world.q``; ``gap`` is the
+    largest miss [m or rad], ``converged`` whether it is below the tolerance, ``rounds`` how many there were.
+    """
+
+    joint_q: np.ndarray
+    q: np.ndarray
+    gap: float
+    converged: bool
+    rounds: int
+
+
+class Words:
+    """What a world says of its bodies and joints by name. Coordinates are those of a spanning tree of the joints.
+
+    ``joint_names`` lists them: free roots first under the name of the body, ``torso.0`` to ``torso.5`` (three in the plane; position and rotation vector,
+    world axes), then joints in file order, ``name``, or ``name.0``, ``name.1``, ... where a joint has several. Joints that close loops have none: they give
+    the rows of ``loop_jacobian``.
+    """
+
+    __slots__ = ()
+
+    _native: Worlds
+    _dimension: int
+    _sizes: tuple[int, int, int, int]
+    _names: list[list[str]]
+
+    def body(self: World, name: str) -> Body:  # type: ignore[misc]
+        """A body by name: ``position``, ``rotation``, ``velocity``, ``spin``, ``v_body``, ``point(p)``, ``apply(force, torque, at)``."""
+        return Body(self, name, place("body", name, self._names[0], error=ModelError))
+
+    def joint(self: World, name: str) -> Joint:  # type: ignore[misc]
+        """A joint by name: ``kind``, ``position``, ``rate``, ``limits``, ``target``."""
+        return Joint(self, name, place("joint", name, self._names[1], error=ModelError))
+
+    @property
+    def joint_names(self) -> list[str]:
+        """Names of the joint coordinates, in order."""
+        return _carom.joint_names(self._native)
+
+    @property
+    def joint_q(self) -> np.ndarray:
+        """Joint coordinates (nc,): angles [rad], lengths [m], of free roots position and rotation vector."""
+        return _carom.joint_state(self._native)[0]
+
+    @property
+    def joint_v(self) -> np.ndarray:
+        """Their rates (nc,): of free roots velocity and spin in world axes, of ball joints the rate in the axes of the second body."""
+        return _carom.joint_state(self._native)[1]
+
+    def set_joints(self, values: Mapping[str, Any] | None = None, rates: Mapping[str, Any] | None = None) -> None:
+        """Moves joints to coordinates, and gives them rates, by name; ``{"torso": six numbers}`` sets all coordinates of a root or of a joint with several.
+
+        What is not named keeps its coordinate and its rate, unless a loop has to be closed: then the other coordinates of its mechanism follow by the least
+        change. A loop that cannot be closed is a :class:`carom.ModelError` with its gap, and nothing is moved.
+        """
+        _carom.set_joints(self._native, self._by_name("values", values), self._by_name("rates", rates))
+
+    def _by_name(self, what: str, given: Mapping[str, Any] | None) -> list[tuple[str, float]]:
+        if given is None:
+            return []
+        if not isinstance(given, Mapping):
+            raise ModelError(f"{what}: needs a mapping of names to numbers, found {type(given).__name__}")
+        names, out = self.joint_names, []
+        for name, value in given.items():
+            several = [known for known in names if isinstance(name, str) and known.rpartition(".")[0] == name]
+            if name not in names and several:
+                row = numbers(f'{what}["{name}"]', value, (len(several),), error=ModelError)
+                out += list(zip(several, row.tolist()))
+            else:
+                place(what, name, names + self._closing(), error=ModelError)
+                out.append((name, number(f'{what}["{name}"]', value, error=ModelError)))
+        return out
+
+    def _closing(self) -> list[str]:
+        """Joints that have no coordinate in the tree: the engine says why."""
+        return self._names[1]
+
+    def mass_matrix(self) -> np.ndarray:
+        """The mass matrix of the joint coordinates (nc, nc)."""
+        return _carom.joint_matrix(self._native, "mass")
+
+    def bias(self) -> np.ndarray:
+        """The forces on the coordinates that keep their rates (nc,): Coriolis, centrifugal and gyroscopic less gravity, springs, damping and forces.
+
+        Motors and controls are not part of it: ``mass_matrix() @ acceleration + bias()`` is what they and the loops have to bring up.
+        """
+        return _carom.joint_bias(self._native)
+
+    def forward_dynamics(self, controls: Any = None, *, force: Any = None) -> np.ndarray:
+        """Accelerations of the joint coordinates (nc,) under loads, ``controls`` (nu,), motors that aim at positions and ``force`` (nc,), loops closed.
+
+        Contacts, limits, dry friction in joints and motors that hold a rate are decided by a step and not part of it.
+        """
+        nu = self._sizes[1]
+        given = np.zeros(nu) if controls is None else numbers("controls", controls, (nu,), error=StepError)
+        push = np.zeros(len(self.joint_names)) if force is None else numbers("force", force, (len(self.joint_names),), error=ModelError)
+        return _carom.forward_dynamics(self._native, flat(given), flat(push))
+
+    def inverse_dynamics(self, acceleration: Any, contacts: str = "hold") -> np.ndarray:
+        """The forces on the joint coordinates (nc,) that give them ``acceleration`` (nc,), beside motors that aim at positions.
+
+        ``contacts="hold"``: contacts that pushed in the last step carry what free roots need, as far as pushes can, by the least forces; what is left stays on
+        the roots. ``"none"``: contacts do nothing, and ``forward_dynamics(force=...)`` gives the acceleration back.
+        """
+        wanted = numbers("acceleration", acceleration, (len(self.joint_names),), error=ModelError)
+        hold = word("contacts", contacts, ("hold", "none"), error=ModelError) == "hold"
+        return _carom.inverse_dynamics(self._native, flat(wanted), hold)
+
+    def point_jacobian(self, body: str, point: Any = None) -> np.ndarray:
+        """How the rates move a point of a body (dim, nc), world axes; ``point`` in the frame of the body, its centre of mass by default."""
+        index = place("body", body, self._names[0], error=ModelError)
+        local = np.zeros(self._dimension) if point is None else numbers("point", point, (self._dimension,), error=ModelError)
+        return _carom.point_jacobian(self._native, index, flat(local))
+
+    def tangent_map(self) -> np.ndarray:
+        """T (n * 3 or 6, nc): ``v.ravel() = T @ joint_v``, bodies in order."""
+        return _carom.joint_matrix(self._native, "tangent")
+
+    def loop_jacobian(self) -> np.ndarray:
+        """What joints that close loops hold, as rows on the rates (rows, nc): ``loop_jacobian() @ joint_v = 0``."""
+        return _carom.joint_matrix(self._native, "loop")
+
+    def centre_of_mass(self) -> np.ndarray:
+        """The common centre of mass of all dynamic bodies (dim,) [m]."""
+        return _carom.centre_of_mass(self._native)
+
+    def inverse_kinematics(
+        self, targets: Mapping[str, Any], *, fixed: Iterable[str] = (), limits: bool = True, tolerance: float = 1e-9, rounds: int = 200
+    ) -> Reach:
+        """Joint coordinates that bring bodies to targets, from where they are, within limits and with loops closed. The world does not move.
+
+        A target is a place for the centre of mass of the body (dim,), a whole pose (3,) or (7,) as a row of ``q``, or a mapping with ``point`` (a point of the
+        body), ``position``, and ``angle`` or ``rotation``. ``fixed`` names coordinates that stay, or roots and joints. Where a target cannot be reached the
+        nearest place that was found is returned with ``converged`` False and its ``gap``.
+        """
+        if not isinstance(targets, Mapping) or not targets:
+            raise ModelError(f"targets: needs a mapping of bodies to targets, found {targets!r}")
+        goals = [self._goal(name, target) for name, target in targets.items()]
+        names, held = self.joint_names, []
+        for name in [fixed] if isinstance(fixed, str) else fixed:
+            several = [i for i, known in enumerate(names) if isinstance(name, str) and known.rpartition(".")[0] == name]
+            held += several if several and name not in names else [place("fixed", name, names, error=ModelError)]
+        found = _carom.inverse_kinematics(
+            self._native, goals, held, flag("limits", limits, error=ModelError), number("tolerance", tolerance, error=ModelError, least=0.0),
+            count("rounds", rounds, error=ModelError),
+        )
+        return Reach(*found)
+
+    def _goal(self, name: str, target: Any) -> tuple[int, list[float], list[float], list[float]]:
+        index, dimension, coords = place("targets", name, self._names[0], error=ModelError), self._dimension, self._sizes[2]
+        what = f'targets["{name}"]'
+        point: Any = np.zeros(dimension)
+        if not isinstance(target, Mapping):
+            row = numbers(what, target, (dimension,), (coords,), error=ModelError)
+            return index, point.tolist(), row[:dimension].tolist(), row[dimension:].tolist()
+        turn = "angle" if dimension == 2 else "rotation"
+        for key in target:
+            place(what, key, ["point", "position", turn], error=ModelError)
+        position: Any = np.zeros(0)
+        rotation: Any = np.zeros(0)
+        if "point" in target:
+            point = numbers(f"{what}: point", target["point"], (dimension,), error=ModelError)
+        if "position" in target:
+            position = numbers(f"{what}: position", target["position"], (dimension,), error=ModelError)
+        if turn in target:
+            shapes: tuple = ((), (1,)) if dimension == 2 else ((4,),)
+            rotation = numbers(f"{what}: {turn}", target[turn], *shapes, error=ModelError)
+        if position.size + rotation.size == 0:
+            raise ModelError(f'{what}: needs "position" or "{turn}"')
+        return index, point.tolist(), position.ravel().tolist(), rotation.ravel().tolist()
+
+    def contact_force(self: World, a: str, b: str | None = None) -> np.ndarray:  # type: ignore[misc]
+        """What contacts did to body a in the last step, with b or with all, as a wrench at its centre of mass [N, N m]: impulse over step.
+
+        (3,) in the plane (force, torque), (6,) in space, world axes.
+        """
+        index = place("a", a, self._names[0], error=ModelError)
+        other = None if b is None else place("b", b, self._names[0], error=ModelError)
+        dimension = self._dimension
+        out, centre = np.zeros(3 * (dimension - 1)), self.q[index, :dimension]
+        for i, j, point, _, _, impulse in self._native.contacts():
+            sign = 1.0 if i == index else -1.0 if j == index else 0.0
+            if sign and other in (None, i, j):
+                force, arm = sign * impulse / self.step_size, point - centre
+                out[:dimension] += force
+                out[dimension:] += np.cross(arm, force) if dimension == 3 else arm[0] * force[1] - arm[1] * force[0]
+        return out
+
+
+def row_of(native: Worlds, name: str) -> tuple[str, list[int] | int] | None:
+    """``mass[box]`` as ``mass`` and the row of the box; several rows as a list; None where the name has no brackets."""
+    key, bracket, rest = name.partition("[")
+    if not bracket or not rest.endswith("]"):
+        return None
+    rows, labels = _carom.rows_called(native, key, rest[:-1])
+    if not rows:
+        near = difflib.get_close_matches(rest[:-1], labels, 1)
+        there = f'did you mean "{key}[{near[0]}]"?' if near else f"it has {', '.join(labels[:12]) or 'no rows'}"
+        raise ModelError(f'params: "{key}" has no row "{rest[:-1]}"; {there}')
+    return key, rows[0] if len(rows) == 1 else rows
+
+
+def lqr(A: Any, B: Any, Q: Any, R: Any, *, tolerance: float = 1e-12) -> np.ndarray:
+    """The gain K (m, n) of the linear-quadratic regulator in discrete time: u = -K x is the cheapest for x' = A x + B u and the cost x'Q x + u'R u.
+
+    The Riccati equation is solved by doubling, then refined; :class:`carom.SolveError` where no gain makes the loop stable.
+    """
+    a = numbers("A", A, (None, None))
+    n = a.shape[0]
+    if n != a.shape[1]:
+        raise SolveError(f"A: found shape {a.shape}, needs a square matrix")
+    b = numbers("B", B, (n, None))
+    q, r = numbers("Q", Q, (n, n)), numbers("R", R, (b.shape[1], b.shape[1]))
+    for name, matrix in (("Q", q), ("R", r)):
+        if not np.allclose(matrix, matrix.T, rtol=1e-9, atol=1e-9 * np.abs(matrix).max(initial=0.0)):
+            raise SolveError(f"{name}: needs to be symmetric")
+    if np.linalg.eigvalsh(r).min(initial=np.inf) <= 0.0:
+        raise SolveError("R: needs to be positive definite")
+    if np.linalg.eigvalsh(q).min(initial=0.0) < -1e-9 * np.abs(q).max(initial=0.0):
+        raise SolveError("Q: needs to be positive semidefinite")
+    # Doubling: after k rounds x is the cost of 2^k steps.
+    f, g, x, one = a.copy(), b @ np.linalg.solve(r, b.T), q.copy(), np.eye(n)
+    with np.errstate(all="ignore"):
+        for _ in range(64):
+            try:
+                w = np.linalg.solve(one + g @ x, np.hstack([f, g]))
+            except np.linalg.LinAlgError:
+                break
+            before = x
+            x = x + f.T @ x @ w[:, :n]
+            g = g + f @ w[:, n:] @ f.T
+            f = f @ w[:, :n]
+            x, g = 0.5 * (x + x.T), 0.5 * (g + g.T)
+            if not np.isfinite(x).all() or np.abs(x - before).max(initial=0.0) <= tolerance * max(1.0, np.abs(x).max(initial=0.0)):
+                break
+    if np.isfinite(x).all():
+        gain = np.linalg.solve(r + b.T @ x @ b, b.T @ x @ a)
+        if np.abs(np.linalg.eigvals(a - b @ gain)).max(initial=0.0) < 1.0:
+            return gain
+    raise SolveError("A, B: no gain makes the loop stable; something that grows is not reached by the controls")

@@ -1,0 +1,143 @@
+"""One body and one joint of a world, by name: views that read the world as it is when they are asked."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from . import _carom
+from ._carom import ModelError
+from ._check import flat, numbers
+
+if TYPE_CHECKING:
+    from .world import World
+
+__all__ = ["Body", "Joint"]
+
+
+class Body:
+    """A body of a world: where it is, how it moves, and a hand on it.
+
+    ``position`` and ``velocity`` are those of its centre of mass; points and ``at`` are measured from there in the frame of the body.
+    """
+
+    __slots__ = ("_index", "_world", "name")
+
+    def __init__(self, world: World, name: str, index: int) -> None:
+        self._world, self.name, self._index = world, name, index
+
+    @property
+    def position(self) -> np.ndarray:
+        """Centre of mass in the world (dim,) [m]."""
+        return self._world.q[self._index, : self._world.dimension]
+
+    @property
+    def rotation(self) -> Any:
+        """Angle [rad] in the plane, quaternion (w, x, y, z) in space."""
+        rotation = self._world.q[self._index, self._world.dimension :]
+        return float(rotation[0]) if self._world.dimension == 2 else rotation
+
+    @property
+    def velocity(self) -> np.ndarray:
+        """Velocity of the centre of mass, world axes (dim,) [m/s]."""
+        return self._world.v[self._index, : self._world.dimension]
+
+    @property
+    def spin(self) -> Any:
+        """Rate [rad/s]: a number in the plane, a vector in world axes in space."""
+        spin = self._world.v[self._index, self._world.dimension :]
+        return float(spin[0]) if self._world.dimension == 2 else spin
+
+    @property
+    def matrix(self) -> np.ndarray:
+        """The rotation as a matrix, body to world (dim, dim)."""
+        if self._world.dimension == 2:
+            c, s = np.cos(self.rotation), np.sin(self.rotation)
+            return np.array([[c, -s], [s, c]])
+        w, x, y, z = self.rotation
+        return np.array([[1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
+                         [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
+                         [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)]])
+
+    @property
+    def v_body(self) -> np.ndarray:
+        """Velocity and spin in the frame of the body (3,) or (6,)."""
+        turn, velocity = self.matrix.T, self.velocity
+        spin = [self.spin] if self._world.dimension == 2 else turn @ self.spin
+        return np.concatenate([turn @ velocity, spin])
+
+    def point(self, p: Any) -> np.ndarray:
+        """A point of the body in the world [m]."""
+        local = numbers("p", p, (self._world.dimension,), error=ModelError)
+        return self.position + self.matrix @ local
+
+    def apply(self, force: Any = None, torque: Any = None, at: Any = None) -> None:
+        """Pushes the body during the next step, on top of other pushes: ``force`` [N] and ``torque`` [N m] in world axes, ``at`` a point of the body.
+
+        The work is booked as put in. Copies, rollouts and pickles of the world know nothing of it, and only dynamic bodies feel it.
+        """
+        dimension = self._world.dimension
+        turns: tuple = ((), (1,)) if dimension == 2 else ((3,),)
+        push = np.zeros(dimension) if force is None else numbers("force", force, (dimension,), error=ModelError)
+        turn = np.zeros(2 * dimension - 3) if torque is None else numbers("torque", torque, *turns, error=ModelError)
+        arm = None if at is None else flat(numbers("at", at, (dimension,), error=ModelError))
+        _carom.apply(self._world._native, self._index, flat(push), flat(turn), arm)
+
+    def __repr__(self) -> str:
+        return f"Body({self.name!r}, position={np.array2string(self.position, precision=6, separator=', ')})"
+
+
+class Joint:
+    """A joint of a world: its coordinate, rate, limits and target."""
+
+    __slots__ = ("_index", "_world", "name")
+
+    def __init__(self, world: World, name: str, index: int) -> None:
+        self._world, self.name, self._index = world, name, index
+
+    def _facts(self) -> tuple:
+        return _carom.joint_facts(self._world._native, self._index)
+
+    def _read(self, which: int) -> Any:
+        _, _, first, alone, _, _ = self._facts()
+        if first is None:
+            return None if alone is None else alone[which]
+        values = _carom.joint_state(self._world._native)[which]
+        mine = [i for i, name in enumerate(self._world.joint_names) if i >= first and (name == self.name or name.rpartition(".")[0] == self.name)]
+        return float(values[first]) if self._world.joint_names[first] == self.name else values[mine]
+
+    @property
+    def kind(self) -> str:
+        """The word of the scene file."""
+        return self._facts()[0]
+
+    @property
+    def bodies(self) -> tuple[str, str]:
+        """Names of its bodies; ``"world"`` where it stands on the world."""
+        a, b = self._facts()[1]
+        return a or "world", b or "world"
+
+    @property
+    def position(self) -> Any:
+        """Angle [rad] or length [m], the first body relative to the second; an array where a joint has several, None where it has none."""
+        return self._read(0)
+
+    @property
+    def rate(self) -> Any:
+        """Its rate [rad/s or m/s]; of a ball joint the rate of the first body relative to the second, in the axes of the second."""
+        return self._read(1)
+
+    @property
+    def limits(self) -> tuple[float, float] | None:
+        """Limits of the coordinate; None where it has none."""
+        limits = self._facts()[4]
+        return None if limits is None else (limits[0], limits[1])
+
+    @property
+    def target(self) -> float | None:
+        """Position or rate that its motor aims at; None without such a motor. ``params["joint_motor_position[name]"]`` sets it."""
+        return self._facts()[5]
+
+    def __repr__(self) -> str:
+        return f"Joint({self.name!r}, kind={self.kind!r}, position={self.position!r}, rate={self.rate!r})"
