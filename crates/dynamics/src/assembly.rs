@@ -255,7 +255,7 @@ pub(crate) fn assemble<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>) {
                 lines.push(line);
             }
         }
-        let driven = spec.motor.is_some() && !spec.is_controlled();
+        let driven = spec.motor.is_some_and(|motor| motor.row_max().is_some());
         if driven || spec.friction > 0.0 {
             let coordinate = spec.coordinate(&poses[a], &poses[b]);
             let line = Line::new(joint.bodies, spec.coordinate_row(&poses[a], &poses[b]), bodies);

@@ -282,5 +282,9 @@ fn motor(motor: &Motor) -> String {
             format!("{{ position = {}, stiffness = {}, damping = {}{max} }}", number(*position), number(*stiffness), number(*damping))
         }
         Motor::Control { .. } => format!("{{ control = true{max} }}"),
+        Motor::Sprung { position, stiffness, damping, .. } => {
+            let [position, stiffness, damping] = [position, stiffness, damping].map(|x| number(*x));
+            format!("{{ control = true, position = {position}, stiffness = {stiffness}, damping = {damping}{max} }}")
+        }
     }
 }
