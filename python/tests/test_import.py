@@ -62,7 +62,7 @@ def weight(world):
     """Mass, centre of mass and joints of what moves."""
     mass = world.params["mass"]
     moves = np.isfinite(mass)
-    joints = sum(len(name.split("+")) for name in world.joints if not name.endswith(":spring"))
+    joints = sum(len(name.split("+")) for name in world.joints)
     return mass[moves].sum(), mass[moves] @ world.q[moves, :3] / mass[moves].sum(), joints
 
 

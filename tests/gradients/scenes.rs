@@ -78,12 +78,13 @@ anchor = [0.2, -0.2, 0.2]
 }
 
 /// Motors within and beyond their strength, and a stop.
-pub const MOTORS_AND_LIMITS: [&str; 6] = [
+pub const MOTORS_AND_LIMITS: [&str; 7] = [
     "motor = { velocity = 2.0, max = 50.0 }",
     "motor = { velocity = 2.0, max = 0.5 }",
     "motor = { position = 0.5, stiffness = 30.0, damping = 1.0, max = 50.0 }",
     "motor = { position = 0.5, stiffness = 30.0, damping = 1.0, max = 0.3 }",
     "motor = { control = true, max = 10.0 }",
+    "motor = { control = true, position = 0.2, stiffness = 25.0, damping = 0.8, max = 10.0 }",
     "limits = [-0.05, 1.0]",
 ];
 

@@ -11,6 +11,7 @@ mod loops;
 mod redundant;
 mod set_apart;
 mod splitting;
+mod sprung;
 mod starts_wrong;
 mod walk;
 mod wheels;

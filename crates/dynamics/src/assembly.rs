@@ -6,19 +6,17 @@ use crate::articulated::Inserted;
 use crate::contacts::NO_GROUP;
 use crate::island::{Context, Island, LocalBody};
 use crate::joint_factor::JointFactor;
-use crate::joint_rows::{JointRows, Placed};
+use crate::joint_rows::{JointRows, Numbers, Placed};
 use crate::line::Line;
 use crate::options::{FrictionCone, Integrator, Options, SolverChoice};
 use crate::predict::{effective_mass, soft_spring};
+use crate::reduced::{Columns, reduce};
 use crate::sparse_rows::{Root, many};
 use carom_geometry::Geometry;
-use carom_math::{Twist, Wrench};
+use carom_math::Twist;
 
 /// Limits farther than this [rad or m] and than two steps of their present rate get no row.
 const LIMIT_REACH: f64 = 0.05;
-
-/// Marks the end of a body's rows.
-const NO_LINE: usize = usize::MAX;
 
 /// Where a group of rows comes from; joints are numbered within the island.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -89,7 +87,8 @@ pub(crate) struct Assembly<G: Geometry> {
     pub lines: Vec<Line<G>>,
     /// J M~^-1 J' of all rows, by rows: at hand once [`Assembly::reduce`] was called.
     pub matrix: Vec<f64>,
-    reduced: bool,
+    /// Whether it is.
+    pub(crate) reduced: bool,
     /// Rows are inserted into the joint factor one group at a time, theory (12.25); the reduced matrix is made only if that fails.
     pub articulated: bool,
     /// The inserted rows.
@@ -103,15 +102,16 @@ pub(crate) struct Assembly<G: Geometry> {
     /// Roots of the inverse masses, body by body, where rows are solved over bodies.
     pub roots: Vec<Root>,
     /// (J_e M^-1 J_e')^-1 J_e M^-1 J' of the row at hand.
-    column: Vec<f64>,
-    /// Held responses M~^-1 J' and their momenta, row by row over all bodies.
-    held: Vec<Twist<G>>,
-    momenta: Vec<Wrench<G>>,
+    pub(crate) column: Vec<f64>,
+    /// What the factor was made of.
+    factored: Numbers<G>,
+    /// What rows do with the joints held, where there are few.
+    pub(crate) columns: Columns<G>,
     /// The last row so far at each body, and before each row the one before it at its own bodies.
-    last_at: Vec<usize>,
+    pub(crate) last_at: Vec<usize>,
     /// Most contacts, and other groups of rows, at one body that moves.
     pub busiest: usize,
-    previous: Vec<[usize; 2]>,
+    pub(crate) previous: Vec<[usize; 2]>,
 }
 
 impl<G: Geometry> Assembly<G> {
@@ -135,8 +135,8 @@ impl<G: Geometry> Assembly<G> {
             version: 0,
             roots: Vec::new(),
             column: Vec::new(),
-            held: Vec::new(),
-            momenta: Vec::new(),
+            factored: Numbers::default(),
+            columns: Columns::default(),
             last_at: Vec::new(),
             busiest: 0,
             previous: Vec::new(),
@@ -144,7 +144,10 @@ impl<G: Geometry> Assembly<G> {
     }
 
     /// Velocity change of impulses along selected rows, joints holding: v += M~^-1 J' l; the joint impulses are added to `reaction`.
-    pub fn push(&self, selected: &[usize], impulses: &[f64], reaction: &mut [f64], scratch: &mut Vec<f64>, twists: &mut [Twist<G>]) {
+    pub fn push(&mut self, selected: &[usize], impulses: &[f64], reaction: &mut [f64], scratch: &mut Vec<f64>, twists: &mut [Twist<G>]) {
+        if self.columns.are_of(self.lines.len()) && reaction.len() == self.equalities.len() {
+            return self.columns.push(selected, impulses, reaction, twists);
+        }
         for (&line, &impulse) in selected.iter().zip(impulses) {
             self.lines[line].push(impulse, twists);
         }
@@ -157,7 +160,7 @@ impl<G: Geometry> Assembly<G> {
         scratch.resize(count, 0.0);
         for (&line, &impulse) in selected.iter().zip(impulses) {
             if impulse != 0.0 {
-                couple_joints(&self.factor, &self.equalities, &self.lines[line], -impulse, scratch);
+                couple_joints(&self.factor, &self.equalities, &self.lines[line], -impulse, |r, x| scratch[r] += x);
             }
         }
         self.factor.solve(scratch);
@@ -173,7 +176,7 @@ impl<G: Geometry> Assembly<G> {
         out.resize(self.equalities.len(), 0.0);
         for (&line, &impulse) in selected.iter().zip(impulses) {
             if impulse != 0.0 {
-                couple_joints(&self.factor, &self.equalities, &self.lines[line], -impulse, out);
+                couple_joints(&self.factor, &self.equalities, &self.lines[line], -impulse, |r, x| out[r] += x);
             }
         }
         self.factor.solve(out);
@@ -210,7 +213,7 @@ impl<G: Geometry> Assembly<G> {
 pub(crate) fn assemble<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>) {
     let model = ctx.model;
     let Island { bodies, poses, twists, joints, acting, near, assembly, report, .. } = island;
-    let Assembly { equalities, placed, factor, redundant, groups, lines, .. } = assembly;
+    let Assembly { equalities, placed, factor, factored, redundant, groups, lines, .. } = assembly;
 
     // Joints.
     equalities.weigh(bodies);
@@ -255,7 +258,7 @@ pub(crate) fn assemble<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>) {
                 lines.push(line);
             }
         }
-        let driven = spec.motor.is_some() && !spec.is_controlled();
+        let driven = spec.motor.is_some_and(|motor| motor.row_max().is_some());
         if driven || spec.friction > 0.0 {
             let coordinate = spec.coordinate(&poses[a], &poses[b]);
             let line = Line::new(joint.bodies, spec.coordinate_row(&poses[a], &poses[b]), bodies);
@@ -280,7 +283,17 @@ pub(crate) fn assemble<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>) {
     }
 
     let articulated = articulates::<G>(&model.options, lines.len(), equalities.len());
-    *redundant = factor.refactor(equalities, articulated);
+    // The end of a step is the start of the next, and rows are added at the pose where others were: the same numbers have the same factor.
+    let kept = factor.stands(articulated) && equalities.are(factored);
+    if !kept {
+        *redundant = factor.refactor(equalities, articulated);
+        // Without rows the next step starts from here anyway.
+        if near.is_empty() && acting.is_empty() {
+            factored.forget();
+        } else {
+            equalities.note(factored);
+        }
+    }
     report.redundant = report.redundant.max(*redundant);
     assembly.articulated = articulated;
     assembly.number += 1;
@@ -312,7 +325,9 @@ pub(crate) fn assemble<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>) {
         locked_rows.extend(lines.iter().map(|line| line.couple(line) <= 0.0));
     }
     if !assembly.articulated && !assembly.sparse {
-        reduce(assembly, bodies, model.tolerances.locked);
+        reduce(assembly, bodies, model.tolerances.locked, kept);
+    } else {
+        assembly.columns.forget();
     }
     let Assembly { groups, locked_rows, .. } = assembly;
     for group in groups.iter_mut() {
@@ -335,92 +350,20 @@ fn articulates<G: Geometry>(options: &Options, rows: usize, equalities: usize) -
     wanted && round && equalities > 0
 }
 
-/// out += s J_e M^-1 J' for one row: its couplings with the joints at its bodies.
+/// s J_e M^-1 J' for one row, its couplings with the joints at its bodies: `out(r, x)` is told what to add to row r.
 #[inline]
-fn couple_joints<G: Geometry>(factor: &JointFactor, equalities: &JointRows<G>, line: &Line<G>, s: f64, out: &mut [f64]) {
+pub(crate) fn couple_joints<G: Geometry>(
+    factor: &JointFactor,
+    equalities: &JointRows<G>,
+    line: &Line<G>,
+    s: f64,
+    mut out: impl FnMut(usize, f64),
+) {
     for side in 0..2 {
         for joint in factor.attached(line.bodies[side]) {
-            let own = &mut out[joint.first..joint.first + joint.rows];
-            equalities.speeds_at(joint.node, joint.side, &line.response[side], |r, speed| own[r] += s * speed);
+            equalities.speeds_at(joint.node, joint.side, &line.response[side], |r, speed| out(joint.first + r, s * speed));
         }
     }
-}
-
-impl<G: Geometry> Assembly<G> {
-    /// Makes the reduced matrix of inserted rows, J M~^-1 J' = J M^-1 J' - B' A^-1 B along their paths, where it is not at hand yet.
-    pub fn reduce(&mut self) {
-        if self.reduced {
-            return;
-        }
-        if self.equalities.is_empty() {
-            reduce_unjointed(self);
-            return;
-        }
-        let Assembly { lines, matrix, locked_rows, inserted, groups, column, factor, .. } = self;
-        let n = lines.len();
-        matrix.clear();
-        matrix.resize(n * n, 0.0);
-        column.clear();
-        column.resize(factor.factor().map_or(0, |f| f.symbolic().pattern().rows()), 0.0);
-        for (g, group) in groups.iter().enumerate() {
-            for k in 0..group.rows {
-                let i = group.first + k;
-                inserted.paths.add(g, k, 1.0, column);
-                for (h, other) in groups.iter().enumerate() {
-                    for m in 0..other.rows {
-                        let j = other.first + m;
-                        if !locked_rows[i] && !locked_rows[j] {
-                            matrix[i * n + j] = lines[i].couple(&lines[j]) - inserted.paths.dot(h, m, column);
-                        }
-                    }
-                }
-                inserted.paths.add(g, k, -1.0, column);
-            }
-        }
-        // Rounding leaves the two triangles a little apart, and what joints lock a little below zero.
-        for i in 0..n {
-            for j in 0..i {
-                let mean = 0.5 * (matrix[i * n + j] + matrix[j * n + i]);
-                (matrix[i * n + j], matrix[j * n + i]) = (mean, mean);
-            }
-        }
-        self.reduced = true;
-    }
-}
-
-/// The matrix J M^-1 J' of rows that no joint holds.
-fn reduce_unjointed<G: Geometry>(assembly: &mut Assembly<G>) {
-    let Assembly { lines, matrix, last_at, previous, .. } = assembly;
-    let n = lines.len();
-    matrix.clear();
-    matrix.resize(n * n, 0.0);
-    // Rows couple only through bodies that answer: each row looks up those before it at its own two bodies.
-    let count = lines.iter().flat_map(|line| line.bodies).max().map_or(0, |most| most + 1);
-    last_at.clear();
-    last_at.resize(count, NO_LINE);
-    previous.clear();
-    for i in 0..n {
-        let mut links = [NO_LINE; 2];
-        for side in 0..2 {
-            let body = lines[i].bodies[side];
-            if lines[i].response[side] != Twist::zero() {
-                links[side] = last_at[body];
-                last_at[body] = i;
-            }
-        }
-        previous.push(links);
-        matrix[i * n + i] = lines[i].couple(&lines[i]);
-        for side in 0..2 {
-            let body = lines[i].bodies[side];
-            let mut j = links[side];
-            while j != NO_LINE {
-                let coupling = lines[i].couple(&lines[j]);
-                (matrix[i * n + j], matrix[j * n + i]) = (coupling, coupling);
-                j = previous[j][usize::from(lines[j].bodies[1] == body)];
-            }
-        }
-    }
-    assembly.reduced = true;
 }
 
 /// Counts them.
@@ -436,58 +379,4 @@ fn busiest<G: Geometry>(assembly: &mut Assembly<G>, bodies: &[LocalBody<G>]) -> 
         }
     }
     most
-}
-
-/// The reduced matrix J M~^-1 J' of few rows, theory (2.12).
-fn reduce<G: Geometry>(assembly: &mut Assembly<G>, bodies: &[LocalBody<G>], locked: f64) {
-    reduce_unjointed(assembly);
-    let Assembly { equalities, factor, lines, matrix, locked_rows, column, held, momenta, .. } = assembly;
-    let n = lines.len();
-    let e = equalities.len();
-    locked_rows.clear();
-    locked_rows.extend((0..n).map(|i| matrix[i * n + i] <= 0.0));
-    if e > 0 {
-        // As the Gram matrix of the held responses P = M~^-1 J' in the metric M: positive semidefinite by construction, and an error of X
-        // enters only squared. The difference A - B' X would lose the rows that the joints nearly lock.
-        let count = bodies.len();
-        held.clear();
-        held.resize(n * count, Twist::zero());
-        momenta.clear();
-        momenta.resize(n * count, Wrench::zero());
-        for i in 0..n {
-            let response = &mut held[i * count..(i + 1) * count];
-            lines[i].push(1.0, response);
-            column.clear();
-            column.resize(e, 0.0);
-            couple_joints(factor, equalities, &lines[i], -1.0, column);
-            if column.iter().any(|x| *x != 0.0) {
-                factor.solve(column);
-                equalities.push(column, response);
-            }
-            for (b, body) in bodies.iter().enumerate().filter(|(_, body)| body.dynamic) {
-                momenta[i * count + b] = body.momentum(&response[b]);
-            }
-            let unheld = matrix[i * n + i];
-            for j in 0..=i {
-                let mut sum = 0.0;
-                for b in 1..count {
-                    sum += momenta[i * count + b].power(&held[j * count + b]);
-                }
-                matrix[i * n + j] = sum;
-            }
-            locked_rows[i] |= matrix[i * n + i] <= locked * unheld;
-        }
-    }
-    for i in 0..n {
-        for j in 0..i {
-            if locked_rows[i] || locked_rows[j] {
-                matrix[i * n + j] = 0.0;
-            }
-            matrix[j * n + i] = matrix[i * n + j];
-        }
-        if locked_rows[i] {
-            matrix[i * n + i] = 0.0;
-        }
-    }
-    assembly.reduced = true;
 }

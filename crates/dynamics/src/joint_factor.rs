@@ -5,7 +5,7 @@ use crate::island::{LocalBody, LocalJoint};
 use crate::joint_graph::{Coupling, Elimination, JointGraph};
 use crate::joint_rows::JointRows;
 use carom_geometry::Geometry;
-use carom_math::block_ldl::BlockFactor;
+use carom_math::block_ldl::{BlockFactor, LANES};
 use carom_math::ldl::{DROP_REDUNDANT, Factor, Pivots, Redundant};
 use carom_math::{Twist, Wrench};
 use std::sync::Arc;
@@ -15,8 +15,6 @@ use std::sync::Arc;
 pub(crate) struct Attached {
     /// First equality row.
     pub first: usize,
-    /// How many.
-    pub rows: usize,
     /// Which side of the joint the body is.
     pub side: usize,
     /// The joint's node in the graph.
@@ -33,6 +31,8 @@ pub(crate) struct JointFactor {
     pathed: Option<(Arc<Elimination>, Factor)>,
     /// Whether the second of the two holds the present numbers.
     short_paths: bool,
+    /// Whether there are such numbers.
+    factored: bool,
     /// Joints at each body of the island: body b has `attached[starts[b]..starts[b + 1]]`.
     attached: Vec<Attached>,
     starts: Vec<usize>,
@@ -49,6 +49,7 @@ impl JointFactor {
         if !same {
             self.alone = None;
             self.pathed = None;
+            self.factored = false;
             self.graph = graph;
         }
         // Counting sort by body.
@@ -73,7 +74,7 @@ impl JointFactor {
                     let next = &mut self.starts[joint.bodies[side] + 1];
                     *next -= 1;
                     let node = node_of.map_or(0, |node_of| node_of[index]);
-                    self.attached[*next] = Attached { first: joint.first_row, rows: joint.rows, side, node };
+                    self.attached[*next] = Attached { first: joint.first_row, side, node };
                 }
             }
         }
@@ -86,10 +87,16 @@ impl JointFactor {
         self.graph.clone()
     }
 
+    /// Whether it was factored for these joints, with short paths or without.
+    pub fn stands(&self, short_paths: bool) -> bool {
+        self.factored && self.short_paths == short_paths
+    }
+
     /// Factors for the present rows; a row that depends on others is dropped and counted in the return value.
     pub fn refactor<G: Geometry>(&mut self, rows: &JointRows<G>, short_paths: bool) -> usize {
         let Some(graph) = &self.graph else { return 0 };
         self.short_paths = short_paths;
+        self.factored = true;
         let pivots = Pivots::Regularise { relative: DROP_REDUNDANT };
         let (outcome, redundant) = if short_paths {
             if self.pathed.is_none() {
@@ -123,6 +130,28 @@ impl JointFactor {
             (false, _, Some((order, factor))) => {
                 y.resize(order.symbolic.pattern().rows(), 0.0);
                 factor.solve(y);
+            }
+            _ => {}
+        }
+        y.truncate(graph.rows);
+    }
+
+    /// The same for several right-hand sides at once; `column` is scratch.
+    pub fn solve_lanes(&self, y: &mut Vec<[f64; LANES]>, column: &mut Vec<f64>) {
+        let Some(graph) = &self.graph else { return };
+        match (self.short_paths, &self.pathed, &self.alone) {
+            (true, Some((order, factor)), _) => {
+                y.resize(order.symbolic.pattern().rows(), [0.0; LANES]);
+                for lane in 0..LANES {
+                    column.clear();
+                    column.extend(y.iter().map(|y| y[lane]));
+                    factor.solve(column);
+                    column.iter().zip(y.iter_mut()).for_each(|(x, y)| y[lane] = *x);
+                }
+            }
+            (false, _, Some((order, factor))) => {
+                y.resize(order.symbolic.pattern().rows(), [0.0; LANES]);
+                factor.solve_lanes(y);
             }
             _ => {}
         }

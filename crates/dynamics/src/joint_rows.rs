@@ -13,14 +13,14 @@ use carom_math::{Pose, Twist, Vector, Wrench};
 use std::ops::Range;
 
 /// A row: equal and opposite along a direction, with its torque on either side.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 struct WholeRow<G: Geometry> {
     lin: G::Lin,
     ang: [G::Ang; 2],
 }
 
 /// The rows of one joint.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 struct Span {
     /// Bodies of the island.
     bodies: [u32; 2],
@@ -51,6 +51,29 @@ pub(crate) struct Placed<G: Geometry> {
     whole: Vec<WholeRow<G>>,
     /// Position errors, row by row.
     pub errors: Vec<f64>,
+}
+
+/// All that the matrix J M^-1 J' is made of.
+#[derive(Debug)]
+pub(crate) struct Numbers<G: Geometry> {
+    spans: Vec<Span>,
+    pins: Vec<[G::Lin; 2]>,
+    turns: Vec<G::Ang>,
+    whole: Vec<WholeRow<G>>,
+    inverse: Vec<(G::Lin, G::Inertia)>,
+}
+
+impl<G: Geometry> Default for Numbers<G> {
+    fn default() -> Self {
+        Numbers { spans: Vec::new(), pins: Vec::new(), turns: Vec::new(), whole: Vec::new(), inverse: Vec::new() }
+    }
+}
+
+impl<G: Geometry> Numbers<G> {
+    /// Notes nothing, which no rows are made of.
+    pub fn forget(&mut self) {
+        self.spans.clear();
+    }
 }
 
 /// The equality rows of an island and the inverse masses of its bodies; joints without rows have no part in it.
@@ -229,6 +252,24 @@ impl<G: Geometry> JointRows<G> {
         self.now.errors.is_empty()
     }
 
+    /// Notes what the matrix J M^-1 J' is made of.
+    pub fn note(&self, out: &mut Numbers<G>) {
+        out.spans.clone_from(&self.spans);
+        out.pins.clone_from(&self.now.pins);
+        out.turns.clone_from(&self.now.turns);
+        out.whole.clone_from(&self.now.whole);
+        out.inverse.clone_from(&self.inverse);
+    }
+    /// Whether it is still made of what was noted.
+    pub fn are(&self, noted: &Numbers<G>) -> bool {
+        !noted.spans.is_empty()
+            && self.now.pins == noted.pins
+            && self.now.turns == noted.turns
+            && self.now.whole == noted.whole
+            && self.inverse == noted.inverse
+            && self.spans == noted.spans
+    }
+
     /// Appends target - J v of every row.
     pub fn lacking(&self, target: &[f64], twists: &[Twist<G>], out: &mut Vec<f64>) {
         out.extend_from_slice(target);
@@ -257,7 +298,11 @@ impl<G: Geometry> JointRows<G> {
     /// Force on a (its opposite acts on b) and torques on a and b of impulses along the rows of one joint.
     #[inline(always)]
     fn wrench(&self, span: &Span, impulses: &[f64]) -> (G::Lin, [G::Ang; 2]) {
-        let own = &impulses[span.first as usize..][..span.rows as usize];
+        self.wrench_of(span, &impulses[span.first as usize..][..span.rows as usize])
+    }
+    /// The same of its own impulses.
+    #[inline(always)]
+    fn wrench_of(&self, span: &Span, own: &[f64]) -> (G::Lin, [G::Ang; 2]) {
         if span.pin != WHOLE {
             let arms = &self.now.pins[span.pin as usize];
             let (pinned, turned) = own.split_at(G::DIM);
@@ -273,6 +318,20 @@ impl<G: Geometry> JointRows<G> {
                 torques[1] += row.ang[1] * y;
             }
             (force, torques)
+        }
+    }
+    /// Adds J' l for the impulses of one lane to the wrenches of the bodies.
+    pub fn add_wrenches<const L: usize>(&self, impulses: &[[f64; L]], lane: usize, out: &mut [Wrench<G>]) {
+        let mut own = [0.0; MAX_ROWS];
+        for span in &self.spans {
+            let own = &mut own[..span.rows as usize];
+            own.iter_mut().zip(&impulses[span.first as usize..]).for_each(|(own, lanes)| *own = lanes[lane]);
+            let (force, [on_a, on_b]) = self.wrench_of(span, own);
+            for (body, lin, ang) in [(span.bodies[0], force, on_a), (span.bodies[1], -force, on_b)] {
+                let wrench = &mut out[body as usize];
+                wrench.lin += lin;
+                wrench.ang += ang;
+            }
         }
     }
     /// v += M^-1 J' l.

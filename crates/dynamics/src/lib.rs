@@ -33,6 +33,7 @@ pub mod options;
 mod predict;
 mod project;
 mod push;
+mod reduced;
 mod redundancy;
 mod secants;
 mod simultaneous;

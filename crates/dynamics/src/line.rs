@@ -6,7 +6,7 @@ use carom_geometry::Geometry;
 use carom_math::{Twist, Wrench};
 
 /// A row J with M^-1 J', between two bodies of an island.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Line<G: Geometry> {
     /// Local indexes of a and b.
     pub bodies: [usize; 2],

@@ -1,6 +1,6 @@
 //! Room 3: loads, and the accelerations they give, theory (2.2)-(2.3).
 
-use crate::constraints::{JointKind, Motor};
+use crate::constraints::JointKind;
 use crate::island::{Context, Island, Loads};
 use crate::options::{Integrator, Options};
 use carom_geometry::Geometry;
@@ -54,7 +54,7 @@ pub(crate) fn loads<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, at: I
                 loads[body].damping = loads[body].damping.plus(drag, block);
             }
         }
-        if let (Some(Motor::Control { max }), Some(control)) = (spec.motor, joint.control) {
+        if let (Some(max), Some(control)) = (spec.motor.and_then(|motor| motor.control()), joint.control) {
             let torque = ctx.controls.get(control).copied().unwrap_or(0.0).clamp(-max, max);
             let row = spec.coordinate_row(&poses[a], &poses[b]);
             for (body, block) in [(a, row.a), (b, row.b)] {

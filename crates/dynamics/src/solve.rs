@@ -224,12 +224,10 @@ pub(crate) fn select<G: Geometry>(
                 Block::Unilateral
             }
             Source::Motor { joint, coordinate } => {
-                let (target, soft, max) = match model.joints[joints[joint].index].motor {
-                    Some(Motor::Velocity { velocity, max }) => (velocity, 0.0, max),
-                    Some(Motor::Position { position, stiffness, damping, max }) => {
-                        let (target, soft) = soft_row(stiffness, damping, position - coordinate, t, duration);
-                        (target, soft, max)
-                    }
+                let Some(motor) = model.joints[joints[joint].index].motor else { continue };
+                let (target, soft) = match (motor, motor.spring()) {
+                    (Motor::Velocity { velocity, .. }, _) => (velocity, 0.0),
+                    (_, Some([position, stiffness, damping])) => soft_row(stiffness, damping, position - coordinate, t, duration),
                     _ => continue,
                 };
                 if soft > 0.0 {
@@ -237,7 +235,10 @@ pub(crate) fn select<G: Geometry>(
                 }
                 solve.target.push(target);
                 solve.warm.push(0.0);
-                Block::Bounded { lower: -max * duration, upper: max * duration }
+                match motor.row_max().filter(|max| max.is_finite()) {
+                    Some(max) => Block::Bounded { lower: -max * duration, upper: max * duration },
+                    None => Block::Bounded { lower: f64::NEG_INFINITY, upper: f64::INFINITY },
+                }
             }
             Source::Friction { joint } => {
                 let bound = model.joints[joints[joint].index].friction * duration;

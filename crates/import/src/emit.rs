@@ -176,7 +176,7 @@ pub fn emit(robot: &Robot, assembly: &Assembly, options: &Options, notes: &mut N
     }
     filters(&mut bodies, &sides, options, robot)?;
     let first = robot.fixtures.len();
-    let joints = assembly.joints.iter().flat_map(|j| joints(j, &names)).chain(assembly.ties.iter().map(|tie| line(tie, &names))).collect();
+    let joints = assembly.joints.iter().map(|j| joint_tree(j, &names)).chain(assembly.ties.iter().map(|tie| line(tie, &names))).collect();
     let joints = named(joints);
     let pairs = pairs(robot, assembly, &sides, first, notes);
     Ok(SceneTree {
@@ -219,13 +219,17 @@ fn filters(bodies: &mut [BodyTree], sides: &[Side], options: &Options, robot: &R
     Ok(())
 }
 
-/// The joint, and beside it another on the same axis where a control and a spring act on one coordinate.
-fn joints(joint: &Joint, names: &[String]) -> Vec<JointTree> {
+/// A joint with everything that acts on its coordinate.
+fn joint_tree(joint: &Joint, names: &[String]) -> JointTree {
     let name = |body: Option<usize>| body.map_or_else(|| "world".to_string(), |b| names[b].clone());
-    let spring = joint.spring.map(|[position, stiffness, damping]| Motor::Position { position, stiffness, damping, max: UNBOUNDED });
-    let control = joint.control.map(|max| Motor::Control { max });
+    let motor = match (joint.control, joint.spring) {
+        (Some(max), Some([position, stiffness, damping])) => Some(Motor::Sprung { position, stiffness, damping, max }),
+        (Some(max), None) => Some(Motor::Control { max }),
+        (None, Some([position, stiffness, damping])) => Some(Motor::Position { position, stiffness, damping, max: UNBOUNDED }),
+        (None, None) => None,
+    };
     let axial = matches!(joint.kind, JointKind::Hinge | JointKind::Slider | JointKind::Planar | JointKind::Cylindrical);
-    let main = JointTree {
+    JointTree {
         name: Some(At::new(joint.name.clone(), joint.span.clone())),
         kind: joint.kind,
         between: joint.between.map(|b| At::new(name(b), joint.span.clone())),
@@ -238,19 +242,11 @@ fn joints(joint: &Joint, names: &[String]) -> Vec<JointTree> {
         stiffness: 0.0,
         damping: 0.0,
         limits: joint.limits,
-        motor: control.or(spring),
+        motor,
         friction: joint.friction,
         collide: joint.collide,
         places: places(&joint.span),
-    };
-    let beside = control.and(spring).map(|motor| JointTree {
-        name: Some(At::new(format!("{}:spring", joint.name), joint.span.clone())),
-        motor: Some(motor),
-        limits: None,
-        friction: 0.0,
-        ..main.clone()
-    });
-    std::iter::once(main).chain(beside).collect()
+    }
 }
 
 /// A spring or a rope.

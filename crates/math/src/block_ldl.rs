@@ -4,6 +4,10 @@
 //! matrix: half the memory, and products of small squares instead of triangular solves. Along a chain of joints of one size the column at hand stays
 //! in registers. Nothing here allocates after construction.
 
+mod lanes;
+
+pub use lanes::LANES;
+
 use crate::block_sparse::BlockSparse;
 use crate::ldl::{LdlError, Pivots, RANK_TOLERANCE, Redundant, load};
 use crate::symbolic::{Column, Symbolic};

@@ -95,7 +95,7 @@ impl<G: Geometry> Words for Held<G> {
         });
         let target = match joint.motor {
             Some(Motor::Velocity { velocity, .. }) => Some(velocity),
-            Some(Motor::Position { position, .. }) => Some(position),
+            Some(Motor::Position { position, .. } | Motor::Sprung { position, .. }) => Some(position),
             Some(Motor::Control { .. }) | None => None,
         };
         let bodies = joint.bodies.map(|body| body.map_or_else(String::new, |body| model.bodies[body].name.clone()));

@@ -289,5 +289,14 @@ fn motor(motor: &Motor) -> String {
             format!("{{ position = {}, stiffness = {}, damping = {}{max} }}", number(*position), number(*stiffness), number(*damping))
         }
         Motor::Control { .. } => format!("{{ control = true{max} }}"),
+        Motor::Sprung { position, stiffness, damping, .. } => {
+            // A damper alone rests nowhere.
+            let spring = if *stiffness == 0.0 {
+                String::new()
+            } else {
+                format!("position = {}, stiffness = {}, ", number(*position), number(*stiffness))
+            };
+            format!("{{ control = true, {spring}damping = {}{max} }}", number(*damping))
+        }
     }
 }

@@ -73,7 +73,7 @@ fn motor(motor: &Motor) -> Value {
     let (kind, target) = match *motor {
         Motor::Velocity { velocity, .. } => ("velocity", velocity),
         Motor::Position { position, .. } => ("position", position),
-        Motor::Control { .. } => ("control", 0.0),
+        Motor::Control { .. } | Motor::Sprung { .. } => ("control", 0.0),
     };
     json!({ "kind": kind, "target": target, "max": motor.max().is_finite().then_some(motor.max()) })
 }

@@ -146,9 +146,19 @@ fn check_motor<S: Space>(spec: &JointSpec<S>, motor: Motor) -> Result<(), ModelE
             at_least_zero(spec, "motor.max", max)
         }
         // A control needs no clamp: it is a given force, not a solved one.
-        Motor::Control { max } if max >= 0.0 => Ok(()),
-        Motor::Control { max } => Err(fault(spec, "motor.max", format!("found {max}, needs a number >= 0"))),
+        Motor::Control { max } => clamp(spec, max),
+        Motor::Sprung { position, stiffness, damping, max } => {
+            finite("motor.position", position)?;
+            at_least_zero(spec, "motor.stiffness", stiffness)?;
+            at_least_zero(spec, "motor.damping", damping)?;
+            clamp(spec, max)
+        }
     }
+}
+
+/// The clamp of a control: a number >= 0, or infinity.
+fn clamp<S: Space>(spec: &JointSpec<S>, max: f64) -> Result<(), ModelError> {
+    if max >= 0.0 { Ok(()) } else { Err(fault(spec, "motor.max", format!("found {max}, needs a number >= 0"))) }
 }
 
 /// A finite number >= 0.

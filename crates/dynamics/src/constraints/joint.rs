@@ -234,6 +234,6 @@ impl<S: Space> Joint<S> {
 
     /// Whether a control drives the joint.
     pub fn is_controlled(&self) -> bool {
-        matches!(self.motor, Some(Motor::Control { .. }))
+        self.motor.is_some_and(|motor| motor.control().is_some())
     }
 }

@@ -123,7 +123,7 @@ impl<S: Space> Joint<S> {
         }
         match self.motor {
             Some(Motor::Velocity { .. }) => visit(JointParameter::MotorVelocity),
-            Some(Motor::Position { .. }) => {
+            Some(Motor::Position { .. } | Motor::Sprung { .. }) => {
                 visit(JointParameter::MotorPosition);
                 visit(JointParameter::MotorStiffness);
                 visit(JointParameter::MotorDamping);
@@ -171,9 +171,9 @@ impl<S: Space> Joint<S> {
             (JointParameter::LimitLow, _) => self.limits.map_or(0.0, |limits| limits[0]),
             (JointParameter::LimitHigh, _) => self.limits.map_or(0.0, |limits| limits[1]),
             (JointParameter::MotorVelocity, Some(Motor::Velocity { velocity, .. })) => velocity,
-            (JointParameter::MotorPosition, Some(Motor::Position { position, .. })) => position,
-            (JointParameter::MotorStiffness, Some(Motor::Position { stiffness, .. })) => stiffness,
-            (JointParameter::MotorDamping, Some(Motor::Position { damping, .. })) => damping,
+            (JointParameter::MotorPosition, Some(motor)) => motor.spring().map_or(0.0, |[position, ..]| position),
+            (JointParameter::MotorStiffness, Some(motor)) => motor.spring().map_or(0.0, |[_, stiffness, _]| stiffness),
+            (JointParameter::MotorDamping, Some(motor)) => motor.spring().map_or(0.0, |[.., damping]| damping),
             (JointParameter::MotorMax, Some(motor)) => motor.max(),
             (JointParameter::Friction, _) => self.friction,
             _ => 0.0,
@@ -200,12 +200,15 @@ impl<S: Space> Joint<S> {
                 (JointParameter::LimitLow, _) => out.limits.iter_mut().for_each(|limits| limits[0] += change),
                 (JointParameter::LimitHigh, _) => out.limits.iter_mut().for_each(|limits| limits[1] += change),
                 (JointParameter::MotorVelocity, Some(Motor::Velocity { velocity, .. })) => *velocity += change,
-                (JointParameter::MotorPosition, Some(Motor::Position { position, .. })) => *position += change,
-                (JointParameter::MotorStiffness, Some(Motor::Position { stiffness, .. })) => *stiffness += change,
-                (JointParameter::MotorDamping, Some(Motor::Position { damping, .. })) => *damping += change,
-                (JointParameter::MotorMax, Some(Motor::Velocity { max, .. } | Motor::Position { max, .. } | Motor::Control { max })) => {
-                    *max += change
+                (JointParameter::MotorPosition | JointParameter::MotorStiffness | JointParameter::MotorDamping, Some(motor)) => {
+                    let which = match parameter {
+                        JointParameter::MotorPosition => 0,
+                        JointParameter::MotorStiffness => 1,
+                        _ => 2,
+                    };
+                    motor.spring_mut().into_iter().for_each(|spring| *spring[which] += change);
                 }
+                (JointParameter::MotorMax, Some(motor)) => *motor.max_mut() += change,
                 (JointParameter::Friction, _) => out.friction += change,
                 _ => (),
             }

@@ -29,13 +29,63 @@ pub enum Motor {
         /// Largest torque or force; infinite for no clamp.
         max: f64,
     },
+    /// The same beside a spring and a damper on the coordinate, implicit as in `Position` and not bounded: a driven joint of a robot.
+    Sprung {
+        /// Where the spring rests [rad or m].
+        position: f64,
+        /// Stiffness [N m/rad or N/m].
+        stiffness: f64,
+        /// Damping [N m s/rad or N s/m].
+        damping: f64,
+        /// Largest torque or force of the control; infinite for no clamp.
+        max: f64,
+    },
 }
 
 impl Motor {
     /// Largest torque [N m] or force [N].
     pub fn max(&self) -> f64 {
         match *self {
-            Motor::Velocity { max, .. } | Motor::Position { max, .. } | Motor::Control { max } => max,
+            Motor::Velocity { max, .. } | Motor::Position { max, .. } | Motor::Control { max } | Motor::Sprung { max, .. } => max,
+        }
+    }
+    /// The same, to be changed.
+    pub(crate) fn max_mut(&mut self) -> &mut f64 {
+        match self {
+            Motor::Velocity { max, .. } | Motor::Position { max, .. } | Motor::Control { max } | Motor::Sprung { max, .. } => max,
+        }
+    }
+    /// The clamp of the control that drives it, if one does.
+    pub fn control(&self) -> Option<f64> {
+        match *self {
+            Motor::Control { max } | Motor::Sprung { max, .. } => Some(max),
+            Motor::Velocity { .. } | Motor::Position { .. } => None,
+        }
+    }
+    /// Position, stiffness and damping of its spring, if it has one.
+    pub fn spring(&self) -> Option<[f64; 3]> {
+        match *self {
+            Motor::Position { position, stiffness, damping, .. } | Motor::Sprung { position, stiffness, damping, .. } => {
+                Some([position, stiffness, damping])
+            }
+            Motor::Velocity { .. } | Motor::Control { .. } => None,
+        }
+    }
+    /// The same, to be changed.
+    pub(crate) fn spring_mut(&mut self) -> Option<[&mut f64; 3]> {
+        match self {
+            Motor::Position { position, stiffness, damping, .. } | Motor::Sprung { position, stiffness, damping, .. } => {
+                Some([position, stiffness, damping])
+            }
+            Motor::Velocity { .. } | Motor::Control { .. } => None,
+        }
+    }
+    /// Largest torque or force of the row that it is in the step; `None` where it has none.
+    pub(crate) fn row_max(&self) -> Option<f64> {
+        match *self {
+            Motor::Velocity { max, .. } | Motor::Position { max, .. } => Some(max),
+            Motor::Sprung { .. } => Some(f64::INFINITY),
+            Motor::Control { .. } => None,
         }
     }
 }

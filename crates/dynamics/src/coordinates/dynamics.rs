@@ -4,7 +4,7 @@ use super::closing::least;
 use super::kinematics::joint_poses;
 use super::tangent::TangentMap;
 use super::tree::{Carrier, Tree};
-use crate::constraints::{JointKind, Motor};
+use crate::constraints::JointKind;
 use crate::error::{ModelError, StepError};
 use crate::island::{Context, Island};
 use crate::model::BodyKind;
@@ -115,18 +115,16 @@ impl<'w, G: Geometry> Moment<'w, G> {
     fn add_servos(&self, out: &mut [f64]) {
         let (model, poses) = (self.world.model(), &self.world.state().poses);
         for (index, joint) in model.joints.iter().enumerate() {
-            let force = match joint.motor {
-                Some(Motor::Position { position, stiffness, damping, max }) => {
-                    let [a, b] = joint_poses(model, index, poses);
-                    let [twist_a, twist_b] = super::kinematics::joint_twists(model, index, &self.twists);
-                    let rate = joint.coordinate_row(&a, &b).speed(&twist_a, &twist_b);
-                    (stiffness * (position - joint.coordinate_near(position, &a, &b)) - damping * rate).clamp(-max, max)
-                }
-                // One holds a rate as rows do, the other is a load.
-                Some(Motor::Velocity { .. } | Motor::Control { .. }) | None => continue,
+            // A motor without a spring holds a rate as rows do, or is a load.
+            let Some((motor, [position, stiffness, damping])) = joint.motor.and_then(|motor| Some((motor, motor.spring()?))) else {
+                continue;
             };
+            let max = motor.row_max().unwrap_or(f64::INFINITY);
             let [a, b] = joint_poses(model, index, poses);
+            let [twist_a, twist_b] = super::kinematics::joint_twists(model, index, &self.twists);
             let row = joint.coordinate_row(&a, &b);
+            let rate = row.speed(&twist_a, &twist_b);
+            let force = (stiffness * (position - joint.coordinate_near(position, &a, &b)) - damping * rate).clamp(-max, max);
             for (body, block) in joint.bodies.into_iter().zip([row.a, row.b]) {
                 body.iter().for_each(|&body| self.map.pull_back(body, &block, force, out));
             }

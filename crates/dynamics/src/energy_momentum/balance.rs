@@ -1,7 +1,7 @@
 //! Poses, mean rows and the balance of momentum of each body over a move, theory (13.3)-(13.8) and (13.15).
 
 use super::Midpoint;
-use crate::constraints::{Motor, Row, Span};
+use crate::constraints::{Row, Span};
 use crate::island::{Context, Island, LocalBody, LocalJoint};
 use crate::line::Line;
 use crate::model::Model;
@@ -133,7 +133,7 @@ impl<G: Geometry> Midpoint<G> {
                     self.push(joint.bodies, half * spring.force(rate), &spring.row);
                 }
             }
-            if let (Some(Motor::Control { max }), Some(control)) = (spec.motor, joint.control) {
+            if let (Some(max), Some(control)) = (spec.motor.and_then(|motor| motor.control()), joint.control) {
                 let torque = ctx.controls.get(control).copied().unwrap_or(0.0).clamp(-max, max);
                 let row = spec.mean_coordinate_row(&span_a, &span_b);
                 self.drive(a, torque, row.a, half);

@@ -5,7 +5,7 @@ use super::motion::LoadMap;
 use super::program::{Block, Program};
 use super::slots::put;
 use super::stage::Stage;
-use crate::constraints::{Joint, JointFunction, JointKind, JointParameter, Motor};
+use crate::constraints::{Joint, JointFunction, JointKind, JointParameter};
 use crate::predict::{effective_mass, soft_spring};
 use carom_geometry::Geometry;
 use carom_math::{Pose, Twist, Vector, Wrench};
@@ -55,7 +55,7 @@ pub(crate) fn loads<G: Geometry>(
 
 /// Whether a joint is a load: a spring, or driven by a control.
 fn is_load<G: Geometry>(joint: &Joint<G>) -> bool {
-    joint.kind == JointKind::Spring || matches!(joint.motor, Some(Motor::Control { .. }))
+    joint.kind == JointKind::Spring || joint.is_controlled()
 }
 
 /// Whether there are loads beside those of the bodies alone.
@@ -77,7 +77,7 @@ pub(crate) fn joint_and_force_loads<G: Geometry>(
     for joint in stage.joints.iter().filter(|joint| is_load(&model.joints[joint.index])) {
         let at = stage.joint(joint, poses.0, poses.1);
         spring(program, stage, &at, twists, out, values);
-        if let (Some(Motor::Control { max }), Some(control)) = (at.joint.motor, joint.control) {
+        if let (Some(max), Some(control)) = (at.joint.motor.and_then(|motor| motor.control()), joint.control) {
             let asked = stage.controls.get(control).copied().unwrap_or(0.0);
             let torque = asked.clamp(-max, max);
             let row = at.row(JointFunction::Coordinate, 0);

@@ -10,7 +10,7 @@ use super::record::Substep;
 use super::slots::{put, twist, wrench};
 use super::stage::Stage;
 use super::system::Sides;
-use crate::constraints::{JointFunction, JointKind, JointParameter, MAX_PARAMETERS, MAX_POSE_COLUMNS, MAX_ROWS, Motor, Row, Span};
+use crate::constraints::{JointFunction, JointKind, JointParameter, MAX_PARAMETERS, MAX_POSE_COLUMNS, MAX_ROWS, Row, Span};
 use crate::island::LocalJoint;
 use crate::predict::{effective_mass, soft_spring};
 use carom_geometry::Geometry;
@@ -339,7 +339,7 @@ fn push_joint<G: Geometry>(
         push.add_spring(&bodies.map(|body| substep.mean[body]), half);
         any = true;
     }
-    if let (Some(Motor::Control { max }), Some(control)) = (spec.motor, joint.control) {
+    if let (Some(max), Some(control)) = (spec.motor.and_then(|motor| motor.control()), joint.control) {
         let asked = stage.controls.get(control).copied().unwrap_or(0.0);
         let row = spec.mean_coordinate_row(&spans[0], &spans[1]);
         push.add_load(JointFunction::Coordinate, asked.clamp(-max, max), &row, half);

@@ -44,7 +44,7 @@ impl<G: Geometry> RateRow<'_, G> {
         let impulse = group.impulses[0];
         let (max, parameter) = match (group.source, at.joint.motor) {
             (RowSource::Friction { .. }, _) => (at.joint.friction, JointParameter::Friction),
-            (RowSource::Motor { .. }, Some(motor)) => (motor.max(), JointParameter::MotorMax),
+            (RowSource::Motor { .. }, Some(motor)) => (motor.row_max().unwrap_or(f64::INFINITY), JointParameter::MotorMax),
             _ => (f64::INFINITY, JointParameter::MotorMax),
         };
         let bound = max * duration;
@@ -83,10 +83,10 @@ impl<G: Geometry> RateRow<'_, G> {
                 scalar(JointParameter::MotorVelocity, -1.0);
                 None
             }
-            (RowSource::Motor { .. }, Some(Motor::Position { position, stiffness, damping, .. })) => {
+            (RowSource::Motor { .. }, Some(motor)) => motor.spring().map(|[position, stiffness, damping]| {
                 let way = position - at.joint.coordinate(at.poses[0], at.poses[1]);
-                Some((stiffness, damping, way, JointParameter::MotorPosition, JointParameter::MotorStiffness, JointParameter::MotorDamping))
-            }
+                (stiffness, damping, way, JointParameter::MotorPosition, JointParameter::MotorStiffness, JointParameter::MotorDamping)
+            }),
             (RowSource::Spring { .. }, _) => {
                 let length = at.joint.spring(at.poses[0], at.poses[1]).map_or(0.0, |s| s.length);
                 let way = at.joint.rest - length;
@@ -146,9 +146,9 @@ impl<G: Geometry> RateRow<'_, G> {
         };
         let (target, softness) = match (group.source, at.joint.motor) {
             (RowSource::Motor { .. }, Some(Motor::Velocity { velocity, .. })) => (velocity, 0.0),
-            (RowSource::Motor { .. }, Some(Motor::Position { position, stiffness, damping, .. })) => {
+            (RowSource::Motor { .. }, Some(motor)) => motor.spring().map_or((0.0, 0.0), |[position, stiffness, damping]| {
                 soft(stiffness, damping, position - at.joint.coordinate(at.poses[0], at.poses[1]))
-            }
+            }),
             _ => (0.0, 0.0),
         };
         rate + softness * group.impulses[0] - target

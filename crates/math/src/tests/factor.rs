@@ -1,7 +1,7 @@
 //! Block matrices and their factors against dense algebra.
 
 use super::cases;
-use crate::block_ldl::BlockFactor;
+use crate::block_ldl::{BlockFactor, LANES};
 use crate::block_sparse::{BlockSparse, Pattern, PatternError};
 use crate::ldl::{DROP_REDUNDANT, Factor, LdlError, Order, Pivots, Reach, Redundant, RefineWork, Symbolic};
 use nalgebra::{DMatrix, DVector};
@@ -276,6 +276,15 @@ proptest! {
                 columns.solve(&mut y);
                 let scale = y.iter().fold(1.0_f64, |most, value| most.max(value.abs()));
                 prop_assert!(worst(&x, &y) <= AGREEMENT * scale, "{x:?} is not {y:?}");
+                // Several at once: the same with a factor each, and one of nothing.
+                let b = rig.right_side(matrix.pattern().rows());
+                let mut lanes: Vec<[f64; LANES]> = b.iter().map(|b| std::array::from_fn(|lane| lane as f64 * b)).collect();
+                whole.solve_lanes(&mut lanes);
+                for lane in 0..LANES {
+                    let one: Vec<f64> = lanes.iter().map(|x| x[lane]).collect();
+                    let wanted: Vec<f64> = y.iter().map(|y| lane as f64 * y).collect();
+                    prop_assert!(worst(&one, &wanted) <= AGREEMENT * scale * LANES as f64, "{one:?} is not {wanted:?}");
+                }
             }
         }
     }

@@ -328,14 +328,26 @@ pub const JOINT: Table = Table {
 /// `motor = { ... }`.
 pub const MOTOR: Table = Table {
     heading: "motor = { ... }",
-    about: "Exactly one of `velocity`, `position` and `control`.",
+    about: "Exactly one of `velocity`, `position` and `control`; a control may have a spring and a damper beside it.",
     keys: &[
         key("velocity", NUMBER, "rad/s or m/s", "", "Rate to hold."),
-        key("position", NUMBER, "rad or m", "", "Coordinate to pull to, with `stiffness` and `damping`."),
+        key(
+            "position",
+            NUMBER,
+            "rad or m",
+            "",
+            "Coordinate to pull to, with `stiffness` and `damping`; with `control` where its spring rests, 0 by default.",
+        ),
         key("control", Kind::Flag, "", "", "`true`: torque or force given by a control, in joint order."),
-        key("stiffness", NOT_NEGATIVE, "N m/rad or N/m", "0", "Of the pull."),
-        key("damping", NOT_NEGATIVE, "N m s/rad or N s/m", "0", "Of the pull."),
-        key("max", NOT_NEGATIVE, "N m or N", "required; no limit with `control`", "Greatest torque or force."),
+        key("stiffness", NOT_NEGATIVE, "N m/rad or N/m", "0", "Of the pull, or of the spring beside a control."),
+        key("damping", NOT_NEGATIVE, "N m s/rad or N s/m", "0", "Of the pull, or of the damper beside a control."),
+        key(
+            "max",
+            NOT_NEGATIVE,
+            "N m or N",
+            "required; no limit with `control`",
+            "Greatest torque or force; with `control` of the control alone.",
+        ),
     ],
 };
 

@@ -75,12 +75,19 @@ fn is_written(node: &Node<'_>, key: &str) -> bool {
 
 fn motor<'t>(r: &mut Reader<'t>, node: &Node<'t>, part: Part) -> Option<Motor> {
     let f = r.table(&keys::MOTOR, part, node, &[])?;
-    let mode = exactly_one(r, &f, &keys::MOTOR, node, &["velocity", "position", "control"])?;
+    // A control may have a spring beside it.
+    let words: &[&str] = if f.has("control") { &["velocity", "control"] } else { &["velocity", "position", "control"] };
+    let mode = exactly_one(r, &f, &keys::MOTOR, node, words)?;
     for key in ["stiffness", "damping"] {
-        if f.has(key) && mode != "position" {
-            r.sink.push(f.fault(key, "goes with \"position\" only"));
+        if f.has(key) && mode == "velocity" {
+            r.sink.push(f.fault(key, "goes with \"position\" or \"control\" only"));
             return None;
         }
+    }
+    let [position, stiffness, damping] = ["position", "stiffness", "damping"].map(|key| f.number(key).unwrap_or(0.0));
+    if mode == "control" && f.has("position") && stiffness == 0.0 {
+        r.sink.push(f.fault("position", "says where the spring beside a control rests, and there is none").allowed("a stiffness above 0"));
+        return None;
     }
     if mode != "control" && !f.has("max") {
         if !is_written(node, "max") {
@@ -92,13 +99,11 @@ fn motor<'t>(r: &mut Reader<'t>, node: &Node<'t>, part: Part) -> Option<Motor> {
     let max = f.number("max").unwrap_or(f64::INFINITY);
     match mode {
         "velocity" => Some(Motor::Velocity { velocity: f.number("velocity")?, max }),
-        "position" => Some(Motor::Position {
-            position: f.number("position")?,
-            stiffness: f.number("stiffness").unwrap_or(0.0),
-            damping: f.number("damping").unwrap_or(0.0),
-            max,
-        }),
-        _ if f.flag("control")? => Some(Motor::Control { max }),
+        "position" => Some(Motor::Position { position: f.number("position")?, stiffness, damping, max }),
+        _ if f.flag("control")? => {
+            let sprung = [stiffness, damping] != [0.0; 2];
+            Some(if sprung { Motor::Sprung { position, stiffness, damping, max } } else { Motor::Control { max } })
+        }
         _ => None,
     }
 }

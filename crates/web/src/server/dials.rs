@@ -21,7 +21,7 @@ pub fn told<G: Geometry>(model: &Model<G>, controls: &[f64]) -> Value {
         .filter_map(|(joint, about)| match about.motor? {
             Motor::Velocity { velocity, .. } => Some(json!({ "joint": joint, "key": TARGETS[0], "value": velocity })),
             Motor::Position { position, .. } => Some(json!({ "joint": joint, "key": TARGETS[1], "value": position })),
-            Motor::Control { .. } => None,
+            Motor::Control { .. } | Motor::Sprung { .. } => None,
         })
         .collect();
     let motors = model.joints.iter().enumerate().filter(|(_, joint)| joint.is_controlled()).map(|(index, joint)| {

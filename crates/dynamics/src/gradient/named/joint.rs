@@ -44,9 +44,9 @@ fn read<G: Geometry>(spec: &JointSpec<G>, key: &str) -> Option<Vec<f64>> {
         ("limits", _) => spec.limits.map(|x| x.to_vec()),
         ("friction", _) => spec.kind.has_coordinate::<G>().then(|| vec![spec.friction]),
         ("motor_velocity", Some(Motor::Velocity { velocity, .. })) => Some(vec![velocity]),
-        ("motor_position", Some(Motor::Position { position, .. })) => Some(vec![position]),
-        ("motor_stiffness", Some(Motor::Position { stiffness, .. })) => Some(vec![stiffness]),
-        ("motor_damping", Some(Motor::Position { damping, .. })) => Some(vec![damping]),
+        ("motor_position", Some(motor)) => motor.spring().map(|[position, ..]| vec![position]),
+        ("motor_stiffness", Some(motor)) => motor.spring().map(|[_, stiffness, _]| vec![stiffness]),
+        ("motor_damping", Some(motor)) => motor.spring().map(|[.., damping]| vec![damping]),
         ("motor_max", Some(motor)) => Some(vec![motor.max()]),
         _ => None,
     }
@@ -67,10 +67,10 @@ fn write<G: Geometry>(spec: &mut JointSpec<G>, key: &str, new: &[f64]) {
         ("limits", _) => spec.limits = Some([new[0], new[1]]),
         ("friction", _) => spec.friction = new[0],
         ("motor_velocity", Some(Motor::Velocity { velocity, .. })) => *velocity = new[0],
-        ("motor_position", Some(Motor::Position { position, .. })) => *position = new[0],
-        ("motor_stiffness", Some(Motor::Position { stiffness, .. })) => *stiffness = new[0],
-        ("motor_damping", Some(Motor::Position { damping, .. })) => *damping = new[0],
-        ("motor_max", Some(Motor::Velocity { max, .. } | Motor::Position { max, .. } | Motor::Control { max })) => *max = new[0],
+        ("motor_position", Some(motor)) => motor.spring_mut().into_iter().for_each(|[position, ..]| *position = new[0]),
+        ("motor_stiffness", Some(motor)) => motor.spring_mut().into_iter().for_each(|[_, stiffness, _]| *stiffness = new[0]),
+        ("motor_damping", Some(motor)) => motor.spring_mut().into_iter().for_each(|[.., damping]| *damping = new[0]),
+        ("motor_max", Some(motor)) => *motor.max_mut() = new[0],
         _ => (),
     }
 }
