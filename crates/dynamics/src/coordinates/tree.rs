@@ -104,7 +104,7 @@ impl Tree {
             if joint.row_count() == 0 || (grounded(a) && grounded(b)) {
                 continue;
             }
-            if let (Some(a), Some(b), false, false) = (a, b, grounded(a.into()), grounded(b.into())) {
+            if let (Some(a), Some(b), false, false) = (a, b, grounded(a), grounded(b)) {
                 alike.join(a, b);
             }
             if freedoms::<G>(joint.kind).is_some() && tied.join(a.unwrap_or(count), b.unwrap_or(count)) {
