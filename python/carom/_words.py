@@ -54,7 +54,7 @@ class Words:
         return Body(self, name, place("body", name, self._names[0], error=ModelError))
 
     def joint(self: World, name: str) -> Joint:  # type: ignore[misc]
-        """A joint by name: ``kind``, ``position``, ``rate``, ``limits``, ``target``."""
+        """A joint by name: ``kind``, ``position``, ``rate``, ``limits``, ``target``, ``force``, ``limit_force``, ``friction_force``, ``reaction``."""
         return Joint(self, name, place("joint", name, self._names[1], error=ModelError))
 
     @property
@@ -71,6 +71,11 @@ class Words:
     def joint_v(self) -> np.ndarray:
         """Their rates (nc,): of free roots velocity and spin in world axes, of ball joints the rate in the axes of the second body."""
         return _carom.joint_state(self._native)[1]
+
+    @property
+    def joint_force(self) -> np.ndarray:
+        """What motors and controls did along the coordinates in the last step (nc,) [N or N m]; 0 without a motor and before the first step."""
+        return _carom.joint_force(self._native)
 
     def set_joints(self, values: Mapping[str, Any] | None = None, rates: Mapping[str, Any] | None = None) -> None:
         """Moves joints to coordinates, and gives them rates, by name; ``{"torso": six numbers}`` sets all coordinates of a root or of a joint with several.

@@ -89,7 +89,11 @@ class Body:
 
 
 class Joint:
-    """A joint of a world: its coordinate, rate, limits and target."""
+    """A joint of a world: its coordinate, rate, limits and target, and what it did in the last step.
+
+    Forces are the mean over the step [N or N m], 0 before the first one and in copies; impulses of impacts are not part of them, and the integrator
+    ``"energy-momentum"`` keeps none.
+    """
 
     __slots__ = ("_index", "_world", "name")
 
@@ -138,6 +142,29 @@ class Joint:
     def target(self) -> float | None:
         """Position or rate that its motor aims at; None without such a motor. ``params["joint_motor_position[name]"]`` sets it."""
         return self._facts()[5]
+
+    def _effort(self) -> tuple[list[float], np.ndarray]:
+        return _carom.joint_effort(self._world._native, self._index)
+
+    @property
+    def force(self) -> float:
+        """What the motor, or the control, did along the coordinate in the last step."""
+        return self._effort()[0][0]
+
+    @property
+    def limit_force(self) -> float:
+        """What the limits did along the coordinate; the tension of a rope."""
+        return self._effort()[0][1]
+
+    @property
+    def friction_force(self) -> float:
+        """What dry friction did along the coordinate."""
+        return self._effort()[0][2]
+
+    @property
+    def reaction(self) -> np.ndarray:
+        """What holds the joint together, as a wrench on the second body (3,) or (6,): at its centre of mass, or the origin of the world; world axes."""
+        return self._effort()[1]
 
     def __repr__(self) -> str:
         return f"Joint({self.name!r}, kind={self.kind!r}, position={self.position!r}, rate={self.rate!r})"

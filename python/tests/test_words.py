@@ -315,6 +315,55 @@ body = [{ name = "ground", kind = "static", shape = { half_space = [0, 1] } }, {
     assert np.allclose(world.centre_of_mass(), [0, 0.5], atol=1e-6)
 
 
+LEVERS = """
+dimension = 2
+step = 0.005
+integrator = "%s"
+body = [
+  { name = "driven", mass = 2, inertia = 0.5, position = [0.5, 0] },
+  { name = "stopped", mass = 2, inertia = 0.5, position = [0.5, 3] },
+  { name = "dragged", mass = 2, inertia = 0.5, position = [0, 6] },
+  { name = "held", mass = 3, inertia = 0.5, position = [0.5, 9] },
+  { name = "hung", mass = 1.5, inertia = 0.5, position = [5, 0] },
+]
+joint = [
+  { name = "driver", kind = "hinge", between = ["driven", "world"], anchor = [0, 0], motor = { control = true, max = 30 } },
+  { name = "stop", kind = "hinge", between = ["stopped", "world"], anchor = [0, 3], limits = [0, 1] },
+  { name = "drag", kind = "slider", between = ["dragged", "world"], anchor = [0, 6], axis = [0, 1], friction = 7 },
+  { name = "hold", kind = "weld", between = ["held", "world"] },
+  { name = "rope", kind = "rope", between = ["hung", "world"], anchors = [[5, 0], [5, 2]], length = 2 },
+]
+"""
+
+
+@pytest.mark.parametrize("integrator", ["verlet", "euler"])
+def test_what_joints_did(integrator):
+    world = carom.World.from_toml(LEVERS % integrator)
+    assert not world.joint_force.any() and world.joint("hold").reaction.tolist() == [0, 0, 0]
+    for _ in range(20):
+        world.step(controls=[9.81])
+    g = 9.81
+    assert np.isclose(world.joint("driver").force, 9.81) and np.isclose(world.joint_force[world.joint_names.index("driver")], 9.81)
+    assert np.isclose(world.joint("stop").limit_force, 2 * g * 0.5, rtol=1e-6)
+    assert np.isclose(world.joint("drag").friction_force, 7.0, rtol=1e-9)
+    # The second body is the world: the weight, and its moment about the origin.
+    assert np.allclose(world.joint("hold").reaction, [0, -3 * g, -3 * g * 0.5], rtol=1e-9)
+    assert np.isclose(world.joint("rope").limit_force, 1.5 * g, rtol=1e-6)
+    # A lever driven by its weight's own moment does not move, and its pin carries the weight.
+    assert abs(world.joint("driver").position) < 1e-9 and np.allclose(world.joint("driver").reaction[:2], [0, -2 * g], rtol=1e-9)
+    world.step(controls=[100.0])
+    assert np.isclose(world.joint("driver").force, 30.0), "clamped by max"
+    world.v = np.zeros_like(world.v)
+    assert not world.joint_force.any(), "nothing is known of a state that was set"
+
+
+def test_what_joints_did_is_not_kept_by_energy_momentum():
+    world = carom.World.from_toml(LEVERS % "energy-momentum")
+    world.step()
+    with pytest.raises(carom.ModelError, match="energy-momentum"):
+        world.joint("driver").force
+
+
 def test_rows_of_parameters_by_name(four_bar):
     assert four_bar.params["mass[coupler]"] == 2
     four_bar.params["mass[coupler]"] = 3

@@ -67,7 +67,7 @@ pub use carom_solve as solve;
 
 pub use carom_dynamics::{ModelError, StepError, World};
 pub use carom_record::RecordError;
-pub use carom_scene::{Scene, SceneError, from_toml, load, scenes};
+pub use carom_scene::{Scene, SceneBuilder, SceneError, from_toml, load, scenes};
 
 /// What most programs need, by one `use carom::prelude::*`.
 pub mod prelude {
@@ -77,7 +77,7 @@ pub mod prelude {
     pub use carom_geometry::{Geometry, planar, spatial};
     pub use carom_math::{Planar, Pose, Space, Spatial, Twist, Vector, Wrench};
     pub use carom_record::{Ending, Frame, Header, Log, LogWriter, RecordError, Trajectory};
-    pub use carom_scene::{Scene, SceneError, SceneErrors, SceneOf};
+    pub use carom_scene::{Scene, SceneBuilder, SceneError, SceneErrors, SceneOf, Value};
 }
 
 /// The snippets of the README, compiled and run like any other example.

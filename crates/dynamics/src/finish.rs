@@ -7,6 +7,7 @@ use crate::error::StepError;
 use crate::impact::rest_speed;
 use crate::integrate::Moved;
 use crate::island::{Context, Island};
+use crate::joint_effort;
 use crate::ledger::Flow;
 use crate::options::Integrator;
 use crate::predict::{self, Instant, kick_share};
@@ -101,6 +102,7 @@ pub(crate) fn finish<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, move
         pushed.resize(island.bodies.len(), G::Ang::zero());
     }
     book(island, &before, &after, kick_share(ctx.model.options.integrator) * t, &mut pushed);
+    joint_effort::account(island, ctx, kick_share(ctx.model.options.integrator) * t);
     island.turning = pushed;
     island.twists = before;
     island.half = after;
@@ -130,6 +132,7 @@ pub(crate) fn finish<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, move
     }
     if ctx.model.options.integrator == Integrator::Verlet {
         account_rows(island);
+        joint_effort::account(island, ctx, 0.5 * t);
     }
     Ok(())
 }

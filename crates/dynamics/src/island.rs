@@ -7,6 +7,7 @@ use crate::curvature::Curvature;
 use crate::energy_momentum::Midpoint;
 use crate::error::{Cause, StepError};
 use crate::gradient::record::IslandRecord;
+use crate::joint_effort::JointEffort;
 use crate::ledger::Flow;
 use crate::model::{Body, BodyKind, Model};
 use crate::options::ImpactLaw;
@@ -206,6 +207,8 @@ pub(crate) struct Island<G: Geometry> {
     pub memory: Vec<Memory<G>>,
     /// Contacts of this step and their summed impulses; sorted by key.
     pub reports: Vec<Report<G>>,
+    /// What its joints did in this step, where somebody watches.
+    pub efforts: Vec<JointEffort<G>>,
     /// How joints bent the last moves.
     pub curvature: Curvature,
     /// The same at the start of the step, where the world left it to the island.
@@ -397,6 +400,7 @@ impl<G: Geometry> Island<G> {
             detected: 0,
             memory: Vec::new(),
             reports: Vec::new(),
+            efforts: Vec::new(),
             curvature: Curvature::default(),
             curvature_before: Curvature::default(),
             assembly: Assembly::empty(),

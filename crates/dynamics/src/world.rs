@@ -7,6 +7,7 @@ use crate::error::{Cause, ModelError, Room, StepError};
 use crate::gradient::{StepRecord, Workshop, elastic, energies};
 use crate::island::{Context, Island, IslandReport};
 use crate::islands::{PairTable, Partition, pair_size};
+use crate::joint_effort::JointEffort;
 use crate::ledger::{Flow, Ledger};
 use crate::model::{BodyKind, Model};
 use crate::options::Integrator;
@@ -93,6 +94,8 @@ pub struct World<G: Geometry> {
     capture: bool,
     /// Wrenches from outside, one per body, or none.
     pub(crate) pushes: Vec<Wrench<G>>,
+    /// What joints did in the last step, where somebody watches.
+    pub(crate) efforts: Option<Vec<JointEffort<G>>>,
     /// Where derivatives of its rollouts are worked out.
     pub(crate) workshop: Workshop<G>,
 }
@@ -170,6 +173,7 @@ impl<G: Geometry> World<G> {
             interrupt: Interrupt::NEVER,
             capture: false,
             pushes: Vec::new(),
+            efforts: None,
             workshop: Workshop::default(),
             start: state.clone(),
             state,
@@ -200,6 +204,7 @@ impl<G: Geometry> World<G> {
         self.memory.clear();
         self.curvature().forget();
         self.reports.clear();
+        self.forget_efforts();
         Ok(())
     }
     /// What is remembered of contacts.
@@ -263,6 +268,7 @@ impl<G: Geometry> World<G> {
         self.memory.clear();
         self.curvature().forget();
         self.reports.clear();
+        self.forget_efforts();
         self.open_books();
     }
     fn open_books(&mut self) {
@@ -306,6 +312,7 @@ impl<G: Geometry> World<G> {
             interrupt: Interrupt::NEVER,
             capture: false,
             pushes: Vec::new(),
+            efforts: None,
             start: self.start.clone(),
             state: self.state.clone(),
             model: self.model.clone(),
@@ -320,6 +327,7 @@ impl<G: Geometry> World<G> {
         world.resume(self.memory.clone(), self.books());
         world.curvature = self.present_curvature();
         world.start = self.start.clone();
+        world.watch_joints(self.efforts.is_some());
         world.workshop = self.workshop.handed_on();
         Ok(world)
     }
@@ -460,6 +468,10 @@ impl<G: Geometry> World<G> {
                 fresh: self.fresh,
             };
             let islands = &mut self.islands[..used];
+            for island in islands.iter_mut() {
+                island.efforts.clear();
+                island.efforts.resize(if self.efforts.is_some() { island.joints.len() } else { 0 }, JointEffort::zero());
+            }
             let run = |island: &mut Island<G>| island.failure = advance(island, &ctx).err();
             if used > 1 && self.model.bodies.len() >= PARALLEL_BODIES {
                 islands.par_iter_mut().for_each(run);
@@ -500,6 +512,7 @@ impl<G: Geometry> World<G> {
     /// Writes the islands back.
     fn commit(&mut self, used: usize) {
         let h = self.model.step;
+        self.gather_efforts(used);
         self.last = StepReport::default();
         if std::mem::take(&mut self.fresh) {
             self.placement = self.gathered_placement(used);

@@ -166,7 +166,9 @@ impl<G: Geometry> Held<G> {
     fn new(scene: SceneOf<G>, text: Arc<str>) -> Result<Self, ModelError> {
         let names = Names::new(&scene.model, &scene.joints, &scene.state)?;
         let (name, duration) = (scene.name, scene.duration);
-        Ok(Held { world: World::new(scene.model, scene.state)?, names, name, duration, text, edits: Vec::new() })
+        let mut world = World::new(scene.model, scene.state)?;
+        world.watch_joints(true);
+        Ok(Held { world, names, name, duration, text, edits: Vec::new() })
     }
 }
 
@@ -277,8 +279,10 @@ impl<G: Geometry> Engine for Held<G> {
         self.world.reset();
     }
     fn copy(&self) -> Box<dyn Engine> {
+        let mut world = self.world.copy();
+        world.watch_joints(true);
         Box::new(Held {
-            world: self.world.copy(),
+            world,
             names: self.names.clone(),
             name: self.name.clone(),
             duration: self.duration,

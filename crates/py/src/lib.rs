@@ -32,8 +32,8 @@ mod _carom {
     use crate::rollouts::{Gradients, Rollouts};
     #[pymodule_export]
     use crate::words::{
-        apply, centre_of_mass, forward_dynamics, inverse_dynamics, inverse_kinematics, joint_bias, joint_facts, joint_matrix, joint_names,
-        joint_state, point_jacobian, rows_called, set_joints,
+        apply, centre_of_mass, forward_dynamics, inverse_dynamics, inverse_kinematics, joint_bias, joint_effort, joint_facts, joint_force,
+        joint_matrix, joint_names, joint_state, point_jacobian, rows_called, set_joints,
     };
     #[pymodule_export]
     use crate::worlds::{Worlds, scenes};

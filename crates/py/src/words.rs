@@ -59,6 +59,10 @@ pub trait Words {
     fn inverse_dynamics(&self, acceleration: &[f64], hold: bool) -> Result<Vec<f64>, ModelError>;
     /// Coordinates that bring bodies to targets.
     fn inverse_kinematics(&self, goals: &[RawGoal], options: &ReachOptions) -> Result<RawReach, ModelError>;
+    /// What a joint did in the last step: motor, limit, friction, and the reaction on its second body; `None` where the integrator keeps none of it.
+    fn joint_effort(&self, joint: usize) -> Option<([f64; 3], Vec<f64>)>;
+    /// What motors did in the last step, by coordinate; likewise.
+    fn joint_force(&self) -> Option<Vec<f64>>;
     /// The common centre of mass.
     fn centre_of_mass(&self) -> Vec<f64>;
     /// The rows of a parameter that a word means, and the names of all its rows.
@@ -138,6 +142,14 @@ impl<G: Geometry> Words for Held<G> {
         }
         Ok((reach.q, poses, reach.miss, reach.converged, reach.rounds))
     }
+    fn joint_effort(&self, joint: usize) -> Option<([f64; 3], Vec<f64>)> {
+        let effort = *self.world.joint_efforts()?.get(joint)?;
+        let reaction = [effort.reaction.lin.as_slice(), effort.reaction.ang.as_slice()].concat();
+        Some(([effort.motor, effort.limit, effort.friction], reaction))
+    }
+    fn joint_force(&self) -> Option<Vec<f64>> {
+        self.world.joint_force()
+    }
     fn centre_of_mass(&self) -> Vec<f64> {
         self.world.centre_of_mass().as_slice().to_vec()
     }
@@ -194,6 +206,25 @@ pub fn joint_facts(
 ) -> (&'static str, [String; 2], Option<usize>, Option<[f64; 2]>, Option<[f64; 2]>, Option<f64>) {
     let JointFacts { kind, bodies, first, alone, limits, target } = worlds.lock(py)[0].joint_facts(joint);
     (kind, bodies, first, alone, limits, target)
+}
+
+/// What a joint did in the last step: motor, limit, friction, and the reaction on its second body.
+#[pyfunction]
+pub fn joint_effort<'py>(py: Python<'py>, worlds: &Worlds, joint: usize) -> PyResult<([f64; 3], Bound<'py, PyAny>)> {
+    let found = worlds.lock(py)[0].joint_effort(joint);
+    let (forces, reaction) = found.ok_or_else(unkept)?;
+    Ok((forces, vector(py, reaction)?))
+}
+
+/// What motors did in the last step, by coordinate.
+#[pyfunction]
+pub fn joint_force<'py>(py: Python<'py>, worlds: &Worlds) -> PyResult<Bound<'py, PyAny>> {
+    let found = worlds.lock(py)[0].joint_force();
+    vector(py, found.ok_or_else(unkept)?)
+}
+
+fn unkept() -> PyErr {
+    Refused::new_err("joints: integrator \"energy-momentum\" does not keep the forces of joints")
 }
 
 /// `mass`, `loop` or `tangent`.
