@@ -25,16 +25,16 @@ from .scene import Scene
 from .world import Contact, Ledger, Parameters, Shape, World
 
 __all__ = ["Batch", "Body", "Contact", "Error", "Gradient", "Joint", "Ledger", "ModelError", "Parameters", "Reach", "Replay", "Rollout", "Scene", "SceneError",
-           "Shape", "SolveError", "StepError", "Sweep", "World", "__version__", "gym", "jax", "kernels", "lqr", "picture", "scenes", "sweep", "torch"]
+           "Shape", "SolveError", "StepError", "Sweep", "World", "__version__", "gym", "jax", "kernels", "lqr", "picture", "rerun", "scenes", "sweep", "torch"]
 
 if TYPE_CHECKING:
-    from . import gym, jax, picture, torch
+    from . import gym, jax, picture, rerun, torch
     from .sweeps import Sweep, sweep
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_forked)  # threads do not follow into the child of a fork: it gets its own
 
-_MODULES = ("gym", "jax", "picture", "torch")
+_MODULES = ("gym", "jax", "picture", "rerun", "torch")
 _SWEEPS = ("Sweep", "sweep")
 
 
@@ -44,7 +44,7 @@ def scenes() -> list[str]:
 
 
 def __getattr__(name: str) -> Any:
-    """``carom.gym``, ``carom.jax``, ``carom.picture``, ``carom.torch`` and the sweeps on first use: ``import carom`` stays light."""
+    """``carom.gym``, ``carom.jax``, ``carom.picture``, ``carom.rerun``, ``carom.torch`` and the sweeps on first use: ``import carom`` stays light."""
     if name in _MODULES:
         return importlib.import_module(f".{name}", __name__)
     if name in _SWEEPS:

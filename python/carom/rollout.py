@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import operator
+import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ._carom import Error, Gradients, ModelError, Rollouts, SolveError
 from ._check import flat, number, numbers, table, word
+from ._film import draw
 from .replay import Replay
 
 __all__ = ["Gradient", "Jacobian", "Rollout"]
@@ -321,6 +324,31 @@ class Rollout:
         """The run as a page: shown in place by a notebook, or saved with ``.save("run.html")``. Contacts are not part of a rollout."""
         self._alone("show")
         return Replay(self._native.replay())
+
+    def film(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        size: int | tuple[int, int] | None = None,
+        frames: int = 1,
+        fps: float | None = None,
+        speed: float = 1.0,
+        trails: bool = False,
+        theme: str = "light",
+        camera: str = "auto",
+        clock: bool = True,
+    ) -> Path:
+        """Draws the run to a file and returns its path; the ending names the format.
+
+        Films: ``.gif`` always, ``.mp4`` and ``.webm`` with ffmpeg on the path or ``pip install imageio-ffmpeg``. Pictures: ``.png`` and
+        ``.svg``, a still of the end or a strip of ``frames`` panels. Motion for other programs: ``.glb`` (Blender, web viewers), ``.usda``.
+
+        ``size``: width or (width, height) [pixels]; ``fps``: frames per second; ``speed``: seconds of the run in one of the film;
+        ``trails``: bodies leave a line behind; ``theme``: ``"light"`` or ``"dark"``; ``camera``: ``"auto"``, ``"still"`` or ``"follow"``;
+        ``clock``: the time in the corner.
+        """
+        self._alone("film")
+        return draw(self._native, path, size, frames, fps, speed, trails, theme, camera, clock)
 
     def __repr__(self) -> str:
         lead = "" if self._batch is None else f"worlds={self._batch}, "

@@ -94,7 +94,7 @@ pub struct RunArgs {
     #[arg(long, value_name = "N")]
     pub steps: Option<u64>,
     /// Save to these files, by ending: .html (a page that replays it), .caromlog (exact, resumable), .csv, .npz, .parquet, .mcap, .gif,
-    /// .png, .svg [default: NAME.caromlog]
+    /// .mp4, .webm, .png, .svg, .glb, .usda [default: NAME.caromlog]
     #[arg(long, short, value_name = "FILE", num_args = 1..)]
     pub out: Vec<PathBuf>,
     /// Save nothing
@@ -144,7 +144,7 @@ pub enum CameraChoice {
 }
 
 #[derive(Args, Clone, Debug, Default)]
-#[command(next_help_heading = "Pictures (.gif, .png, .svg)")]
+#[command(next_help_heading = "Pictures (.gif, .mp4, .webm, .png, .svg) and motion (.glb, .usda)")]
 pub struct PictureArgs {
     /// Size of a picture [pixels]; the height follows from the scene unless given
     #[arg(long, value_name = "WIDTH[xHEIGHT]", value_parser = size)]
@@ -152,7 +152,7 @@ pub struct PictureArgs {
     /// Panels of a strip from the start to the end, instead of a still of the end (.png, .svg)
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=100))]
     pub frames: Option<u64>,
-    /// Frames per second of a film [default: 25]
+    /// Frames per second of a film [default: 25 for .gif, 30 for .mp4 and .webm, 60 for .glb and .usda]
     #[arg(long, value_name = "RATE", value_parser = frame_rate)]
     pub fps: Option<f64>,
     /// Seconds of the run shown in a second of the film [default: 1]
@@ -438,8 +438,8 @@ fn product(text: &str) -> Result<f64, String> {
     positive_number(text).map_err(|_| "needs a product of impulse and speed > 0 [J]".to_string())
 }
 
-/// Most frames per second: readers slow down films with shorter delays.
-const MOST_FPS: f64 = 50.0;
+/// Most frames per second: beyond it no screen follows.
+const MOST_FPS: f64 = 240.0;
 
 fn frame_rate(text: &str) -> Result<f64, String> {
     positive_number(text).ok().filter(|x| *x <= MOST_FPS).ok_or_else(|| format!("needs a number > 0, at most {MOST_FPS}"))
@@ -485,7 +485,7 @@ mod tests {
         for text in ["", "x", "640x", "1", "640x9999999", "-5x6"] {
             assert!(size(text).is_err(), "{text}");
         }
-        assert!(frame_rate("51").is_err() && frame_rate("0").is_err());
+        assert!(frame_rate("241").is_err() && frame_rate("0").is_err());
     }
 
     #[test]

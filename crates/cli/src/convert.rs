@@ -7,7 +7,7 @@ use crate::outputs::endings;
 use crate::page;
 use crate::pictures::Picture;
 use crate::print;
-use crate::source::find_with;
+use crate::source::{find_with, foreign};
 use carom::Scene;
 use carom::record::{AtomicFile, Ending, Format, Log, export};
 use carom::scene::{from_toml_all, to_toml};
@@ -27,9 +27,9 @@ pub fn convert(args: &ConvertArgs) -> Result<(), Failure> {
     }
     let page = page::is_page(&args.output);
     if !page && Format::of(&args.output).is_err() {
-        let message = format!("{}: unknown ending", args.output.display());
+        let what = foreign(&args.output).map_or("unknown ending".to_string(), |kind| format!("{kind}, which is not written"));
         let help = format!("allowed: {} for a log, .toml for a scene", endings().join(", "));
-        return Err(Failure::bad_input(Fault::new(message).help(help)));
+        return Err(Failure::bad_input(Fault::new(format!("{}: {what}", args.output.display())).help(help)));
     }
     let log = Log::open(input)?;
     if let Ending::Damaged { offset } = log.ending() {

@@ -150,7 +150,9 @@ impl Failure {
     pub fn explain(&self) {
         if let Failure::BadInput(faults) | Failure::Failed(faults) = self {
             let color = anstream::AutoStream::choice(&io::stderr()) != anstream::ColorChoice::Never;
-            let handler = miette::MietteHandlerOpts::new().color(color).build();
+            // Lines end at blanks alone: the rules of Unicode keep ", .webm" together, and a list of endings would be cut within a word.
+            let spaces = textwrap::WordSeparator::AsciiSpace;
+            let handler = miette::MietteHandlerOpts::new().color(color).word_separator(spaces).break_words(false).build();
             for fault in faults {
                 // Nothing is left to do where not even this can be written.
                 let _ = writeln!(io::stderr(), "{}", Shown { fault, handler: &handler });

@@ -4,6 +4,7 @@ use crate::args::PictureArgs;
 use crate::failure::{Failure, Fault};
 use crate::page;
 use crate::pictures::Picture;
+use crate::source::foreign;
 use carom::dynamics::{Interrupt, Model};
 use carom::record::{AtomicFile, Export, Format, Log, partial_path};
 use carom_render::{Draw, Kind};
@@ -116,5 +117,9 @@ pub fn endings() -> Vec<&'static str> {
 fn unknown_ending(path: &Path) -> Failure {
     let ending = path.extension().map_or_else(|| "no ending".to_string(), |e| format!("ending \".{}\"", e.to_string_lossy()));
     let help = format!("the ending names the format; allowed: {}", endings().join(", "));
-    Failure::bad_input(Fault::new(format!("{}: {ending} names no format", path.display())).help(help))
+    let what = match foreign(path) {
+        Some(kind) => format!("{kind}, which is not written"),
+        None => format!("{ending} names no format"),
+    };
+    Failure::bad_input(Fault::new(format!("{}: {what}", path.display())).help(help))
 }

@@ -4,8 +4,9 @@ use crate::args::{CameraChoice, Paper, PictureArgs};
 use crate::failure::{Failure, Fault};
 use crate::progress;
 use carom::dynamics::{Interrupt, Model};
-use carom::record::{AtomicFile, Log, RecordError};
-use carom_render::{Draw, Kind, Options, RenderError, Theme, render};
+use carom::record::{AtomicFile, Log};
+use carom_render::options::FASTEST_GIF;
+use carom_render::{Draw, Kind, Options, RenderError, Theme, encoder, render};
 use std::path::{Path, PathBuf};
 
 /// A picture whose file is open.
@@ -24,7 +25,7 @@ pub fn options(args: &PictureArgs) -> Options {
         width,
         height,
         panels: args.frames.map_or(plain.panels, |n| n as usize),
-        rate: args.fps.unwrap_or(plain.rate),
+        rate: args.fps,
         speed: args.speed.unwrap_or(plain.speed),
         trails: args.trails,
         theme: match args.theme.unwrap_or_default() {
@@ -38,6 +39,7 @@ pub fn options(args: &PictureArgs) -> Options {
             CameraChoice::Still => Some(false),
             CameraChoice::Follow => Some(true),
         },
+        encoder: None,
     }
 }
 
@@ -46,9 +48,18 @@ impl Picture {
     pub fn is_named(path: &Path) -> bool {
         Kind::of(path).is_some()
     }
-    /// Opens the file of a picture; `None` where the ending names none.
-    pub fn create(path: &Path, args: &PictureArgs) -> Result<Option<Self>, RecordError> {
+    /// Opens the file of a picture; `None` where the ending names none. What cannot be made is told before anything is computed.
+    pub fn create(path: &Path, args: &PictureArgs) -> Result<Option<Self>, Failure> {
         let Some(kind) = Kind::of(path) else { return Ok(None) };
+        let fault = |what: String| Fault::new(format!("{}: {what}", path.display()));
+        if kind == Kind::Gif && args.fps.is_some_and(|fps| fps > FASTEST_GIF) {
+            return Err(Failure::bad_input(
+                fault(format!("a .gif shows at most {FASTEST_GIF} frames a second")).help("lower --fps, or write .mp4"),
+            ));
+        }
+        if kind.needs_encoder() {
+            encoder(None).map_err(|error| Failure::Failed(vec![fault(error.to_string())]))?;
+        }
         Ok(Some(Picture { kind, file: AtomicFile::create(path)?, options: options(args) }))
     }
     /// Draws a log and puts the file in place.

@@ -10,6 +10,8 @@ use std::path::Path;
 
 /// Names less alike than this are no suggestion (Jaro-Winkler, 0 to 1).
 const ALIKE: f64 = 0.7;
+/// Notes of an import that are printed; `check --json` has all.
+const MOST_NOTES: usize = 12;
 /// The word for standard input.
 const STDIN: &str = "-";
 
@@ -64,6 +66,10 @@ pub fn find_with(word: &str, arguments: &ImportArgs) -> Result<Source, Failure> 
         if Format::of(path).is_some() {
             return model(path, arguments).map(|(scene, notes)| Source { place: word.to_string(), stem, scene, notes });
         }
+        if let Some(kind) = foreign(path) {
+            let help = "read are .toml (scenes), .urdf, .xml and .mjcf (models); `carom convert` turns models into scenes";
+            return Err(Failure::bad_input(Fault::new(format!("{word}: {kind}, which is not read as a scene")).help(help)));
+        }
         return match load_all(path) {
             Ok(scene) => Ok(Source { place: word.to_string(), stem, scene, notes: Vec::new() }),
             // Only a text that could be read can be underlined.
@@ -80,6 +86,29 @@ pub fn find_with(word: &str, arguments: &ImportArgs) -> Result<Source, Failure> 
     Err(unknown(format!("{word}: {what}"), &stem, scenes().iter().map(|s| s.name), "`carom scenes` lists the embedded ones"))
 }
 
+/// What a file of another program is, by its ending, in words; `None` for endings that are ours or nobody's.
+pub fn foreign(path: &Path) -> Option<&'static str> {
+    let ending = path.extension()?.to_str()?.to_ascii_lowercase();
+    Some(match ending.as_str() {
+        "usd" | "usdc" => "a binary USD stage",
+        "usda" => "a USD stage",
+        "usdz" => "a packed USD stage",
+        "sdf" => "an SDF model (Gazebo)",
+        "xacro" => "a xacro template (run xacro to make a URDF model of it)",
+        "gltf" | "glb" => "a glTF scene",
+        "fbx" | "blend" | "dae" | "3ds" | "abc" => "a scene of a drawing program",
+        "obj" | "stl" | "ply" | "off" => "a mesh (the shape of a body: shape = { mesh = \"FILE\" })",
+        "step" | "stp" | "iges" | "igs" => "a CAD model",
+        "caromlog" => "the log of a run (`carom run --resume FILE`, `carom convert FILE OUT`)",
+        "csv" | "npz" | "parquet" | "mcap" | "bag" | "db3" | "rrd" => "a table or log of a motion",
+        "html" | "htm" => "a page",
+        "mp4" | "webm" | "avi" | "mov" | "mkv" | "gif" => "a film",
+        "png" | "svg" | "jpg" | "jpeg" | "webp" | "pdf" => "a picture",
+        "json" | "yaml" | "yml" => "no TOML",
+        _ => return None,
+    })
+}
+
 /// Reads a URDF or MJCF model; what it cannot hold is listed on standard error.
 fn model(path: &Path, arguments: &ImportArgs) -> Result<(Scene, Vec<String>), Failure> {
     let base = match arguments.base {
@@ -90,9 +119,13 @@ fn model(path: &Path, arguments: &ImportArgs) -> Result<(Scene, Vec<String>), Fa
     let options = import::Options { strict: arguments.strict, base, keyframe: arguments.keyframe.clone(), ..import::Options::default() };
     let import = import::load(path, &options).map_err(|errors| Failure::model_text(&errors))?;
     let notes: Vec<String> = import.notes.iter().map(ToString::to_string).collect();
-    for note in &notes {
+    for note in notes.iter().take(MOST_NOTES) {
         // A note that nobody hears changes nothing.
         let _ = writeln!(std::io::stderr(), "note: {note}");
+    }
+    if notes.len() > MOST_NOTES {
+        let _ =
+            writeln!(std::io::stderr(), "note: and {} more (`carom check {} --json` lists them)", notes.len() - MOST_NOTES, path.display());
     }
     Ok((import.scene, notes))
 }

@@ -37,6 +37,7 @@ mod tree;
 mod turns;
 mod urdf;
 
+use carom_scene::error::Details;
 use carom_scene::{Scene, SceneError, SceneErrors};
 use element::Element;
 use robot::{Notes, Robot};
@@ -205,7 +206,7 @@ fn finish(
         return Err(errors);
     }
     match carom_scene::from_tree(&tree, &texts.all(), stem) {
-        Ok(scene) => Ok(Import { scene, notes }),
+        Ok(scene) => Ok(Import { scene, notes: notes.into_iter().map(|note| beside(note, folder)).collect() }),
         Err(errors) => {
             let errors: Vec<SceneError> = errors.iter().map(|e| texts.relocate(e)).collect();
             Err(SceneErrors::new(errors).unwrap_or_else(|| texts.error(Fault::new(0..0, "model", "", "cannot be read")).into()))
@@ -241,6 +242,15 @@ fn read(
             let fault = Fault::new(root.span.clone(), "model", "", format!("<{}> is the root of no known format", root.tag.escape_debug()));
             Err(fault.allowed("<robot> (URDF) or <mujoco> (MJCF)"))
         }
+    }
+}
+
+/// A note whose file is named from the folder of the model: whoever loads a model knows where it lies.
+fn beside(note: SceneError, folder: Option<&Path>) -> SceneError {
+    let folder = folder.filter(|folder| *folder != Path::new(""));
+    match folder.and_then(|folder| Path::new(&note.file).strip_prefix(folder).ok()) {
+        Some(near) => Details { file: near.display().to_string(), ..(*note).clone() }.into(),
+        None => note,
     }
 }
 

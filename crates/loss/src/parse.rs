@@ -99,8 +99,8 @@ impl Parser<'_> {
                     Ok(x) => Token::Number(x),
                     Err(_) => return Err(self.fault(start..end, "not a number", "write it like 1, 0.5 or 1e-3")),
                 }
-            } else if letter.is_alphabetic() || letter == '_' {
-                while let Some((at, letter)) = rest.next_if(|(_, l)| l.is_alphanumeric() || *l == '_') {
+            } else if names(letter) {
+                while let Some((at, letter)) = rest.next_if(|(_, l)| names(*l) || l.is_ascii_digit()) {
                     end = at + letter.len_utf8();
                 }
                 Token::Word(self.text[start..end].to_string())
@@ -278,6 +278,12 @@ impl Parser<'_> {
             }
         }
     }
+}
+
+/// Whether a letter may stand in a name without quotes, of any script: vowel signs and joiners are no letters by themselves.
+fn names(letter: char) -> bool {
+    const SIGNS: &str = "−×÷·⋅∙≤≥≠“”„«»‘’";
+    letter.is_ascii_alphabetic() || letter == '_' || !(letter.is_ascii() || letter.is_whitespace() || SIGNS.contains(letter))
 }
 
 /// Bytes of the number at the start of a text.

@@ -41,6 +41,19 @@ fn states(world: &World<Spatial>) -> Vec<State<Spatial>> {
     vec![world.state().clone(), other.state().clone()]
 }
 
+/// Names in any script need no quotes: vowel signs, joiners and marks behind a letter belong to them.
+#[test]
+fn names_of_any_script_are_words() {
+    for name in ["गेंद", "мяч", "球1", "Kugel_ß", "e\u{301}cran", "كرة", "🎱", "ལྷ"] {
+        let text = TEXT.replace("name = \"a\"", &format!("name = \"{name}\"")).replace("[\"a\",", &format!("[\"{name}\","));
+        let Ok(Scene::Spatial(scene)) = from_toml(&text, "test") else { panic!("a scene with {name}") };
+        let quoted = Loss::parse(&format!("(\"{name}\".x-1)^2"), &scene.model).unwrap();
+        assert_eq!(Loss::parse(&format!("({name}.x-1)^2"), &scene.model).unwrap(), quoted, "{name}");
+    }
+    let Ok(Scene::Spatial(scene)) = from_toml(TEXT, "test") else { panic!("a scene") };
+    assert_eq!(Loss::parse("a.x − 1", &scene.model).unwrap_err().span, 4..7, "a typographic minus is no name");
+}
+
 #[test]
 fn values_are_those_of_arithmetic() {
     let world = world();

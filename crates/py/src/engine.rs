@@ -9,8 +9,11 @@ use carom_dynamics::gradient::{
 use carom_dynamics::{Interrupt, Ledger, ModelError, Snapshot, SnapshotError, State, StepError, StepReport, World};
 use carom_geometry::Geometry;
 use carom_math::{Pose, Twist, Vector};
+use carom_render::mesh::{Mesh, meshes, room};
+use carom_render::{Draw, Kind, Options as Picture, RenderError, Theme, film::Film, render_states};
 use carom_scene::{Scene, SceneOf};
 use carom_web::{About, Recorder};
+use std::io::Write;
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::Instant;
@@ -128,6 +131,10 @@ pub trait Run: Send + Sync {
     fn energy(&self) -> &[f64];
     /// A page that replays it.
     fn replay(&self) -> String;
+    /// Draws it; `go_on` is asked before every frame.
+    fn film(&self, kind: Kind, options: &Picture, out: &mut dyn Write, go_on: &mut dyn FnMut() -> bool) -> Result<(), RenderError>;
+    /// The bodies as triangles, in order.
+    fn meshes(&self, theme: Theme) -> Result<Vec<Mesh>, RenderError>;
     /// The adjoint, by all or by states and controls.
     fn backward(&self, cotangents: &Cotangents, wrt: Wrt, weak: Weak, interrupt: &Interrupt) -> Result<Gradient, GradientError>;
     /// Names of the parameters.
@@ -188,7 +195,7 @@ fn write_twists<G: Geometry>(state: &State<G>, out: &mut Vec<f64>) {
     }
 }
 
-impl<G: Geometry> Engine for Held<G> {
+impl<G: Draw> Engine for Held<G> {
     fn dimension(&self) -> usize {
         G::DIM
     }
@@ -376,7 +383,7 @@ impl<G: Geometry> Engine for Held<G> {
     }
 }
 
-impl<G: Geometry> Run for Ran<G> {
+impl<G: Draw> Run for Ran<G> {
     fn write_q(&self, out: &mut Vec<f64>) {
         self.rollout.states.iter().for_each(|state| write_poses(state, out));
     }
@@ -398,6 +405,14 @@ impl<G: Geometry> Run for Ran<G> {
     fn replay(&self) -> String {
         let about = About { name: &self.name, ..About::default() };
         Recorder::of_states(self.rollout.end(), &about, &self.rollout.states, &self.rollout.energy).html()
+    }
+    fn film(&self, kind: Kind, options: &Picture, out: &mut dyn Write, go_on: &mut dyn FnMut() -> bool) -> Result<(), RenderError> {
+        let run = (&self.rollout.states[..], self.name.as_str());
+        render_states(run, self.rollout.end().model(), kind, options, out, &mut |_, _| go_on()).map(|_| ())
+    }
+    fn meshes(&self, theme: Theme) -> Result<Vec<Mesh>, RenderError> {
+        let model = self.rollout.end().model();
+        Ok(meshes(model, &room(&Film::of_states(&self.rollout.states, model)?)?, theme))
     }
     fn backward(&self, cotangents: &Cotangents, wrt: Wrt, weak: Weak, interrupt: &Interrupt) -> Result<Gradient, GradientError> {
         self.rollout.backward_unless(cotangents, wrt, weak, interrupt)

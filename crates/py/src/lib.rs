@@ -7,6 +7,7 @@ mod contact_kernel;
 mod crew;
 mod engine;
 mod error;
+mod film;
 mod kernels;
 mod outline;
 mod rollouts;

@@ -4,6 +4,7 @@ use crate::arrays::{Flat, array, fixed, flat};
 use crate::crew::{CROWD, Crew};
 use crate::engine::Run;
 use crate::error::{Raise, SolveError};
+use crate::film::{Choices, Plain, draw, meshes};
 use crate::worlds::first;
 use carom_dynamics::StepReport;
 use carom_dynamics::gradient::{Cotangents, Gradient, Switches, Weak, Wrt};
@@ -11,6 +12,7 @@ use numpy::ndarray::Array2;
 use numpy::{IntoPyArray, PyArray2, PyArrayMethods};
 use pyo3::prelude::*;
 use rayon::prelude::*;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// One rollout or many.
@@ -118,6 +120,25 @@ impl Rollouts {
     /// The first of them as a page that replays it.
     fn replay(&self, py: Python<'_>) -> String {
         py.detach(|| self.runs[0].replay())
+    }
+    /// Draws the first of them to a file.
+    #[allow(clippy::type_complexity)]
+    fn film(
+        &self,
+        py: Python<'_>,
+        path: PathBuf,
+        size: [Option<usize>; 2],
+        frames: usize,
+        rates: (Option<f64>, f64),
+        flags: (bool, bool, Option<bool>),
+        paper: String,
+        encoder: Option<PathBuf>,
+    ) -> PyResult<()> {
+        draw(py, self.runs[0].as_ref(), path, Choices { size, frames, rates, flags, paper, encoder })
+    }
+    /// The bodies of the first of them as triangles.
+    fn meshes(&self, py: Python<'_>, paper: &str) -> PyResult<Vec<Plain>> {
+        meshes(py, self.runs[0].as_ref(), paper)
     }
     /// Energy of all states [J].
     fn energy<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {

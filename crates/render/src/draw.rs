@@ -1,14 +1,16 @@
 //! What the two spaces have in common: a view chosen once, and a picture of a moment as pixels or as lines.
 
 use crate::canvas::Canvas;
-use crate::color::Ink;
+use crate::color::{Ink, Rgb};
 use crate::drawing::Drawing;
 use crate::error::RenderError;
 use crate::framing::Framing;
+use crate::mesh::Room;
 use crate::options::Options;
+use crate::space::solids::Face;
 use carom_dynamics::Model;
 use carom_geometry::Geometry;
-use carom_math::Pose;
+use carom_math::{Pose, Spatial};
 
 /// What stays the same through a film.
 #[derive(Debug)]
@@ -45,4 +47,8 @@ pub trait Draw: Geometry {
     /// # Errors
     /// The size is refused.
     fn pixels(view: &Self::View, scenery: &Scenery<'_, Self>, moment: &Moment<'_, Self>) -> Result<Canvas, RenderError>;
+    /// The faces of a shape at its place in a body, as a solid in space.
+    fn faces(shape: &Self::Shape, local: &Pose<Self>, color: Rgb, room: &Room) -> Vec<Face>;
+    /// A pose in space; the plane is z = 0.
+    fn in_space(pose: &Pose<Self>) -> Pose<Spatial>;
 }

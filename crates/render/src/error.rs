@@ -23,6 +23,11 @@ pub enum RenderError {
     Io(io::Error),
     /// The encoder of the format refused.
     Encode(String),
+    /// There is no encoder for films of this kind.
+    NoEncoder {
+        /// What was looked for.
+        sought: String,
+    },
     /// Whoever watches the progress asked to stop.
     Stopped,
 }
@@ -35,6 +40,7 @@ impl fmt::Display for RenderError {
             RenderError::Size { pixels: [w, h], most } => write!(f, "cannot draw {w} x {h} pixels: at most {most} along a side"),
             RenderError::Io(error) => write!(f, "cannot write: {error}"),
             RenderError::Encode(what) => write!(f, "cannot encode: {what}"),
+            RenderError::NoEncoder { sought } => write!(f, "cannot encode .mp4 and .webm: {sought}"),
             RenderError::Stopped => write!(f, "stopped"),
         }
     }

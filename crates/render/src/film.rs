@@ -1,17 +1,18 @@
 //! The frames of a log at any time, and the times a film or strip shows.
 
 use crate::error::RenderError;
-use crate::options::MOST_FRAMES;
-use carom_dynamics::Model;
+use carom_dynamics::{Model, State};
 use carom_geometry::Geometry;
 use carom_math::{Pose, Vector};
-use carom_record::{Frame, Log};
+use carom_record::Log;
 use std::f64::consts::{PI, TAU};
 
 /// Where the poses come from.
 #[derive(Debug)]
 enum Reel<'a, G: Geometry> {
     Log(&'a Log),
+    /// Every state of a run, the same time apart.
+    States(&'a [State<G>]),
     /// One moment and no other.
     Still(&'a [Pose<G>]),
 }
@@ -44,6 +45,20 @@ impl<'a, G: Geometry> Film<'a, G> {
         Ok(Film { model, reel: Reel::Log(log), start: first, end: last.max(first) })
     }
 
+    /// The film of states that follow each other.
+    ///
+    /// # Errors
+    /// There is none, or their bodies are not the model's.
+    pub fn of_states(states: &'a [State<G>], model: &'a Model<G>) -> Result<Self, RenderError> {
+        let (Some(first), Some(last)) = (states.first(), states.last()) else {
+            return Err(RenderError::Frame("the run holds no state"));
+        };
+        if states.iter().any(|state| state.poses.len() != model.bodies.len()) {
+            return Err(RenderError::Frame("the states belong to another model"));
+        }
+        Ok(Film { model, reel: Reel::States(states), start: first.time, end: last.time.max(first.time) })
+    }
+
     /// A single moment.
     ///
     /// # Errors
@@ -65,25 +80,23 @@ impl<'a, G: Geometry> Film<'a, G> {
     /// # Errors
     /// The log cannot be read, or a pose is not finite.
     pub fn poses(&self, time: f64, out: &mut Vec<Pose<G>>) -> Result<(), RenderError> {
-        let log = match self.reel {
-            Reel::Log(log) => log,
-            Reel::Still(poses) => {
-                out.clear();
-                out.extend_from_slice(poses);
-                return Ok(());
-            }
-        };
-        let last = log.len() - 1;
+        if let Reel::Still(poses) = self.reel {
+            out.clear();
+            out.extend_from_slice(poses);
+            return Ok(());
+        }
+        let last = self.len() - 1;
         let place = if self.duration() > 0.0 { (time - self.start) / self.duration() * last as f64 } else { 0.0 };
         let below = (place.max(0.0).floor() as u64).min(last);
         let part = (place - below as f64).clamp(0.0, 1.0);
-        let low = log.frame(below)?;
-        let high = if below < last && part > 0.0 { Some(log.frame(below + 1)?) } else { None };
+        let low = self.coordinates(below)?;
+        let high = if below < last && part > 0.0 { Some(self.coordinates(below + 1)?) } else { None };
         out.clear();
         for body in 0..self.model.bodies.len() {
-            let mut q = coordinates::<G>(&low, body);
+            let row = body * G::COORDS..(body + 1) * G::COORDS;
+            let mut q = low[row.clone()].to_vec();
             if let Some(high) = &high {
-                blend::<G>(&mut q, &coordinates::<G>(high, body), part);
+                blend::<G>(&mut q, &high[row], part);
             }
             let rotation = G::read_rotation(&q[G::DIM..]).ok_or(RenderError::Frame("a rotation is not finite"))?;
             let pose = Pose { position: G::Lin::from_slice(&q[..G::DIM]), rotation };
@@ -95,22 +108,46 @@ impl<'a, G: Geometry> Film<'a, G> {
         Ok(())
     }
 
+    /// Number of frames that were recorded, at least 1.
+    pub fn len(&self) -> u64 {
+        match self.reel {
+            Reel::Log(log) => log.len(),
+            Reel::States(states) => states.len() as u64,
+            Reel::Still(_) => 1,
+        }
+    }
+
+    /// Never: there is no film without a frame.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The coordinates of all bodies in a recorded frame.
+    fn coordinates(&self, index: u64) -> Result<Vec<f64>, RenderError> {
+        let write = |state: &State<G>| {
+            let mut q = vec![0.0; state.poses.len() * G::COORDS];
+            q.chunks_exact_mut(G::COORDS).enumerate().for_each(|(body, row)| state.write_pose(body, row));
+            q
+        };
+        match self.reel {
+            Reel::Log(log) => Ok(log.frame(index)?.q),
+            Reel::States(states) => Ok(write(&states[index as usize])),
+            Reel::Still(_) => Err(RenderError::Frame("a still has no frames")),
+        }
+    }
+
     /// Times [s] of a strip of so many panels: the end alone, or evenly from the start to the end.
     pub fn panels(&self, count: usize) -> Vec<f64> {
         let gaps = count.saturating_sub(1).max(1) as f64;
         (0..count.max(1)).map(|k| if count <= 1 { self.end } else { self.start + self.duration() * k as f64 / gaps }).collect()
     }
 
-    /// Times [s] of a film at `rate` frames a second that shows `speed` seconds in one; fewer frames where it would be too long.
-    pub fn frames(&self, rate: f64, speed: f64) -> Vec<f64> {
+    /// Times [s] of a film at `rate` frames a second that shows `speed` seconds in one; at most so many frames where it would be too long.
+    pub fn frames(&self, rate: f64, speed: f64, most: usize) -> Vec<f64> {
         let shown = self.duration() / speed;
-        let gaps = (shown * rate).round().clamp(0.0, (MOST_FRAMES - 1) as f64);
+        let gaps = (shown * rate).round().clamp(0.0, (most - 1) as f64);
         if gaps < 1.0 { vec![self.end] } else { (0..=gaps as usize).map(|k| self.start + self.duration() * k as f64 / gaps).collect() }
     }
-}
-
-fn coordinates<G: Geometry>(frame: &Frame, body: usize) -> Vec<f64> {
-    frame.q[body * G::COORDS..(body + 1) * G::COORDS].to_vec()
 }
 
 /// Moves coordinates part of the way to others, turns along the shorter way.

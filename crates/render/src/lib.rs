@@ -1,4 +1,5 @@
-//! Pictures of recorded runs without a browser or a graphics card: films (`.gif`), stills and strips (`.png`, `.svg`).
+//! Pictures of recorded runs without a browser or a graphics card: films (`.gif`; `.mp4` and `.webm` where an encoder is found), stills
+//! and strips (`.png`, `.svg`), and bodies with their motion for programs that draw themselves (`.glb`, `.usda`).
 //!
 //! ```
 //! use carom_dynamics::World;
@@ -39,17 +40,21 @@ pub mod encode;
 pub mod error;
 pub mod film;
 pub mod framing;
+mod glb;
 mod glyphs;
 mod links;
+pub mod mesh;
 pub mod options;
 mod paint;
 pub mod plane;
 mod reel;
 pub mod space;
 mod svg;
+mod usda;
 
 pub use color::Theme;
 pub use draw::Draw;
+pub use encode::video::encoder;
 pub use error::RenderError;
 pub use options::{Kind, Options};
-pub use reel::{Rendered, render, still};
+pub use reel::{Rendered, render, render_states, still};

@@ -4,13 +4,13 @@ use crate::canvas::{Canvas, check_size};
 use crate::color::{Rgb, mix};
 use crate::draw::{Draw, Moment, Scenery};
 use crate::drawing::{Drawing, Fill, Form};
-use crate::encode::{gif, png};
+use crate::encode::{gif, png, video};
 use crate::error::RenderError;
 use crate::film::Film;
 use crate::framing::Framing;
-use crate::options::{Kind, MOST_PANELS, Options};
-use crate::{paint, svg};
-use carom_dynamics::Model;
+use crate::options::{Kind, MOST_FRAMES, MOST_PANELS, MOST_VIDEO_FRAMES, Options};
+use crate::{glb, paint, svg, usda};
+use carom_dynamics::{Model, State};
 use carom_math::Pose;
 use carom_record::Log;
 use std::io::Write;
@@ -39,7 +39,7 @@ const FEWER: f64 = 0.9;
 pub struct Rendered {
     /// Frames of a film, panels of a strip.
     pub frames: usize,
-    /// Pixels across the whole picture.
+    /// Pixels across the whole picture; 0 where there are none.
     pub width: usize,
     /// Pixels down.
     pub height: usize,
@@ -70,17 +70,51 @@ pub fn render<G: Draw>(
     out: &mut dyn Write,
     progress: &mut Progress<'_>,
 ) -> Result<Rendered, RenderError> {
-    let film = Film::new(log, model)?;
+    film(Film::new(log, model)?, &log.header().name, kind, options, out, progress)
+}
+
+/// Draws the states of a run, which has a name, and writes the picture.
+///
+/// # Errors
+/// As [`render`].
+pub fn render_states<G: Draw>(
+    (states, name): (&[State<G>], &str),
+    model: &Model<G>,
+    kind: Kind,
+    options: &Options,
+    out: &mut dyn Write,
+    progress: &mut Progress<'_>,
+) -> Result<Rendered, RenderError> {
+    film(Film::of_states(states, model)?, name, kind, options, out, progress)
+}
+
+fn film<G: Draw>(
+    film: Film<'_, G>,
+    name: &str,
+    kind: Kind,
+    options: &Options,
+    out: &mut dyn Write,
+    progress: &mut Progress<'_>,
+) -> Result<Rendered, RenderError> {
+    let frames = match kind {
+        Kind::Glb => Some(glb::write(&film, name, options, out, progress)?),
+        Kind::Usda => Some(usda::write(&film, name, options, out, progress)?),
+        _ => None,
+    };
+    if let Some(frames) = frames {
+        return Ok(Rendered { frames, width: 0, height: 0 });
+    }
     let width = options.width_for(kind);
     check_size(width, options.height.unwrap_or(width))?;
     let framing = Framing::new(&film, options.follow)?;
     let view = G::view(framing, width, options);
-    let scenery = Scenery { model, ink: options.theme.ink() };
+    let scenery = Scenery { model: film.model, ink: options.theme.ink() };
     let mut studio = Studio { film, scenery, view, options, poses: Vec::new(), trail: Vec::new() };
     match kind {
         Kind::Gif => studio.gif(out, progress),
-        Kind::Png => studio.png(out, progress),
-        Kind::Svg => studio.svg(&log.header().name, out, progress),
+        Kind::Svg => studio.svg(name, out, progress),
+        _ if kind.needs_encoder() => studio.video(kind, out, progress),
+        _ => studio.png(out, progress),
     }
 }
 
@@ -134,9 +168,9 @@ impl<G: Draw> Studio<'_, G> {
     fn gif(&mut self, out: &mut dyn Write, progress: &mut Progress<'_>) -> Result<Rendered, RenderError> {
         let [width, height] = G::size(&self.view);
         check_size(width, height)?;
-        let mut rate = self.options.rate;
+        let mut rate = self.options.rate_for(Kind::Gif);
         for tries in 1..=TRIES {
-            let times = self.film.frames(rate, self.options.speed);
+            let times = self.film.frames(rate, self.options.speed, MOST_FRAMES);
             let mut bytes = Vec::new();
             let most = if tries < TRIES { self.options.most_bytes } else { usize::MAX };
             let done = self.reel(&times, most, &mut bytes, progress)?;
@@ -148,6 +182,26 @@ impl<G: Draw> Studio<'_, G> {
             rate = (times.len() - 1) as f64 / (self.film.duration() / self.options.speed) * FEWER * done as f64 / times.len() as f64;
         }
         Err(RenderError::Frame("the film does not end"))
+    }
+
+    /// A film by an encoder outside: as many frames a second as asked for, whatever they take.
+    fn video(&mut self, kind: Kind, out: &mut dyn Write, progress: &mut Progress<'_>) -> Result<Rendered, RenderError> {
+        let [width, height] = G::size(&self.view);
+        check_size(width, height)?;
+        let (rate, speed) = (self.options.rate_for(kind), self.options.speed);
+        let times = self.film.frames(rate, speed, MOST_VIDEO_FRAMES);
+        // True to the run's length: the frames stand evenly from its start to its end.
+        let rate = if times.len() > 1 { (times.len() - 1) as f64 * speed / self.film.duration() } else { rate };
+        let mut film = video::VideoWriter::new(kind, [width, height], rate, self.options.encoder.as_deref())?;
+        for (k, time) in times.iter().enumerate() {
+            if !progress(k, times.len()) {
+                return Err(RenderError::Stopped);
+            }
+            film.frame(&self.pixels(*time, time - TRAIL_TIME * speed)?)?;
+        }
+        film.finish(out)?;
+        progress(times.len(), times.len());
+        Ok(Rendered { frames: times.len(), width, height })
     }
 
     /// Encodes the frames at these times until there are too many bytes; returns how many frames went in.

@@ -1,6 +1,7 @@
 //! The command as people and scripts meet it.
 
 mod documents;
+mod films;
 mod folder;
 mod gradients;
 mod models;

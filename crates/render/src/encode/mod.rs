@@ -3,3 +3,4 @@
 pub mod gif;
 pub mod palette;
 pub mod png;
+pub mod video;

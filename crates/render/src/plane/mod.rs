@@ -1,17 +1,21 @@
 //! Pictures of the plane: outlines, in the colours of the bodies, on paper.
 
+mod slab;
+
 use crate::color::{Ink, Rgb, luma, mix, of_body, scaled};
 use crate::draw::{Draw, Moment, Scenery};
 use crate::drawing::{Drawing, Fill, Form, Point, Stroke};
 use crate::error::RenderError;
 use crate::framing::Framing;
 use crate::links::{Link, links};
+use crate::mesh::Room;
 use crate::options::Options;
+use crate::space::solids::Face;
 use crate::{canvas::Canvas, paint};
 use carom_dynamics::BodyKind;
 use carom_geometry::{Geometry, planar::Shape};
-use carom_math::{Planar, Pose};
-use nalgebra::Vector2;
+use carom_math::{Planar, Pose, Spatial};
+use nalgebra::{UnitQuaternion, Vector2, Vector3};
 
 type Lin = Vector2<f64>;
 
@@ -134,6 +138,15 @@ impl Draw for Planar {
 
     fn pixels(view: &View, scenery: &Scenery<'_, Planar>, moment: &Moment<'_, Planar>) -> Result<Canvas, RenderError> {
         paint::paint(&Self::drawing(view, scenery, moment))
+    }
+
+    fn faces(shape: &Shape, local: &Pose<Planar>, color: Rgb, room: &Room) -> Vec<Face> {
+        slab::faces(shape, local, color, room)
+    }
+
+    fn in_space(pose: &Pose<Planar>) -> Pose<Spatial> {
+        let turned = UnitQuaternion::from_axis_angle(&Vector3::z_axis(), pose.rotation.angle);
+        Pose { position: Vector3::new(pose.position.x, pose.position.y, 0.0), rotation: turned }
     }
 }
 

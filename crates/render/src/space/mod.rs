@@ -4,7 +4,7 @@ mod camera;
 mod painter;
 mod raster;
 mod shadow;
-mod solids;
+pub(crate) mod solids;
 mod stage;
 
 use crate::canvas::{CHANNELS, Canvas};
@@ -13,13 +13,15 @@ use crate::draw::{Draw, Moment, Scenery};
 use crate::drawing::Drawing;
 use crate::error::RenderError;
 use crate::framing::Framing;
+use crate::mesh::{self, Room};
 use crate::options::Options;
 use camera::Camera;
-use carom_math::Spatial;
+use carom_geometry::spatial::Shape;
+use carom_math::{Pose, Spatial};
 use nalgebra::Vector3;
 use raster::{Raster, Sample};
 use shadow::Lamp;
-use solids::Detail;
+use solids::{Detail, Face};
 use stage::Stage;
 
 type V = Vector3<f64>;
@@ -125,6 +127,14 @@ impl Draw for Spatial {
             }
         }
         Ok(canvas)
+    }
+
+    fn faces(shape: &Shape, local: &Pose<Spatial>, color: Rgb, room: &Room) -> Vec<Face> {
+        mesh::spatial_faces(shape, local, color, room)
+    }
+
+    fn in_space(pose: &Pose<Spatial>) -> Pose<Spatial> {
+        *pose
     }
 }
 

@@ -33,6 +33,11 @@ impl Face {
         let normal = normal(&points);
         Face { normals: vec![normal; points.len()], points, color }
     }
+    /// The same elsewhere.
+    pub fn placed(&self, pose: &Pose<Spatial>) -> Face {
+        let points = self.points.iter().map(|p| pose.point(*p)).collect();
+        Face { points, normals: self.normals.iter().map(|n| pose.direction(*n)).collect(), color: self.color }
+    }
     /// Outward unit normal of the plane.
     pub fn normal(&self) -> V {
         normal(&self.points)
@@ -135,7 +140,7 @@ fn flat(outline: &Outline<Spatial>, pose: &Pose<Spatial>, color: Rgb, out: &mut 
 }
 
 /// Colour of a side in a direction [rad]: a light stripe on one side, a dark one opposite.
-fn side_color(color: Rgb, angle: f64) -> Rgb {
+pub fn side_color(color: Rgb, angle: f64) -> Rgb {
     let from = |middle: f64| ((angle - middle + 0.5 * TAU).rem_euclid(TAU) - 0.5 * TAU).abs();
     if from(0.0) < STRIPE_ANGLE {
         mix(color, [1.0; 3], STRIPE)
@@ -178,9 +183,21 @@ fn cap(pose: &Pose<Spatial>, z: f64, radius: f64, end: f64, color: Rgb, sides: u
     Face::flat(points, color)
 }
 
+/// A ball as faces, striped like a cylinder.
+pub fn round(radius: f64, color: Rgb, sides: usize) -> Vec<Face> {
+    domes(&Pose::identity(), 0.0, radius, color, sides)
+}
+
 /// A capsule as one solid.
 fn capsule(pose: &Pose<Spatial>, half: f64, radius: f64, color: Rgb, sides: usize) -> Vec<Face> {
     let mut faces = wall(pose, half, [radius; 2], color, sides);
+    faces.extend(domes(pose, half, radius, color, sides));
+    faces
+}
+
+/// The two ends of a capsule.
+fn domes(pose: &Pose<Spatial>, half: f64, radius: f64, color: Rgb, sides: usize) -> Vec<Face> {
+    let mut faces = Vec::new();
     let rings = (sides / 4).max(2);
     for end in [-1.0, 1.0] {
         for ring in 0..rings {
