@@ -9,6 +9,7 @@ mod chart;
 mod page;
 mod random;
 mod report;
+mod vouga_2017;
 
 pub use chart::{Chart, Scale, Series, Style};
 pub use page::{page, section};
@@ -65,5 +66,5 @@ pub const SOURCES: [(&str, &str); 4] = [
 
 /// All entries, source by source.
 pub fn entries() -> Vec<Entry> {
-    [baber_2011::ENTRIES].concat()
+    [baber_2011::ENTRIES, vouga_2017::ENTRIES].concat()
 }
