@@ -5,6 +5,7 @@
 //! better. Where a source is wrong its claim `differs`, with the place in the errata chapter of the theory that says why.
 
 mod baber_2011;
+mod belbute_peres_2018;
 mod chart;
 mod page;
 mod random;
@@ -66,5 +67,5 @@ pub const SOURCES: [(&str, &str); 4] = [
 
 /// All entries, source by source.
 pub fn entries() -> Vec<Entry> {
-    [baber_2011::ENTRIES, vouga_2017::ENTRIES].concat()
+    [belbute_peres_2018::ENTRIES, baber_2011::ENTRIES, vouga_2017::ENTRIES].concat()
 }
