@@ -10,6 +10,7 @@ mod chart;
 mod page;
 mod random;
 mod report;
+mod tomcin_2014;
 mod vouga_2017;
 
 pub use chart::{Chart, Scale, Series, Style};
@@ -67,5 +68,5 @@ pub const SOURCES: [(&str, &str); 4] = [
 
 /// All entries, source by source.
 pub fn entries() -> Vec<Entry> {
-    [belbute_peres_2018::ENTRIES, baber_2011::ENTRIES, vouga_2017::ENTRIES].concat()
+    [belbute_peres_2018::ENTRIES, baber_2011::ENTRIES, tomcin_2014::ENTRIES, vouga_2017::ENTRIES].concat()
 }
