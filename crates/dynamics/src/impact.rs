@@ -11,7 +11,7 @@ use crate::simultaneous::note_strike;
 use crate::step::note;
 use carom_geometry::Geometry;
 use carom_math::Vector;
-use carom_solve::collision::collide_contact;
+use carom_solve::collision::{self, collide_contact};
 use carom_solve::impact::{self, ContactSpace, Friction, GramView, Law, Restitution, Settings};
 use carom_solve::interrupt::Interrupt;
 use carom_solve::problem::{Block, Cone, Problem};
@@ -332,7 +332,7 @@ pub(crate) fn strike<G: Geometry>(
     work.capped = false;
     match law {
         ImpactLaw::Auto if m == 1 => {
-            if !single::<G>(work, 0, m) {
+            if !single::<G>(island, work, 0, m) {
                 reflect(island, ctx, work, Law::Reflections)?;
             }
         }
@@ -357,8 +357,8 @@ pub(crate) fn gauss_seidel_order(order: Order) -> Law {
     Law::GaussSeidel { order, seed }
 }
 
-/// The energy law at one contact; adds its impulses and updates the approach speeds. False when the contact is locked.
-fn single<G: Geometry>(work: &mut ImpactScratch, contact: usize, m: usize) -> bool {
+/// The energy law at one contact; adds its impulses, updates the approach speeds, notes a cap. False when the contact is locked.
+fn single<G: Geometry>(island: &mut Island<G>, work: &mut ImpactScratch, contact: usize, m: usize) -> bool {
     let n = work.lines.len();
     let tangent = m + contact * G::TANGENTS;
     let mut rows = [contact; 3];
@@ -377,6 +377,7 @@ fn single<G: Geometry>(work: &mut ImpactScratch, contact: usize, m: usize) -> bo
     let Ok(outcome) = collide_contact::<G>(&matrix, work.friction[contact], work.restitution[contact], u, COLLISION_TOLERANCE) else {
         return false;
     };
+    island.report.impact_capped |= outcome.status == collision::Status::Capped;
     work.sequence.push((contact, work.restitution[contact]));
     for i in 0..G::DIM {
         work.impulses[rows[i]] += outcome.impulse[i];
@@ -432,7 +433,7 @@ fn sequence<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, work: &mut Im
                 (worst, speed) = (i, work.approach[i]);
             }
         }
-        if worst == usize::MAX || ctx.interrupt.raised() || !single::<G>(work, worst, m) {
+        if worst == usize::MAX || ctx.interrupt.raised() || !single::<G>(island, work, worst, m) {
             return;
         }
         island.report.impact_iterations += 1;

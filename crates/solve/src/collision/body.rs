@@ -1,10 +1,13 @@
 //! The collision of two bodies: from masses, arms and velocities to contact space and back, theory (6.1) and (6.18).
 
 use super::error::CollisionError;
+use super::euler::{EndTest, collide_euler};
+use super::law::{CollisionLaw, Terms};
 use super::outcome::{Branch, Mode, Outcome, Status};
-use super::planar::collide_planar;
+use super::planar;
 use super::ray::MOBILITY_MIN;
-use super::spatial::collide_spatial;
+use super::spatial::{STEPS_MAX, collide_within};
+use super::trace::PathPoint;
 use carom_math::{Space, Vector};
 use nalgebra::{Matrix3, Vector3};
 
@@ -47,7 +50,7 @@ impl<S: Space> Side<S> {
     }
 
     /// Velocity of the contact point [m/s].
-    fn contact_velocity(&self) -> S::Lin {
+    pub(super) fn contact_velocity(&self) -> S::Lin {
         self.velocity + S::spin(self.spin, self.arm)
     }
 }
@@ -83,10 +86,10 @@ pub struct Collision<S: Space> {
 
 /// What an impulse at the arm's tip does to a body.
 #[derive(Clone, Copy)]
-struct Mobility<S: Space> {
-    inv_mass: f64,
-    inv_inertia: S::Inertia,
-    arm: S::Lin,
+pub(super) struct Mobility<S: Space> {
+    pub inv_mass: f64,
+    pub inv_inertia: S::Inertia,
+    pub arm: S::Lin,
 }
 
 impl<S: Space> Mobility<S> {
@@ -111,12 +114,12 @@ impl<S: Space> Mobility<S> {
     }
 
     /// Change of velocity and spin under an impulse at the contact, (6.18).
-    fn kick(&self, impulse: S::Lin) -> (S::Lin, S::Ang) {
+    pub fn kick(&self, impulse: S::Lin) -> (S::Lin, S::Ang) {
         (impulse * self.inv_mass, S::inertia_apply(self.inv_inertia, S::torque(self.arm, impulse)))
     }
 
     /// Change of the contact point's velocity under an impulse there.
-    fn yields(&self, impulse: S::Lin) -> S::Lin {
+    pub fn yields(&self, impulse: S::Lin) -> S::Lin {
         let (linear, angular) = self.kick(impulse);
         linear + S::spin(angular, self.arm)
     }
@@ -178,6 +181,19 @@ fn symmetrised(mut k: ContactMatrix) -> ContactMatrix {
     k
 }
 
+/// How a collision is worked out.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum Way {
+    /// To the tolerance: closed forms, and steps with error control in space.
+    #[default]
+    Adaptive,
+    /// The fixed steps of Baber 2011, section 4, for comparison: so many for the normal impulse that the adaptive way finds.
+    Euler {
+        /// Steps, at least 1; a path that ends later or earlier takes some more or fewer.
+        steps: usize,
+    },
+}
+
 /// The collision of two bodies at one point with Coulomb friction and the energy law, theory chapter 6.
 ///
 /// `normal`: unit vector along which b pushes a; `restitution` in 0..1; `friction` >= 0; `tolerance`: relative accuracy of the
@@ -193,41 +209,28 @@ pub fn collide<S: Space>(
     friction: f64,
     tolerance: f64,
 ) -> Result<Collision<S>, CollisionError> {
-    check_law(friction, restitution, tolerance)?;
-    let named = [
-        ("normal", normal.is_finite()),
-        ("arm of side a", a.arm.is_finite()),
-        ("velocity of side a", a.velocity.is_finite()),
-        ("spin of side a", a.spin.is_finite()),
-        ("arm of side b", b.arm.is_finite()),
-        ("velocity of side b", b.velocity.is_finite()),
-        ("spin of side b", b.spin.is_finite()),
-    ];
-    if let Some((argument, _)) = named.iter().find(|(_, finite)| !finite) {
-        return Err(CollisionError::NotFinite { argument });
+    collide_under(a, b, normal, &Terms { friction, restitution, law: CollisionLaw::Energy, tolerance }, Way::Adaptive, None)
+}
+
+/// [`collide`] under any law and by any way; the points of the path, with velocities in world axes, go to `points` where they are wanted.
+///
+/// # Errors
+/// As [`collide`].
+pub fn collide_under<S: Space>(
+    a: &Side<S>,
+    b: &Side<S>,
+    normal: S::Lin,
+    terms: &Terms,
+    way: Way,
+    mut points: Option<&mut Vec<PathPoint>>,
+) -> Result<Collision<S>, CollisionError> {
+    let contact = Contact::between(a, b, normal, terms)?;
+    let outcome = collide_way::<S>(&contact.k, terms, contact.u, way, points.as_deref_mut())?;
+    if let Some(points) = points {
+        points.iter_mut().for_each(|point| point.velocity = contact.to_world(point.velocity));
     }
-    let length = normal.norm();
-    if (length - 1.0).abs() > UNIT_SLACK {
-        return Err(CollisionError::Normal { length });
-    }
-    let (mobility_a, mobility_b) = (Mobility::of(a, "a")?, Mobility::of(b, "b")?);
-    if mobility_a.is_fixed() && mobility_b.is_fixed() {
-        return Err(CollisionError::Immovable);
-    }
-    let axes = axes::<S>(normal.unit());
-    let k = matrix_of(&mobility_a, &mobility_b, &axes);
-    check_definite::<S>(&k)?;
-    let separation = a.contact_velocity() - b.contact_velocity();
-    let mut u = S::Lin::zero();
-    for i in 0..S::DIM {
-        u[i] = axes[i].dot(separation);
-    }
-    let outcome = collide_contact::<S>(&k, friction, restitution, u, tolerance)?;
-    let mut impulse = S::Lin::zero();
-    for i in 0..S::DIM {
-        impulse += axes[i] * outcome.impulse[i];
-    }
-    let ((dv_a, dw_a), (dv_b, dw_b)) = (mobility_a.kick(impulse), mobility_b.kick(-impulse));
+    let impulse = contact.lin_to_world(outcome.impulse);
+    let ((dv_a, dw_a), (dv_b, dw_b)) = (contact.a.kick(impulse), contact.b.kick(-impulse));
     Ok(Collision {
         velocity_a: a.velocity + dv_a,
         spin_a: a.spin + dw_a,
@@ -242,6 +245,69 @@ pub fn collide<S: Space>(
         steps: outcome.steps,
         status: outcome.status,
     })
+}
+
+/// Two bodies seen from their contact.
+pub(super) struct Contact<S: Space> {
+    pub a: Mobility<S>,
+    pub b: Mobility<S>,
+    /// Tangents, then the normal; the first `DIM` count.
+    pub axes: [S::Lin; 3],
+    pub k: ContactMatrix,
+    /// Separation velocity in the axes.
+    pub u: S::Lin,
+}
+
+impl<S: Space> Contact<S> {
+    /// Checks every argument of a collision of two bodies.
+    pub fn between(a: &Side<S>, b: &Side<S>, normal: S::Lin, terms: &Terms) -> Result<Self, CollisionError> {
+        check_law(terms)?;
+        let named = [
+            ("normal", normal.is_finite()),
+            ("arm of side a", a.arm.is_finite()),
+            ("velocity of side a", a.velocity.is_finite()),
+            ("spin of side a", a.spin.is_finite()),
+            ("arm of side b", b.arm.is_finite()),
+            ("velocity of side b", b.velocity.is_finite()),
+            ("spin of side b", b.spin.is_finite()),
+        ];
+        if let Some((argument, _)) = named.iter().find(|(_, finite)| !finite) {
+            return Err(CollisionError::NotFinite { argument });
+        }
+        let length = normal.norm();
+        if (length - 1.0).abs() > UNIT_SLACK {
+            return Err(CollisionError::Normal { length });
+        }
+        let (mobility_a, mobility_b) = (Mobility::of(a, "a")?, Mobility::of(b, "b")?);
+        if mobility_a.is_fixed() && mobility_b.is_fixed() {
+            return Err(CollisionError::Immovable);
+        }
+        let axes = axes::<S>(normal.unit());
+        let k = matrix_of(&mobility_a, &mobility_b, &axes);
+        check_definite::<S>(&k)?;
+        let separation = a.contact_velocity() - b.contact_velocity();
+        let mut u = S::Lin::zero();
+        for i in 0..S::DIM {
+            u[i] = axes[i].dot(separation);
+        }
+        Ok(Contact { a: mobility_a, b: mobility_b, axes, k, u })
+    }
+
+    /// From the axes of the contact to those of the world.
+    fn lin_to_world(&self, v: S::Lin) -> S::Lin {
+        let mut out = S::Lin::zero();
+        for i in 0..S::DIM {
+            out += self.axes[i] * v[i];
+        }
+        out
+    }
+
+    fn to_world(&self, v: [f64; 3]) -> [f64; 3] {
+        let turned = self.lin_to_world(S::Lin::from_slice(&v[..S::DIM]));
+        let mut out = [0.0; 3];
+        out[..S::DIM].copy_from_slice(turned.as_slice());
+        out
+    }
 }
 
 /// The collision law on a given contact-space matrix, for example K = J M~^-1 J' where joints take part.
@@ -259,12 +325,43 @@ pub fn collide_contact<S: Space>(
     u: S::Lin,
     tolerance: f64,
 ) -> Result<Outcome<S::Lin>, CollisionError> {
-    check_law(friction, restitution, tolerance)?;
+    collide_contact_under::<S>(k, &Terms { friction, restitution, law: CollisionLaw::Energy, tolerance }, u)
+}
+
+/// [`collide_contact`] under any law.
+///
+/// # Errors
+/// As [`collide_contact`].
+pub fn collide_contact_under<S: Space>(k: &ContactMatrix, terms: &Terms, u: S::Lin) -> Result<Outcome<S::Lin>, CollisionError> {
+    collide_way::<S>(k, terms, u, Way::Adaptive, None)
+}
+
+/// [`collide_contact`] under any law with the points of its path, components (tangents..., normal).
+///
+/// # Errors
+/// As [`collide_contact`].
+pub fn trace_contact<S: Space>(k: &ContactMatrix, terms: &Terms, u: S::Lin) -> Result<(Outcome<S::Lin>, Vec<PathPoint>), CollisionError> {
+    let mut points = Vec::new();
+    let outcome = collide_way::<S>(k, terms, u, Way::Adaptive, Some(&mut points))?;
+    Ok((outcome, points))
+}
+
+fn collide_way<S: Space>(
+    k: &ContactMatrix,
+    terms: &Terms,
+    u: S::Lin,
+    way: Way,
+    points: Option<&mut Vec<PathPoint>>,
+) -> Result<Outcome<S::Lin>, CollisionError> {
+    check_law(terms)?;
     if !(0..S::DIM).all(|i| (0..S::DIM).all(|j| k[i][j].is_finite())) {
         return Err(CollisionError::NotFinite { argument: "collision matrix" });
     }
     if !u.is_finite() {
         return Err(CollisionError::NotFinite { argument: "separation velocity" });
+    }
+    if let Way::Euler { steps } = way {
+        return euler_steps::<S>(k, terms, u, steps, points);
     }
     if S::DIM == 2 {
         let [[a, b, _], [_, d, _], _] = *k;
@@ -272,15 +369,52 @@ pub fn collide_contact<S: Space>(
         if a < 0.0 || held <= MOBILITY_MIN * d || d <= 0.0 {
             return Err(CollisionError::Locked { mobility: held.min(a), scale: d });
         }
-        Ok(collide_planar([[a, b], [b, d]], friction, restitution, [u[0], u[1]]).map(|v| S::Lin::from_slice(&v)))
+        Ok(planar::collide_under([[a, b], [b, d]], terms, [u[0], u[1]], points).map(|v| S::Lin::from_slice(&v)))
     } else {
         let matrix = Matrix3::from_fn(|i, j| k[i][j]);
-        let outcome = collide_spatial(matrix, friction, restitution, Vector3::new(u[0], u[1], u[2]), tolerance)?;
+        let outcome = collide_within(matrix, terms, Vector3::new(u[0], u[1], u[2]), STEPS_MAX, points)?;
         Ok(outcome.map(|v| S::Lin::from_slice(v.as_slice())))
     }
 }
 
-fn check_law(friction: f64, restitution: f64, tolerance: f64) -> Result<(), CollisionError> {
+/// The fixed steps; the plane gets a second tangent along which nothing moves.
+fn euler_steps<S: Space>(
+    k: &ContactMatrix,
+    terms: &Terms,
+    u: S::Lin,
+    steps: usize,
+    points: Option<&mut Vec<PathPoint>>,
+) -> Result<Outcome<S::Lin>, CollisionError> {
+    let exact = collide_way::<S>(k, terms, u, Way::Adaptive, None)?;
+    let n = S::DIM - 1;
+    if exact.impulse[n] == 0.0 {
+        return Ok(exact);
+    }
+    if steps == 0 {
+        return Err(CollisionError::Step { found: 0.0 });
+    }
+    let step = exact.impulse[n] / steps as f64;
+    let planar = S::DIM == 2;
+    let (matrix, start) = if planar {
+        (Matrix3::new(k[0][0], 0.0, k[0][1], 0.0, k[0][0], 0.0, k[1][0], 0.0, k[1][1]), Vector3::new(u[0], 0.0, u[1]))
+    } else {
+        (Matrix3::from_fn(|i, j| k[i][j]), Vector3::new(u[0], u[1], u[2]))
+    };
+    let mut gathered = points.is_some().then(Vec::new);
+    let outcome = collide_euler(matrix, terms, start, step, EndTest::Corrected, gathered.as_mut())?;
+    if let (Some(points), Some(gathered)) = (points, gathered) {
+        points.extend(gathered.into_iter().map(|point| {
+            let [x, y, z] = point.velocity;
+            PathPoint { velocity: if planar { [x, z, 0.0] } else { [x, y, z] }, ..point }
+        }));
+    }
+    let branch = if planar { exact.branch } else { outcome.branch };
+    let outcome = Outcome { branch, ..outcome };
+    Ok(outcome.map(|v| if planar { S::Lin::from_slice(&[v.x, v.z]) } else { S::Lin::from_slice(v.as_slice()) }))
+}
+
+fn check_law(terms: &Terms) -> Result<(), CollisionError> {
+    let Terms { friction, restitution, tolerance, .. } = *terms;
     if !restitution.is_finite() {
         return Err(CollisionError::NotFinite { argument: "restitution" });
     }

@@ -4,7 +4,7 @@ use super::approach;
 use super::dormand_prince::State;
 use super::planar::STILL;
 use super::scalar::Scalar;
-use super::sliding::{ACROSS, ALONG, COS, IMPULSE, LOG, NORMAL, SIN, WORK, turned};
+use super::sliding::{ACROSS, ALONG, COS, IMPULSE, LOG, NORMAL, SIN, turned};
 use super::spatial::{Path, Stretch};
 
 /// The closing along a ray is tried when the rate of turn is below this fraction of the tangential mobility: a cheap first test.
@@ -99,7 +99,7 @@ impl<T: Scalar> Path<T> {
         // With k of one sign u_n is monotone, and its ends tell whether a phase ends on the way.
         let monotone = k * rest.mobility > 0.0;
         let same_phase =
-            if self.progress.restituting { end[NORMAL] >= 0.0 && end[WORK] < self.progress.owed().value() } else { end[NORMAL] <= 0.0 };
+            if self.progress.restituting { end[NORMAL] >= 0.0 && self.progress.plain().lacking(&end) > 0.0 } else { end[NORMAL] <= 0.0 };
         if !monotone || !same_phase {
             self.approach_phase = self.progress.phases + 1;
             return None;

@@ -2,12 +2,13 @@
 
 use super::body::ContactMatrix;
 use super::error::CollisionError;
+use super::law::{CollisionLaw, Terms};
 use super::outcome::{Branch, Mode, Outcome};
 use super::planar;
 use super::ray::Origin;
 use super::scalar::{Dual, Scalar};
 use super::spatial::{Path, STEPS_MAX, TOLERANCE_MIN, Units};
-use super::{PlanarOutcome, SpatialOutcome, collide_contact};
+use super::{PlanarOutcome, SpatialOutcome, collide_contact_under};
 use crate::contact_derivative::WEAK;
 use carom_math::{Planar, Space, Spatial};
 use nalgebra::{Matrix3, Vector2, Vector3};
@@ -135,9 +136,17 @@ pub fn differentiate_contact<S: Space>(
     u: S::Lin,
     tolerance: f64,
 ) -> Result<CollisionDerivative, CollisionError> {
+    differentiate_contact_under::<S>(k, &Terms { friction, restitution, law: CollisionLaw::Energy, tolerance }, u)
+}
+
+/// The derivative of [`collide_contact_under`] with the same arguments.
+///
+/// # Errors
+/// As [`collide_contact_under`].
+pub fn differentiate_contact_under<S: Space>(k: &ContactMatrix, terms: &Terms, u: S::Lin) -> Result<CollisionDerivative, CollisionError> {
     let mut velocity = [0.0; 3];
     (0..S::DIM).for_each(|i| velocity[i] = u[i]);
-    differentiate(S::DIM, k, friction, restitution, velocity, tolerance)
+    differentiate_under(S::DIM, k, terms, velocity)
 }
 
 /// [`differentiate_contact`] with the dimension (2 or 3) as a number; of `u` the first components count.
@@ -152,13 +161,18 @@ pub fn differentiate(
     u: [f64; 3],
     tolerance: f64,
 ) -> Result<CollisionDerivative, CollisionError> {
+    differentiate_under(dimension, k, &Terms { friction, restitution, law: CollisionLaw::Energy, tolerance }, u)
+}
+
+fn differentiate_under(dimension: usize, k: &ContactMatrix, terms: &Terms, u: [f64; 3]) -> Result<CollisionDerivative, CollisionError> {
     let mut found = if dimension == 2 {
-        let outcome = collide_contact::<Planar>(k, friction, restitution, Vector2::new(u[0], u[1]), tolerance)?;
-        planar_derivative(k, friction, restitution, [u[0], u[1]], outcome.map(|v| [v.x, v.y]))
+        let outcome = collide_contact_under::<Planar>(k, terms, Vector2::new(u[0], u[1]))?;
+        planar_derivative(k, terms, [u[0], u[1]], outcome.map(|v| [v.x, v.y]))
     } else {
-        let outcome = collide_contact::<Spatial>(k, friction, restitution, Vector3::from(u), tolerance)?;
-        spatial_derivative(k, friction, restitution, Vector3::from(u), tolerance, outcome)?
+        let outcome = collide_contact_under::<Spatial>(k, terms, Vector3::from(u))?;
+        spatial_derivative(k, terms, Vector3::from(u), outcome)?
     };
+    let Terms { friction, restitution, .. } = *terms;
     let normal = dimension - 1;
     if friction == 0.0 && found.impulse[normal] > 0.0 {
         found.smooth(k[normal][normal], restitution, u[normal]);
@@ -201,7 +215,8 @@ impl Ending {
     }
 }
 
-fn planar_derivative(k: &ContactMatrix, friction: f64, restitution: f64, u: [f64; 2], outcome: PlanarOutcome) -> CollisionDerivative {
+fn planar_derivative(k: &ContactMatrix, terms: &Terms, u: [f64; 2], outcome: PlanarOutcome) -> CollisionDerivative {
+    let Terms { friction, restitution, law, .. } = *terms;
     let speed = u[0].hypot(u[1]);
     let mut switches = near_borders(&outcome, u[1], speed);
     if outcome.branch == Branch::Separating {
@@ -210,7 +225,7 @@ fn planar_derivative(k: &ContactMatrix, friction: f64, restitution: f64, u: [f64
     let parameter = Dual::<PLANAR>::parameter;
     let (a, b, d) = (parameter(k[0][0], 2), parameter(k[0][1], 3), parameter(k[1][1], 4));
     let (path, branch) =
-        planar::run([[a, b], [b, d]], parameter(friction, 5), parameter(restitution, 6), [parameter(u[0], 0), parameter(u[1], 1)]);
+        planar::run([[a, b], [b, d]], parameter(friction, 5), parameter(restitution, 6), law, [parameter(u[0], 0), parameter(u[1], 1)]);
     let met_rest = !matches!(branch, Branch::Diverging | Branch::Stationary | Branch::ConvergingNever);
     switches.holding = met_rest && (k[0][1].abs() - friction * k[0][0]).abs() < WEAK * (k[0][1].abs() + friction * k[0][0]);
     let ending = Ending {
@@ -241,12 +256,11 @@ fn planar_derivative(k: &ContactMatrix, friction: f64, restitution: f64, u: [f64
 
 fn spatial_derivative(
     k: &ContactMatrix,
-    friction: f64,
-    restitution: f64,
+    terms: &Terms,
     u: Vector3<f64>,
-    tolerance: f64,
     outcome: SpatialOutcome,
 ) -> Result<CollisionDerivative, CollisionError> {
+    let Terms { friction, restitution, law, tolerance } = *terms;
     let speed = u.norm();
     let mut switches = near_borders(&outcome, u.z, speed);
     if outcome.branch == Branch::Separating {
@@ -263,7 +277,7 @@ fn spatial_derivative(
     let start = [0, 1, 2].map(|i| parameter(u[i] / units.speed, i));
     let (mu, e) = (parameter(friction, 9), parameter(restitution, 10));
     let rows = [[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]];
-    let mut path = Path::new(rows, origin, mu, e, start, tolerance.clamp(TOLERANCE_MIN, TOLERANCE_MAX));
+    let mut path = Path::new(rows, origin, mu, e, start, tolerance.clamp(TOLERANCE_MIN, TOLERANCE_MAX), law);
     let branch = path.run(STEPS_MAX);
     switches.capped = path.status == super::Status::Capped;
     let met_rest = branch != Branch::Slide;

@@ -26,6 +26,11 @@ pub enum CollisionError {
         /// The value found.
         found: f64,
     },
+    /// A step of the normal impulse that is not positive, or no steps.
+    Step {
+        /// The value found.
+        found: f64,
+    },
     /// A normal that is not of length one.
     Normal {
         /// Its length.
@@ -61,6 +66,7 @@ impl fmt::Display for CollisionError {
             CollisionError::Restitution { found } => write!(f, "restitution must lie between 0 and 1, found {found}"),
             CollisionError::Friction { found } => write!(f, "friction must not be negative, found {found}"),
             CollisionError::Tolerance { found } => write!(f, "tolerance must lie between 0 and 1 (both excluded), found {found}"),
+            CollisionError::Step { found } => write!(f, "step must be positive and finite, found {found}"),
             CollisionError::Normal { length } => write!(f, "normal must have length 1, found {length}"),
             CollisionError::Mass { side, found } => {
                 write!(f, "mass of side {side} must be positive (or none, for an immovable body), found {found}")

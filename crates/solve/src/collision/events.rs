@@ -5,7 +5,7 @@
 
 use super::dormand_prince::{State, Step};
 use super::scalar::Scalar;
-use super::sliding::{COS, LOG, NORMAL, SIN, Sliding, WORK};
+use super::sliding::{COS, SIN, Sliding};
 use super::spatial::Path;
 
 /// A correction shorter than this fraction of its step is applied to first order: what it neglects is its square.
@@ -69,13 +69,13 @@ impl<T: Scalar> Path<T> {
     /// with its rates `first`.
     pub fn end_within(&mut self, step: Step, start: &State<T>, first: &State<T>) {
         let sliding = self.plain;
-        let owed = self.progress.owed().value();
-        let mut length = step.length * step.zero_of(|y| y[WORK] - owed);
+        let progress = self.progress.plain();
+        let mut length = step.length * step.zero_of(|y| progress.lacking(y));
         let mut end = step;
         for _ in 0..RETAKE_CAP {
             self.steps += 1;
             end = Step::take(|y| sliding.rates(y), &step.start, &step.start_rates(), length);
-            let change = to_end(&sliding, &end.end, owed);
+            let change = progress.to_end(&sliding, &end.end);
             if !change.is_finite() {
                 break;
             }
@@ -85,21 +85,13 @@ impl<T: Scalar> Path<T> {
             }
             length = (length + change).clamp(0.0, step.length);
         }
-        let owed = self.progress.owed();
         let mut end = T::retake(end, &self.sliding, start, first, false);
         if T::CARRIES {
             // In value nothing is left; the slope of what is left is that of the end, theory (16.17).
-            end.nudge(to_end(&self.sliding, &end.end, owed));
+            end.nudge(self.progress.to_end(&self.sliding, &end.end));
         }
-        end.end[WORK] = owed;
+        self.progress.settle(&mut end.end);
+        self.sliding_point(&end.end);
         self.keep(&end.end);
     }
-}
-
-/// Length to the place where the work of the phase is `owed`. It is quadratic where u_n is small: (6.6) rather than Newton.
-fn to_end<T: Scalar>(sliding: &Sliding<T>, y: &State<T>, owed: T) -> T {
-    let (_, _, k) = sliding.coefficients(y[COS], y[SIN]);
-    let (u, missing) = (y[NORMAL], owed - y[WORK]);
-    let impulse = missing * 2.0 / (u + (u * u + k * 2.0 * missing).at_least(0.0).sqrt());
-    impulse * (-y[LOG]).exp()
 }

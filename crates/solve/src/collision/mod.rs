@@ -20,11 +20,14 @@
 
 mod approach;
 mod body;
+mod body_derivative;
 mod closing;
 mod derivative;
 mod dormand_prince;
 mod error;
+mod euler;
 mod events;
+mod law;
 mod outcome;
 pub mod planar;
 pub mod ray;
@@ -33,10 +36,19 @@ mod sliding;
 pub mod spatial;
 #[cfg(test)]
 mod tests;
+mod trace;
 
-pub use body::{Collision, ContactMatrix, Side, collide, collide_contact, contact_matrix};
-pub use derivative::{CollisionChange, CollisionDerivative, CollisionSwitches, differentiate, differentiate_contact};
+pub use body::{
+    Collision, ContactMatrix, Side, Way, collide, collide_contact, collide_contact_under, collide_under, contact_matrix, trace_contact,
+};
+pub use body_derivative::{Adjoint, BodyCotangents, BodyDerivative, SideCotangents, differentiate_bodies};
+pub use derivative::{
+    CollisionChange, CollisionDerivative, CollisionSwitches, differentiate, differentiate_contact, differentiate_contact_under,
+};
 pub use error::CollisionError;
+pub use euler::{EndTest, collide_euler};
+pub use law::{CollisionLaw, Terms};
 pub use outcome::{Branch, Mode, Outcome, PlanarOutcome, SpatialOutcome, Status};
 pub use planar::collide_planar;
 pub use spatial::collide_spatial;
+pub use trace::PathPoint;

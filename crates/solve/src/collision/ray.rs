@@ -1,6 +1,9 @@
 //! Straight pieces of the path: work along a ray, the sticking test and the unique diverging ray, theory (6.5)-(6.9).
 
+use super::dormand_prince::State;
+use super::law::CollisionLaw;
 use super::scalar::Scalar;
+use super::sliding::{COS, IMPULSE, LOG, NORMAL, SIN, Sliding, WORK};
 use nalgebra::Matrix3;
 
 /// Normal mobility while the tangents are held, below this fraction of the free normal mobility, counts as locked. Rounding in K is
@@ -28,13 +31,21 @@ pub(super) struct Progress<T> {
     pub restituting: bool,
     /// e.
     pub restitution: T,
+    /// What ends the collision.
+    pub law: CollisionLaw,
+    /// u_n at the start [m/s].
+    pub approach: T,
+    /// Normal impulse over all compressions [N s].
+    pub impulse_compression: T,
+    /// Normal impulse over all restitutions [N s].
+    pub impulse_restitution: T,
     /// Least share of the work owed that a full restitution left owing, infinite while none was full: small near the jump (6.20).
     pub margin: f64,
 }
 
 impl<T: Scalar> Progress<T> {
     /// At the start of the first compression.
-    pub fn starting(normal_speed: T, restitution: T) -> Self {
+    pub fn starting(normal_speed: T, restitution: T, law: CollisionLaw) -> Self {
         let zero = T::constant(0.0);
         Progress {
             normal_speed,
@@ -43,14 +54,103 @@ impl<T: Scalar> Progress<T> {
             phases: 1,
             restituting: false,
             restitution,
+            law,
+            approach: normal_speed,
+            impulse_compression: zero,
+            impulse_restitution: zero,
             margin: f64::INFINITY,
         }
     }
 
-    /// Work still to be given back before the end (6.4) [J].
+    /// The same in plain numbers.
+    pub fn plain(&self) -> Progress<f64> {
+        Progress {
+            normal_speed: self.normal_speed.value(),
+            work_compression: self.work_compression.value(),
+            work_restitution: self.work_restitution.value(),
+            phases: self.phases,
+            restituting: self.restituting,
+            restitution: self.restitution.value(),
+            law: self.law,
+            approach: self.approach.value(),
+            impulse_compression: self.impulse_compression.value(),
+            impulse_restitution: self.impulse_restitution.value(),
+            margin: self.margin,
+        }
+    }
+
+    /// What is still owed before the end of what the law counts: work [J], (6.4), normal speed [m/s], (6.21), or impulse [N s], (6.22).
     #[inline(always)]
     pub fn owed(&self) -> T {
-        (-self.restitution * self.restitution * self.work_compression - self.work_restitution).at_least(0.0)
+        match self.law {
+            CollisionLaw::Energy => (-self.restitution * self.restitution * self.work_compression - self.work_restitution).at_least(0.0),
+            CollisionLaw::Newton => (-self.restitution * self.approach - self.normal_speed).at_least(0.0),
+            CollisionLaw::Poisson => (self.restitution * self.impulse_compression - self.impulse_restitution).at_least(0.0),
+        }
+    }
+
+    /// The same at unknowns of a restitution under way, negative beyond the end; affine in them.
+    #[inline(always)]
+    pub fn lacking(&self, y: &State<T>) -> T {
+        match self.law {
+            CollisionLaw::Energy => self.owed() - y[WORK],
+            CollisionLaw::Newton => -self.restitution * self.approach - y[NORMAL],
+            CollisionLaw::Poisson => (self.restitution + 1.0) * self.impulse_compression - y[IMPULSE],
+        }
+    }
+
+    /// Length, in the variable of the integration, to the end of the collision from unknowns of a restitution.
+    pub fn to_end(&self, sliding: &Sliding<T>, y: &State<T>) -> T {
+        let (_, _, k) = sliding.coefficients(y[COS], y[SIN]);
+        let missing = self.lacking(y);
+        let impulse = match self.law {
+            // The work is quadratic where u_n is small: (6.6) rather than Newton.
+            CollisionLaw::Energy => {
+                let u = y[NORMAL];
+                missing * 2.0 / (u + (u * u + k * 2.0 * missing).at_least(0.0).sqrt())
+            }
+            CollisionLaw::Newton => missing / k,
+            CollisionLaw::Poisson => missing,
+        };
+        impulse * (-y[LOG]).exp()
+    }
+
+    /// Sets the unknowns of the end to what the law says they are there.
+    pub fn settle(&self, y: &mut State<T>) {
+        match self.law {
+            CollisionLaw::Energy => y[WORK] = self.owed(),
+            CollisionLaw::Newton => y[NORMAL] = -self.restitution * self.approach,
+            CollisionLaw::Poisson => y[IMPULSE] = (self.restitution + 1.0) * self.impulse_compression,
+        }
+    }
+
+    /// End speed and impulse to the end along a straight piece in restitution; an infinite impulse where it is not reached.
+    fn ending(&self, k: T, owed: T) -> (T, T) {
+        let never = T::constant(f64::INFINITY);
+        match self.law {
+            CollisionLaw::Energy => {
+                let squared = self.normal_speed * self.normal_speed + k * 2.0 * owed;
+                let end_speed = squared.at_least(0.0).sqrt();
+                let sum = self.normal_speed + end_speed;
+                // (6.6) without the cancellation of (v' - v)/k.
+                let to_end = if owed.value() <= 0.0 {
+                    T::constant(0.0)
+                } else if squared.value() >= 0.0 && sum.value() > 0.0 {
+                    owed * 2.0 / sum
+                } else {
+                    never
+                };
+                if T::CARRIES && self.normal_speed.value() == 0.0 && self.work_restitution.value() == 0.0 && k.value() > 0.0 {
+                    return self.first_restitution(k);
+                }
+                (end_speed, to_end)
+            }
+            CollisionLaw::Newton if k.value() > 0.0 => (self.normal_speed + owed, owed / k),
+            CollisionLaw::Newton if owed.value() <= 0.0 => (self.normal_speed, T::constant(0.0)),
+            CollisionLaw::Newton => (self.normal_speed, never),
+            CollisionLaw::Poisson if k.value() < 0.0 && (self.normal_speed + k * owed).value() < 0.0 => (self.normal_speed, never),
+            CollisionLaw::Poisson => (self.normal_speed + k * owed, owed),
+        }
     }
 
     /// Moves along a straight piece where du_n/dp_n = `k` by at most the normal impulse `limit`, (6.5)-(6.6). Returns the impulse
@@ -62,30 +162,20 @@ impl<T: Scalar> Progress<T> {
             let to_zero = if k.value() > 0.0 { -self.normal_speed / k } else { never };
             if limit.value() <= to_zero.value() {
                 self.work_compression += limit * (self.normal_speed + k * 0.5 * limit);
+                self.impulse_compression += limit;
                 self.normal_speed += k * limit;
                 return (limit, false);
             }
             self.work_compression += self.normal_speed * 0.5 * to_zero;
+            self.impulse_compression += to_zero;
             self.turn(0.0);
             spent = to_zero;
         }
         let owed = self.owed();
-        let squared = self.normal_speed * self.normal_speed + k * 2.0 * owed;
-        let mut end_speed = squared.at_least(0.0).sqrt();
-        let sum = self.normal_speed + end_speed;
-        // (6.6) without the cancellation of (v' - v)/k.
-        let mut to_end = if owed.value() <= 0.0 {
-            T::constant(0.0)
-        } else if squared.value() >= 0.0 && sum.value() > 0.0 {
-            owed * 2.0 / sum
-        } else {
-            never
-        };
-        if T::CARRIES && self.normal_speed.value() == 0.0 && self.work_restitution.value() == 0.0 && k.value() > 0.0 {
-            (end_speed, to_end) = self.first_restitution(k);
-        }
+        let (end_speed, to_end) = self.ending(k, owed);
         if (spent + to_end).value() <= limit.value() {
-            self.work_restitution += owed;
+            self.work_restitution += if self.law == CollisionLaw::Energy { owed } else { to_end * 0.5 * (self.normal_speed + end_speed) };
+            self.impulse_restitution += to_end;
             self.normal_speed = end_speed;
             return (spent + to_end, true);
         }
@@ -93,27 +183,33 @@ impl<T: Scalar> Progress<T> {
         let to_zero = if k.value() < 0.0 { -self.normal_speed / k } else { never };
         if rest.value() < to_zero.value() {
             self.work_restitution += rest * (self.normal_speed + k * 0.5 * rest);
+            self.impulse_restitution += rest;
             self.normal_speed += k * rest;
             return (limit, false);
         }
         // The normal velocity falls through zero: a second compression, which the limit ends since k < 0.
         self.work_restitution += self.normal_speed * 0.5 * to_zero;
+        self.impulse_restitution += to_zero;
         self.turn(0.0);
         let rest = rest - to_zero;
         self.work_compression += k * 0.5 * rest * rest;
+        self.impulse_compression += rest;
         self.normal_speed = k * rest;
         (limit, false)
     }
 
     /// End speed and impulse of a first restitution along a straight piece, in the form that has a slope in e at e = 0, theory (16.18).
     pub fn first_restitution(&self, k: T) -> (T, T) {
+        if self.law != CollisionLaw::Energy {
+            return self.ending(k, self.owed());
+        }
         let end_speed = self.restitution * (-self.work_compression * k * 2.0).at_least(0.0).sqrt();
         (end_speed, end_speed / k)
     }
 
     /// Enters the next phase with the given normal velocity.
     pub fn turn(&mut self, normal_speed: f64) {
-        if T::CARRIES && self.restituting {
+        if T::CARRIES && self.restituting && self.law == CollisionLaw::Energy {
             let whole = self.restitution.value().powi(2) * -self.work_compression.value();
             self.margin = self.margin.min(self.owed().value() / whole);
         }

@@ -3,11 +3,13 @@
 use super::closing::APPROACH_ANGLE;
 use super::dormand_prince::{State, Step};
 use super::error::CollisionError;
+use super::law::{CollisionLaw, Terms};
 use super::outcome::{Branch, Mode, Outcome, SpatialOutcome, Status};
 use super::planar::STILL;
 use super::ray::{MOBILITY_MIN, Origin, Progress, Ray};
 use super::scalar::Scalar;
 use super::sliding::{ACROSS, ALONG, COS, IMPULSE, LOG, NORMAL, SIN, Sliding, WORK, turned};
+use super::trace::{PathPoint, Points, SPACING};
 use nalgebra::{Matrix3, Vector3};
 
 /// Integration steps allowed, accepted and rejected; some tens are usual. Past them the rest is closed along the direction reached.
@@ -62,17 +64,16 @@ pub fn collide_spatial(
     u: Vector3<f64>,
     tolerance: f64,
 ) -> Result<SpatialOutcome, CollisionError> {
-    collide_within(k, friction, restitution, u, tolerance, STEPS_MAX)
+    collide_within(k, &Terms { friction, restitution, law: CollisionLaw::Energy, tolerance }, u, STEPS_MAX, None)
 }
 
-/// [`collide_spatial`] with a budget of steps.
+/// [`collide_spatial`] under any law with a budget of steps, with the points of its path where they are wanted.
 pub(super) fn collide_within(
     k: Matrix3<f64>,
-    friction: f64,
-    restitution: f64,
+    terms: &Terms,
     u: Vector3<f64>,
-    tolerance: f64,
     budget: usize,
+    points: Option<&mut Vec<PathPoint>>,
 ) -> Result<SpatialOutcome, CollisionError> {
     if u.z >= 0.0 {
         return Ok(Outcome::separating(Vector3::zeros(), u));
@@ -82,7 +83,9 @@ pub(super) fn collide_within(
     let u = u / units.speed;
     let origin = units.origin(&k)?;
     let rows = [[k.m11, k.m12, k.m13], [k.m21, k.m22, k.m23], [k.m31, k.m32, k.m33]];
-    let mut path = Path::new(rows, origin, friction, restitution, [u.x, u.y, u.z], tolerance.max(TOLERANCE_MIN));
+    let start = [u.x, u.y, u.z];
+    let mut path = Path::new(rows, origin, terms.friction, terms.restitution, start, terms.tolerance.max(TOLERANCE_MIN), terms.law);
+    path.points = points.is_some().then(Points::default);
     let branch = path.run(budget);
     let impulse = Vector3::from(path.impulse);
     let mut velocity = u + k * impulse;
@@ -93,6 +96,15 @@ pub(super) fn collide_within(
     }
     let momentum = units.speed / units.mobility;
     let work = units.speed * momentum;
+    if let (Some(out), Some(Points(traced))) = (points, path.points) {
+        out.extend(traced.into_iter().map(|point| PathPoint {
+            impulse: point.impulse * momentum,
+            velocity: point.velocity.map(|x| x * units.speed),
+            work_compression: point.work_compression * work,
+            work_restitution: point.work_restitution * work,
+            mode: point.mode,
+        }));
+    }
     Ok(Outcome {
         impulse: impulse * momentum,
         velocity: velocity * units.speed,
@@ -169,10 +181,12 @@ pub(super) struct Path<T> {
     pub status: Status,
     /// Normal impulse at which u_t came to zero; NaN where it did not.
     pub stopped_at: f64,
+    /// Points of the path, where they are wanted: then no stretch is jumped over.
+    pub points: Option<Points>,
 }
 
 impl<T: Scalar> Path<T> {
-    pub fn new(k: [[T; 3]; 3], origin: Origin, friction: T, restitution: T, u: [T; 3], tolerance: f64) -> Self {
+    pub fn new(k: [[T; 3]; 3], origin: Origin, friction: T, restitution: T, u: [T; 3], tolerance: f64, law: CollisionLaw) -> Self {
         let sliding = Sliding::new(&k, friction);
         // The least impulse, and the least work, that can stop the approach: no direction has a greater normal mobility.
         let most = sliding.d.value() + sliding.b[0].value().hypot(sliding.b[1].value());
@@ -184,7 +198,7 @@ impl<T: Scalar> Path<T> {
             origin,
             friction,
             start: u,
-            progress: Progress::starting(u[2], restitution),
+            progress: Progress::starting(u[2], restitution, law),
             impulse: [T::constant(0.0); 3],
             tolerance,
             scale: [-z / most, -z, 0.5 * z * z / most],
@@ -193,12 +207,22 @@ impl<T: Scalar> Path<T> {
             steps: 0,
             status: Status::Resolved,
             stopped_at: f64::NAN,
+            points: None,
         }
     }
 
     pub fn run(&mut self, budget: usize) -> Branch {
         let [x, y, z] = self.start.map(Scalar::value);
         let r = x.hypot(y);
+        if let Some(points) = &mut self.points {
+            let still = r <= STILL * r.hypot(z);
+            let mode = match (still, self.origin.leave(self.friction.value()).stable) {
+                (false, _) => Mode::Slide,
+                (true, true) => Mode::Stick,
+                (true, false) => Mode::Diverge,
+            };
+            points.push(0.0, [x, y], &self.progress.plain(), mode);
+        }
         if r <= STILL * r.hypot(z) {
             return Branch::Stick { stable: self.start_at_rest() };
         }
@@ -206,8 +230,13 @@ impl<T: Scalar> Path<T> {
         let misses_zero = (x * cy - y * cx).abs() > STILL * r * cx.hypot(cy);
         let stretch = if self.friction.value() == 0.0 && misses_zero && !T::CARRIES {
             // Without friction the path is straight.
+            let before = self.progress.plain();
             let (spent, _) = self.progress.advance(self.sliding.d, T::constant(f64::INFINITY));
             self.impulse[2] = spent;
+            if let Some(points) = &mut self.points {
+                let d = self.sliding.d.value();
+                points.piece(0.0, [x, y], [cx, cy], d, spent.value(), &before, &self.progress.plain(), Mode::Slide);
+            }
             Stretch::Ended
         } else {
             let speed = self.start[0].hypot(self.start[1]);
@@ -257,7 +286,12 @@ impl<T: Scalar> Path<T> {
     fn leave_rest(&mut self) -> bool {
         let ray = self.origin.leave(self.friction.value());
         let (ratio, normal) = if T::CARRIES { self.carried(&ray) } else { (ray.impulse.map(T::constant), T::constant(ray.normal)) };
+        let (before, start) = (self.progress.plain(), self.impulse[2].value());
         let (spent, _) = self.progress.advance(normal, T::constant(f64::INFINITY));
+        if let Some(points) = &mut self.points {
+            let mode = if ray.stable { Mode::Stick } else { Mode::Diverge };
+            points.piece(start, [0.0; 2], ray.tangential, ray.normal, spent.value(), &before, &self.progress.plain(), mode);
+        }
         self.impulse[0] += ratio[0] * spent;
         self.impulse[1] += ratio[1] * spent;
         self.impulse[2] += spent;
@@ -300,17 +334,22 @@ impl<T: Scalar> Path<T> {
         let mut h = FIRST_STEP * allowed.powf(ESTIMATE_EXPONENT) / rate;
         // What a unit change of the angle has become, at most 1.
         let mut change = 1.0;
+        let whole = self.points.is_some();
         while self.steps < budget {
             if T::CARRIES {
                 h = h.min(self.change_step(&y, change, allowed));
             }
+            if whole {
+                h = h.min(SPACING / rate_of(&sliding, &y));
+            }
             if y[LOG].value() <= still {
                 self.keep(&y);
+                self.stopped_point(&y);
                 return Stretch::Stopped;
             }
             // The closing neglects an angle that is small in value, but not in slope.
-            let closed = if T::CARRIES { None } else { self.close(&y, false) };
-            if let Some(stretch) = closed.or_else(|| self.approach(&y)) {
+            let closed = if T::CARRIES || whole { None } else { self.close(&y, false) };
+            if let Some(stretch) = closed.or_else(|| if whole { None } else { self.approach(&y) }) {
                 return stretch;
             }
             self.steps += 1;
@@ -329,7 +368,7 @@ impl<T: Scalar> Path<T> {
             if phase_ends {
                 step = self.cut_at(step, |y| y[NORMAL]);
             }
-            if self.progress.restituting && step.end[WORK] >= self.progress.owed().value() {
+            if self.progress.restituting && self.progress.plain().lacking(&step.end) <= 0.0 {
                 self.end_within(step, &y, &first);
                 return Stretch::Ended;
             }
@@ -342,6 +381,9 @@ impl<T: Scalar> Path<T> {
             let onto_circle = (y[COS] * y[COS] + y[SIN] * y[SIN] - 1.0) * -0.5 + 1.0;
             y[COS] *= onto_circle;
             y[SIN] *= onto_circle;
+            if whole {
+                self.sliding_point(&y);
+            }
             if phase_ends {
                 self.keep(&y);
                 self.progress.turn(0.0);
@@ -354,14 +396,30 @@ impl<T: Scalar> Path<T> {
                 first = sliding.rates(&y);
             }
             self.grow_scales(&y);
-            let (f, g, _) = sliding.coefficients(y[COS], y[SIN]);
-            h = (h * factor).min(STEP_RATE_MAX / (f.value().abs().max(g.value().abs()) + f64::MIN_POSITIVE));
+            h = (h * factor).min(STEP_RATE_MAX / rate_of(&sliding, &y));
         }
         self.status = Status::Capped;
         self.close(&y, true).unwrap_or_else(|| {
             self.keep(&y);
             Stretch::Stopped
         })
+    }
+
+    /// Notes a point of the sliding.
+    pub fn sliding_point(&mut self, y: &State<T>) {
+        let progress = self.with_work(y).plain();
+        if let Some(points) = &mut self.points {
+            let [cos, sin, r] = [y[COS].value(), y[SIN].value(), y[LOG].value().exp()];
+            points.push(y[IMPULSE].value(), [r * cos, r * sin], &progress, Mode::Slide);
+        }
+    }
+
+    /// Notes the point where the slip stopped.
+    fn stopped_point(&mut self, y: &State<T>) {
+        let progress = self.progress.plain();
+        if let Some(points) = &mut self.points {
+            points.push(y[IMPULSE].value(), [0.0; 2], &progress, Mode::Slide);
+        }
     }
 
     /// Rate f' at which a small change of the angle grows.
@@ -414,11 +472,20 @@ impl<T: Scalar> Path<T> {
     pub fn with_work(&self, y: &State<T>) -> Progress<T> {
         let mut progress = self.progress;
         progress.normal_speed = y[NORMAL];
+        let impulse = y[IMPULSE] - progress.impulse_compression - progress.impulse_restitution;
         if progress.restituting {
             progress.work_restitution += y[WORK];
+            progress.impulse_restitution += impulse;
         } else {
             progress.work_compression += y[WORK];
+            progress.impulse_compression += impulse;
         }
         progress
     }
+}
+
+/// Rate of turn or of decay, whichever is faster.
+fn rate_of<T: Scalar>(sliding: &Sliding<T>, y: &State<T>) -> f64 {
+    let (f, g, _) = sliding.coefficients(y[COS], y[SIN]);
+    f.value().abs().max(g.value().abs()) + f64::MIN_POSITIVE
 }

@@ -1,6 +1,7 @@
 //! Baber's example with two compressions, his rays, and cases with known answers.
 
 use super::reference::{diverging, growth, quartic, rays};
+use crate::collision::Terms;
 use crate::collision::dormand_prince::{State, Step};
 use crate::collision::ray::Origin;
 use crate::collision::sliding::{IMPULSE, NORMAL, Sliding, WORK};
@@ -253,7 +254,7 @@ fn scaling_by_powers_of_two_is_exact() {
 #[test]
 fn budget_of_steps_closes_and_says_so() {
     for budget in [1, 5, 20] {
-        let end = collide_within(baber(), MU, 0.9, baber_start(), 1e-10, budget).expect("definite");
+        let end = collide_within(baber(), &Terms::new(MU, 0.9), baber_start(), budget, None).expect("definite");
         assert_eq!(end.status, Status::Capped);
         assert!(end.velocity.iter().all(|x| x.is_finite()) && end.velocity.z >= 0.0);
         close(end.work_restitution, -0.81 * end.work_compression, 1e-9 * end.work_compression.abs());

@@ -2,6 +2,7 @@
 
 mod derivative;
 mod examples;
+mod laws;
 mod oracles;
 mod properties;
 mod reference;
