@@ -1,7 +1,7 @@
 //! What joints did to their bodies in the last step, for those who ask: motors, limits, friction and reactions, summed over its substeps.
 
 use crate::assembly::Source;
-use crate::constraints::{MAX_ROWS, Motor, Row};
+use crate::constraints::{MAX_ROWS, Row};
 use crate::island::{Context, Island};
 use crate::options::Integrator;
 use crate::world::World;
@@ -51,12 +51,9 @@ pub(crate) fn account<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, dur
     }
     for (local, effort) in joints.iter().zip(efforts) {
         let spec = &ctx.model.joints[local.index];
-        match spec.motor {
-            Some(Motor::Control { max }) => {
-                let control = local.control.and_then(|control| ctx.controls.get(control)).copied().unwrap_or(0.0);
-                effort.motor += duration * control.clamp(-max, max);
-            }
-            Some(Motor::Velocity { .. } | Motor::Position { .. }) | None => (),
+        if let Some(max) = spec.motor.and_then(|motor| motor.control()) {
+            let control = local.control.and_then(|control| ctx.controls.get(control)).copied().unwrap_or(0.0);
+            effort.motor += duration * control.clamp(-max, max);
         }
         if local.rows > 0 {
             let mut rows = [Row::zero(); MAX_ROWS];

@@ -75,7 +75,7 @@ impl<T: Scalar> Path<T> {
         for _ in 0..RETAKE_CAP {
             self.steps += 1;
             end = Step::take(|y| sliding.rates(y), &step.start, &step.start_rates(), length);
-            let change = progress.to_end(&sliding, &end.end);
+            let change = progress.way_to_end(&sliding, &end.end);
             if !change.is_finite() {
                 break;
             }
@@ -88,7 +88,7 @@ impl<T: Scalar> Path<T> {
         let mut end = T::retake(end, &self.sliding, start, first, false);
         if T::CARRIES {
             // In value nothing is left; the slope of what is left is that of the end, theory (16.17).
-            end.nudge(self.progress.to_end(&self.sliding, &end.end));
+            end.nudge(self.progress.way_to_end(&self.sliding, &end.end));
         }
         self.progress.settle(&mut end.end);
         self.sliding_point(&end.end);

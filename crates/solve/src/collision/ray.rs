@@ -100,7 +100,7 @@ impl<T: Scalar> Progress<T> {
     }
 
     /// Length, in the variable of the integration, to the end of the collision from unknowns of a restitution.
-    pub fn to_end(&self, sliding: &Sliding<T>, y: &State<T>) -> T {
+    pub fn way_to_end(&self, sliding: &Sliding<T>, y: &State<T>) -> T {
         let (_, _, k) = sliding.coefficients(y[COS], y[SIN]);
         let missing = self.lacking(y);
         let impulse = match self.law {
