@@ -30,20 +30,16 @@ material = "all"
 name = "thigh"
 shape = { capsule = [0.3, 0.05] }
 position = [0.2, 0, 0.55]
-orientation = [0.7071067811865476, 0, 0.7071067811865476, 0]
 material = "all"
-mask = ["default"]
 [[body]]
 name = "shin"
 shape = { capsule = [0.3, 0.04] }
 position = [0.2, 0, 0.25]
-orientation = [0.7071067811865476, 0, 0.7071067811865476, 0]
 material = "all"
 [[body]]
 name = "hind"
 shape = { capsule = [0.6, 0.04] }
 position = [-0.25, 0, 0.4]
-orientation = [0.7071067811865476, 0, 0.7071067811865476, 0]
 material = "all"
 [[joint]]
 name = "hip"

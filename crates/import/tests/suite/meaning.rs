@@ -203,7 +203,9 @@ fn a_loop_comes_from_a_connect_and_files_from_includes() {
     // 2700 kg/m^3 comes from the included file.
     let volume = std::f64::consts::PI * 0.02_f64.powi(2) * 0.3 + 4.0 / 3.0 * std::f64::consts::PI * 0.02_f64.powi(3);
     assert!((scene.model.bodies[0].mass - 2700.0 * volume).abs() < 1e-12);
-    assert_eq!(scene.model.joints[0].motor, Some(Motor::Control { max: 40.0 }));
+    // The damper comes from the included file as well.
+    let driven = Motor::Sprung { position: 0.0, stiffness: 0.0, damping: 0.01, max: 40.0 };
+    assert_eq!(scene.model.joints[0].motor, Some(driven));
     let bent = load(&path, &Options { keyframe: Some("bent".to_string()), ..Options::default() }).unwrap();
     let bent = spatial(bent);
     assert!((bent.state.poses[0].position - Vector3::new(0.15 * 0.1_f64.sin(), 0.0, 0.15 * 0.1_f64.cos())).norm() < 1e-15);

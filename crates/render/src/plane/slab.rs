@@ -89,7 +89,7 @@ mod tests {
         for (shape, area) in [
             (Shape::ball(0.5).unwrap(), 0.25 * 0.5 * TAU),
             (Shape::cuboid(1.0, 2.0).unwrap(), 2.0),
-            (Shape::capsule(0.5, 0.2).unwrap(), 0.4 + 0.04 * 0.5 * TAU),
+            (Shape::capsule(0.5, 0.2).unwrap(), 0.5 * 0.4 + 0.04 * 0.5 * TAU),
         ] {
             let found = volume(&faces(&shape, &pose, [0.5; 3], &room));
             assert!((found - 0.5 * area).abs() < 0.01 * area, "{shape:?}: {found}, not {}", 0.5 * area);
