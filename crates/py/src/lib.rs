@@ -2,6 +2,7 @@
 //! results leave as arrays that own their memory. The interpreter is released while the engine works.
 
 mod arrays;
+mod collide_kernel;
 mod contact_kernel;
 mod crew;
 mod engine;
@@ -17,13 +18,15 @@ use pyo3::prelude::*;
 #[pymodule]
 mod _carom {
     #[pymodule_export]
+    use crate::collide_kernel::{Collisions, collide};
+    #[pymodule_export]
     use crate::contact_kernel::{ContactSolution, contact};
     #[pymodule_export]
     use crate::crew::forked;
     #[pymodule_export]
     use crate::error::{Error, ModelError, SceneError, SolveError, StepError};
     #[pymodule_export]
-    use crate::kernels::{Dynamics, InsertedFactor, InsertedSystem, collide, dynamics, impacts, lineality, split};
+    use crate::kernels::{Dynamics, InsertedFactor, InsertedSystem, dynamics, impacts, lineality, split};
     #[pymodule_export]
     use crate::rollouts::{Gradients, Rollouts};
     #[pymodule_export]
