@@ -21,3 +21,5 @@ draw terrain_3d.png terrain_3d --time 1.2 --size 480 --trails
 draw newton_cradle.svg newton_cradle --time 1.4 --frames 4 --size 240
 draw bowling.svg bowling --time 1 --size 520
 draw double_pendulum.svg double_pendulum --time 3 --size 320 --trails
+"${carom[@]}" reproduce --all --quiet --page docs/reproduction.md --out docs/pictures/reproduction >/dev/null
+rm docs/pictures/reproduction/*.csv

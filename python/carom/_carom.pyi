@@ -14,9 +14,14 @@ class StepError(Error): ...
 class SolveError(Error): ...
 
 Array = np.ndarray[Any, Any]
-Side = tuple[float | None, Array | None, Array, Array, Array]
+Sides = tuple[Array, Array, Array, Array, Array]
 
-def collide(a: Side, b: Side, normal: Array, restitution: float, friction: float, tolerance: float) -> dict[str, Any]: ...
+class Collisions:
+    def backward(self, velocity_a: Array, spin_a: Array, velocity_b: Array, spin_b: Array) -> dict[str, Array]: ...
+
+def collide(
+    dimension: int, a: Sides, b: Sides, normal: Array, restitution: Array, friction: Array, tolerance: float, law: str, steps: int, trace: bool,
+) -> tuple[dict[str, Any], Collisions]: ...
 def impacts(
     diagonal: bool, mass: Sequence[Array], normals: Array, velocity: Array, law: str, order: str, seed: int, restitution: Array,
     friction: Array | None, tangents: Array | None, tolerance: float, lineality: bool, max_iterations: int,

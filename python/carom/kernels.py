@@ -14,6 +14,7 @@ import numpy as np
 from . import _carom
 from ._carom import SolveError
 from ._check import Result, count, flag, flat, number, numbers, word
+from ._collide import Collision, Side, collide
 from ._contact import ContactSolution, contact
 
 __all__ = ["Collision", "ContactSolution", "Dynamics", "Impact", "InsertedFactor", "Inserted", "Lineality", "Side", "Split",
@@ -21,84 +22,6 @@ __all__ = ["Collision", "ContactSolution", "Dynamics", "Impact", "InsertedFactor
 
 SYMMETRY = 1e-12
 """Two entries a_ij and a_ji may differ by this part of the largest entry and still count as one: rounding."""
-
-INERTIA_SYMMETRY = 1e-9
-"""The same for a tensor that was turned into world axes."""
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Side(Result):
-    """One body of a collision.
-
-    ``mass`` [kg]: None or inf is immovable; ``inertia`` may then be None, and velocity and spin count but never change. In the plane
-    ``inertia`` [kg m^2] and ``spin`` [rad/s] are numbers; in space ``inertia`` is (3, 3) in world axes and ``spin`` (3,). ``arm`` [m]
-    runs from the centre of mass to the contact; ``velocity`` [m/s] is that of the centre of mass.
-    """
-
-    mass: Any
-    inertia: Any
-    arm: Any
-    velocity: Any
-    spin: Any
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Collision(Result):
-    """Two bodies after a collision at one point; ``impulse`` [N s] acts on a."""
-
-    velocity_a: np.ndarray
-    spin_a: Any
-    velocity_b: np.ndarray
-    spin_b: Any
-    impulse: np.ndarray
-    work_compression: float
-    work_restitution: float
-    phases: int
-    branch: str
-    mode: str
-
-
-def _side(name: str, side: Any, dim: int) -> tuple:
-    if not isinstance(side, Side):
-        raise SolveError(f"{name}: needs a carom.kernels.Side, found {type(side).__name__}")
-    angular, square = ((), ()) if dim == 2 else ((3,), (3, 3))
-    mass = side.mass
-    if mass is not None:
-        mass = float(numbers(f"{name}.mass", mass, (), finite=False))
-        if np.isnan(mass) or mass <= 0.0:
-            raise SolveError(f"{name}.mass: found {mass:g}, needs a number above 0 (None or inf is immovable)")
-        if np.isinf(mass):
-            mass = None
-    inertia = None
-    if mass is not None:
-        if side.inertia is None:
-            raise SolveError(f"{name}.inertia: needed for a body of finite mass")
-        tensor = numbers(f"{name}.inertia", side.inertia, square)
-        if np.abs(tensor - tensor.T).max() > INERTIA_SYMMETRY * np.abs(tensor).max():
-            raise SolveError(f"{name}.inertia: needs a symmetric matrix")
-        inertia = flat(tensor)
-    return (
-        mass,
-        inertia,
-        flat(numbers(f"{name}.arm", side.arm, (dim,))),
-        flat(numbers(f"{name}.velocity", side.velocity, (dim,))),
-        flat(numbers(f"{name}.spin", side.spin, angular)),
-    )
-
-
-def collide(a: Side, b: Side, normal: Any, restitution: float, friction: float, *, tolerance: float = 1e-10) -> Collision:
-    """The collision of two bodies at one point with Coulomb friction and the energy law of restitution.
-
-    ``normal`` is the unit vector along which b pushes a; its length decides between the plane and space. ``tolerance`` is the relative
-    accuracy of the integration in space; the plane is exact.
-    """
-    normal = numbers("normal", normal, (2,), (3,))
-    dim = len(normal)
-    raw = _carom.collide(
-        _side("a", a, dim), _side("b", b, dim), normal, number("restitution", restitution, least=0.0, most=1.0),
-        number("friction", friction, least=0.0), number("tolerance", tolerance),
-    )
-    return Collision(**raw)
 
 
 def _mass(name: str, mass: Any, d: int) -> tuple[bool, list, list]:

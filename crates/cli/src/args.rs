@@ -4,6 +4,12 @@ use carom::dynamics::gradient::Weak;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
+mod manual;
+mod reproduce;
+
+pub use manual::{CompletionsArgs, ManArgs};
+pub use reproduce::{ReproduceArgs, VERDICTS};
+
 /// What the shell hears.
 const EXIT_CODES: &str = "Exit codes: 0 done (a run stopped by Ctrl-C is saved and done too), 1 failed, 2 bad input, 130 stopped by Ctrl-C \
 before the answer was complete. With --json every command prints one JSON object to standard output and nothing else. Colours follow \
@@ -35,6 +41,8 @@ pub enum Command {
     Bench(BenchArgs),
     /// Run the engine's promises and print what was expected and measured
     Prove(ProveArgs),
+    /// Run the figures, examples and numbers of the sources again, and say which hold
+    Reproduce(ReproduceArgs),
     /// Take the exact gradient of a loss and print it beside central differences
     Grad(GradArgs),
     /// Find parameters with which a scene repeats a recorded or measured motion
@@ -55,6 +63,7 @@ impl Command {
             Command::Check(args) => args.json,
             Command::Scenes(args) => args.json,
             Command::Prove(args) => args.json,
+            Command::Reproduce(args) => args.json,
             Command::Grad(args) => args.json,
             Command::Fit(args) => args.json,
             Command::Schema(args) => args.json,
@@ -193,25 +202,6 @@ pub struct BenchArgs {
     /// No progress bar
     #[arg(long, short)]
     pub quiet: bool,
-}
-
-#[derive(Args, Debug)]
-pub struct CompletionsArgs {
-    /// The shell
-    #[arg(value_enum)]
-    pub shell: clap_complete::Shell,
-    /// Print as JSON
-    #[arg(long)]
-    pub json: bool,
-}
-
-#[derive(Args, Debug)]
-pub struct ManArgs {
-    /// The command whose page to print
-    pub command: Option<String>,
-    /// Print as JSON
-    #[arg(long)]
-    pub json: bool,
 }
 
 #[derive(Args, Debug)]

@@ -1,4 +1,4 @@
-//! The command line of the carom dynamics engine: `carom run`, `view`, `check`, `scenes`, `schema`, `prove`, `grad`, `fit`, `bench`,
+//! The command line of the carom dynamics engine: `carom run`, `view`, `check`, `scenes`, `schema`, `prove`, `reproduce`, `grad`, `fit`, `bench`,
 //! `convert`, `completions`, `man`.
 //!
 //! Thin: it parses arguments, asks the engine, prints. Exit codes: 0, 1 (failed), 2 (bad input), 130 (stopped).
@@ -18,6 +18,7 @@ mod pictures;
 mod print;
 mod progress;
 mod prove;
+mod reproduce;
 mod run;
 mod scenes;
 mod simulate;
@@ -45,6 +46,7 @@ fn main() -> ExitCode {
         args::Command::Schema(_) => scenes::schema(),
         args::Command::Bench(args) => bench::bench(&args),
         args::Command::Prove(args) => prove::prove(&args),
+        args::Command::Reproduce(args) => reproduce::reproduce(&args),
         args::Command::Grad(args) => grad::grad(&args),
         args::Command::Fit(args) => fit::fit(&args),
         args::Command::Convert(args) => convert::convert(&args),

@@ -14,7 +14,7 @@ const NAME: &str = "carom";
 
 /// Arguments that take a scene: a file, or the name of an embedded one.
 const SCENES: [&str; 3] = ["scene", "scenes", "input"];
-/// The argument of `carom scenes`, which takes a name alone.
+/// The argument of `carom scenes` and `carom reproduce`, which take a name alone.
 const SCENE_NAME: &str = "name";
 
 /// Prints a script for a shell.
@@ -30,16 +30,19 @@ pub fn completions(args: &CompletionsArgs) -> Result<(), Failure> {
 /// the names are put in here alone.
 fn script(shell: Shell) -> String {
     let names: Vec<&str> = carom::scene::scenes().iter().map(|scene| scene.name).collect();
+    let entries: Vec<&str> = carom_reproduce::entries().iter().map(|entry| entry.name).collect();
     let mut command = Cli::command();
     let takes = |sub: &Command| sub.get_arguments().any(|a| SCENES.contains(&a.get_id().as_str()));
     let commands: Vec<String> = command.get_subcommands().filter(|sub| takes(sub)).map(|sub| sub.get_name().to_string()).collect();
     if matches!(shell, Shell::Bash | Shell::Zsh) {
         command = command.mut_subcommands(|sub| {
-            let listing = sub.get_name() == "scenes";
+            let (listing, reproducing) = (sub.get_name() == "scenes", sub.get_name() == "reproduce");
             sub.mut_args(|arg| {
                 let id = arg.get_id().as_str();
                 let scene = SCENES.contains(&id) || (listing && id == SCENE_NAME);
-                if scene { arg.value_parser(PossibleValuesParser::new(names.clone())) } else { arg }
+                if reproducing && id == SCENE_NAME {
+                    arg.value_parser(PossibleValuesParser::new(entries.clone()))
+                } else if scene { arg.value_parser(PossibleValuesParser::new(names.clone())) } else { arg }
             })
         });
     }

@@ -1,11 +1,9 @@
-//! The algorithms on arrays: collisions, impacts, implicit equalities, the dynamics problem, body splitting, inserted rows.
+//! The algorithms on arrays: impacts, implicit equalities, the dynamics problem, body splitting, inserted rows.
 
 use crate::arrays::{Flat, array, flat, optional};
 use crate::error::{Raise, SolveError};
 use carom_math::ldl::Order as Elimination;
-use carom_math::{Planar, Space, Spatial, Vector};
 use carom_solve::bordered::{self, Form};
-use carom_solve::collision::{self, Side};
 use carom_solve::dynamics::{self as problem, DynamicsInput, DynamicsOutput, Mass, MassChange};
 use carom_solve::impact::{self, ImpactOptions, Law, MassMatrix, Order, Restitution, SparseRows};
 use carom_solve::status::Status;
@@ -14,68 +12,6 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
 type Dict<'py> = PyResult<Bound<'py, PyDict>>;
-
-/// One side of a collision as the Python layer hands it over: mass (none is immovable), inertia by rows, arm, velocity, spin.
-type RawSide<'py> = (Option<f64>, Option<Flat<'py>>, Flat<'py>, Flat<'py>, Flat<'py>);
-
-/// The collision of two bodies at one point.
-#[pyfunction]
-pub fn collide<'py>(
-    py: Python<'py>,
-    a: RawSide<'py>,
-    b: RawSide<'py>,
-    normal: Flat<'py>,
-    restitution: f64,
-    friction: f64,
-    tolerance: f64,
-) -> Dict<'py> {
-    let normal = flat(&normal)?;
-    match normal.len() {
-        Planar::DIM => collide_in::<Planar>(py, &a, &b, &normal, restitution, friction, tolerance),
-        _ => collide_in::<Spatial>(py, &a, &b, &normal, restitution, friction, tolerance),
-    }
-}
-
-fn side<S: Space>(raw: &RawSide<'_>) -> PyResult<Side<S>> {
-    let (mass, inertia, arm, velocity, spin) = raw;
-    let lin = |x: &Flat<'_>| PyResult::Ok(S::Lin::from_slice(x.as_slice()?));
-    let (arm, velocity, spin) = (lin(arm)?, lin(velocity)?, S::Ang::from_slice(spin.as_slice()?));
-    Ok(match (mass, inertia) {
-        (Some(mass), Some(inertia)) => Side::body(*mass, S::inertia_from_rows(inertia.as_slice()?), arm, velocity, spin),
-        _ => Side::immovable(arm, velocity, spin),
-    })
-}
-
-fn collide_in<'py, S: Space>(
-    py: Python<'py>,
-    a: &RawSide<'py>,
-    b: &RawSide<'py>,
-    normal: &[f64],
-    restitution: f64,
-    friction: f64,
-    tolerance: f64,
-) -> Dict<'py> {
-    let (a, b) = (side::<S>(a)?, side::<S>(b)?);
-    let out = collision::collide(&a, &b, S::Lin::from_slice(normal), restitution, friction, tolerance).map_err(Raise::raise)?;
-    let dict = PyDict::new(py);
-    let lin = |x: S::Lin| array(py, x.as_slice().to_vec(), &[S::DIM]);
-    dict.set_item("velocity_a", lin(out.velocity_a)?)?;
-    dict.set_item("velocity_b", lin(out.velocity_b)?)?;
-    dict.set_item("impulse", lin(out.impulse)?)?;
-    for (key, spin) in [("spin_a", out.spin_a), ("spin_b", out.spin_b)] {
-        if S::ANG == 1 {
-            dict.set_item(key, spin[0])?;
-        } else {
-            dict.set_item(key, array(py, spin.as_slice().to_vec(), &[S::ANG])?)?;
-        }
-    }
-    dict.set_item("work_compression", out.work_compression)?;
-    dict.set_item("work_restitution", out.work_restitution)?;
-    dict.set_item("phases", out.phases)?;
-    dict.set_item("branch", out.branch.label())?;
-    dict.set_item("mode", out.mode.label())?;
-    Ok(dict)
-}
 
 /// A mass as the Python layer hands it over: blocks by rows; one block of one row stands for the diagonal when `diagonal`.
 #[derive(Debug)]

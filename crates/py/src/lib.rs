@@ -3,6 +3,7 @@
 
 mod arrays;
 mod builder;
+mod collide_kernel;
 mod contact_kernel;
 mod crew;
 mod engine;
@@ -22,13 +23,15 @@ mod _carom {
     #[pymodule_export]
     use crate::builder::Builder;
     #[pymodule_export]
+    use crate::collide_kernel::{Collisions, collide};
+    #[pymodule_export]
     use crate::contact_kernel::{ContactSolution, contact};
     #[pymodule_export]
     use crate::crew::forked;
     #[pymodule_export]
     use crate::error::{Error, ModelError, SceneError, SolveError, StepError};
     #[pymodule_export]
-    use crate::kernels::{Dynamics, InsertedFactor, InsertedSystem, collide, dynamics, impacts, lineality, split};
+    use crate::kernels::{Dynamics, InsertedFactor, InsertedSystem, dynamics, impacts, lineality, split};
     #[pymodule_export]
     use crate::rollouts::{Gradients, Rollouts};
     #[pymodule_export]

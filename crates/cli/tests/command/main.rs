@@ -6,6 +6,7 @@ mod folder;
 mod gradients;
 mod models;
 mod outputs;
+mod reproduce;
 mod runs;
 #[cfg(target_os = "linux")]
 mod stopped;
