@@ -7,6 +7,8 @@ use crate::contacts;
 use crate::error::{Cause, Room, StepError};
 use crate::integrate::grow_travelled;
 use crate::island::{Context, Island};
+use crate::solve::Solve;
+use crate::sparse_rows::solve_sparse;
 use carom_geometry::Geometry;
 use carom_math::{Twist, Vector};
 use carom_solve::problem::{Block, Cone, Problem};
@@ -347,21 +349,29 @@ fn displacement<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, aim: Aim)
     scratch.clear();
     scratch.resize(bodies.len(), Twist::zero());
     assembly.hold_joints(&solve.joint_target, &mut solve.reaction, scratch);
-    assembly.reduce();
-    let (n, all) = (solve.lines.len(), assembly.lines.len());
-    solve.matrix.clear();
-    solve.matrix.resize(n * n, 0.0);
     solve.free.clear();
-    for i in 0..n {
-        solve.free.push(assembly.lines[solve.lines[i]].speed(scratch) - solve.target[i]);
-        for j in 0..n {
-            solve.matrix[i * n + j] = assembly.matrix[solve.lines[i] * all + solve.lines[j]];
-        }
-    }
+    solve.free.extend(solve.lines.iter().zip(&solve.target).map(|(&line, target)| assembly.lines[line].speed(scratch) - target));
+    let n = solve.lines.len();
     solve.impulses.clear();
     solve.impulses.resize(n, 0.0);
-    let problem = Problem { tangents: G::TANGENTS, blocks: &solve.blocks, matrix: &solve.matrix, free: &solve.free, cone: Cone::Round };
-    let outcome = solver.solve(&problem, None, &mut solve.impulses);
+    let outcome = if assembly.sparse {
+        solve.first.clear();
+        solve.first.extend(0..n);
+        solve.softness.clear();
+        solve.warm.clear();
+        solve.warm.resize(n, 0.0);
+        solve.sparse.ready = false;
+        solve_sparse(assembly, solve, solver, Cone::Round, None)
+    } else {
+        assembly.reduce();
+        let all = assembly.lines.len();
+        solve.matrix.clear();
+        for &i in &solve.lines {
+            solve.matrix.extend(solve.lines.iter().map(|&j| assembly.matrix[i * all + j]));
+        }
+        let Solve { blocks, matrix, free, impulses, .. } = solve;
+        solver.solve(&Problem { tangents: G::TANGENTS, blocks, matrix, free, cone: Cone::Round }, None, impulses)
+    };
     report.inaccurate |= !outcome.is_solved();
     let mut impulses = std::mem::take(&mut solve.impulses);
     let mut more = std::mem::take(&mut solve.free);
