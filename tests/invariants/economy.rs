@@ -1,9 +1,11 @@
 //! What a step costs and what a stepped move keeps: solves are few, restitution is not dropped, no energy comes of being late, and nothing that the closed
 //! forms speak of is ever stepped.
 
+use carom_dynamics::options::SolverChoice;
 use carom_dynamics::{StepReport, World};
 use carom_geometry::Geometry;
-use carom_math::Planar;
+use carom_math::{Planar, Vector};
+use carom_tests::crowds::{Solids, pile, pyramid, stack};
 use carom_tests::in_both_spaces;
 use carom_tests::scene::pose;
 use carom_tests::{Random, Scene, Stage, figure, holds};
@@ -141,6 +143,80 @@ fn a_pile_of_thirty_costs_few_solves() {
     assert!(good);
     assert_eq!(last.stepped, 0, "a pile at rest has no events");
 }
+
+/// Crowds in space: (name, scene, steps before it is counted, steps counted, solves and factorisations of a step at most, on average).
+#[test]
+fn crowds_in_space_cost_few_solves() {
+    let step = 1.0 / 240.0;
+    let crowds = [
+        ("stack of ten at rest", stack(10, step), 10, 40, 1.0, 1.0),
+        ("pyramid of 55 at rest", pyramid(10, step), 10, 20, 1.0, 1.0),
+        ("27 boxes falling", pile(Solids::Boxes, 27, 0.5, step, 1), 0, 480, 12.0, 250.0),
+        ("27 balls falling", pile(Solids::Balls, 27, 0.5, step, 1), 0, 480, 12.0, 100.0),
+    ];
+    let mut good = true;
+    for (name, text, before, steps, solves, factorisations) in crowds {
+        let Ok(carom_scene::Scene::Spatial(scene)) = carom_scene::from_toml(&text, name) else { panic!("{name} is not a scene in space") };
+        let mut world = World::new(scene.model, scene.state).unwrap_or_else(|error| panic!("{error}"));
+        cost(&mut world, before);
+        let (each, _, total) = cost(&mut world, steps);
+        let rough = total.rough as f64 / (total.solves + total.substitutions).max(1) as f64;
+        good &= holds(&format!("{name}: solves a step"), each, solves);
+        good &= holds(&format!("{name}: factorisations a step"), total.factorisations as f64 / steps as f64, factorisations);
+        good &= holds(&format!("{name}: share of solves above 1e-8 m/s"), rough, 1e-3);
+    }
+    assert!(good);
+}
+
+/// Two roads to the least displacement that removes overlap: over bodies, where rows are many, and by the dense matrix of all rows.
+fn overlap_is_removed_alike_by_both_roads<G: Stage>() {
+    let place = |choice: SolverChoice| {
+        let mut scene = Scene::<G>::weightless(0.005);
+        scene.model.options.solver = choice;
+        scene.ground(0.5, 0.0);
+        let mut random = Random::new(7);
+        for row in 0..6 {
+            for column in 0..6 {
+                let squeeze = |k: i32, random: &mut Random| 0.2 * f64::from(k) * (1.0 - 1e-3) + random.range(-1e-4, 1e-4);
+                let at = pose(squeeze(column, &mut random), 0.1 + squeeze(row, &mut random), 0.0);
+                scene.body(if (row + column) % 2 == 0 { G::ball(0.1) } else { G::cuboid(0.2, 0.2) }, 1.0, at, 0.5, 0.0);
+            }
+        }
+        let mut world = scene.world();
+        assert!(world.deepest() < -1e-4, "they overlap");
+        let report = world.step().unwrap_or_else(|error| panic!("{error}"));
+        assert!(report.placed && world.deepest() >= -2e-7, "{} {:?}: {} m", G::NAME, choice, world.deepest());
+        world
+    };
+    let [over_bodies, dense] = [SolverChoice::Auto, SolverChoice::InteriorPoint].map(place);
+    let pairs = over_bodies.state().poses.iter().zip(&dense.state().poses);
+    let apart = pairs.fold(0.0f64, |most, (one, other)| most.max((one.position - other.position).norm()));
+    assert!(holds(&format!("{} overlap removed by two roads: difference [m]", G::NAME), apart, 1e-9));
+}
+in_both_spaces!(overlap_is_removed_alike_by_both_roads);
+
+/// A step that takes over the contacts and rows which the last one ended with has the bits of one that finds them anew.
+fn what_is_taken_over_is_what_would_be_found<G: Stage>() {
+    let mut scene = Scene::<G>::new(1.0 / 240.0);
+    scene.ground(0.3, 0.1);
+    for level in 0..4 {
+        scene.body(G::cuboid(0.4, 0.4), 1.0, pose(0.0, 0.2 + 0.4 * f64::from(level), 0.0), 0.3, 0.1);
+    }
+    let sliding = scene.body(G::cuboid(0.4, 0.2), 1.0, pose(1.0, 0.1, 0.0), 0.3, 0.1);
+    scene.moving(sliding, G::at(-0.6, 0.0), G::rate(0.0));
+    let rolling = scene.body(G::ball(0.1), 1.0, pose(1.6, 0.1, 0.0), 0.3, 0.1);
+    scene.moving(rolling, G::at(0.3, 0.0), G::rate(-1.0));
+    let falling = scene.body(G::cuboid(0.1, 0.1), 1.0, pose(0.05, 1.9, 0.3), 0.3, 0.1);
+    scene.moving(falling, G::at(0.0, -0.5), G::rate(0.5));
+    let mut world = scene.world();
+    for step in 0..160 {
+        let mut anew = world.copy();
+        [&mut world, &mut anew].map(|world| world.step().unwrap_or_else(|error| panic!("{error}")));
+        assert!(world.state() == anew.state(), "{} step {step}", G::NAME);
+    }
+    assert!(world.report().contacts > 3, "the bodies touch");
+}
+in_both_spaces!(what_is_taken_over_is_what_would_be_found);
 
 /// The classics whose outcome is known are event-driven to the end.
 #[test]

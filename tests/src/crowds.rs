@@ -64,6 +64,27 @@ pub fn pile(solids: Solids, count: usize, half: f64, step: f64, start: u64) -> S
     text
 }
 
+/// Discs of radius 0.1 m with e = 0.5 dropped from a jittered grid of so many columns into a bin of the plane.
+pub fn planar_pile(count: usize, columns: usize, step: f64) -> String {
+    let mut random = Random::new(count as u64);
+    let half = 0.15 * columns as f64 + 0.05;
+    let mut text = format!("dimension = 2\nstep = {step}\n[materials.m]\nrestitution = 0.5\nfriction = 0.5\n");
+    let _ = writeln!(
+        text,
+        "[[body]]\nname = \"bin\"\nkind = \"static\"\nmaterial = \"m\"\n\
+         shape = [{{ half_space = [0, 1] }}, {{ half_space = [1, 0], at = [{}, 0] }}, {{ half_space = [-1, 0], at = [{half}, 0] }}]",
+        -half
+    );
+    for index in 0..count {
+        let (column, row) = (index % columns, index / columns);
+        let x = 0.3 * (column as f64 - 0.5 * (columns - 1) as f64) + random.range(-0.03, 0.03);
+        let position = [x, 0.2 + 0.3 * row as f64];
+        let _ =
+            writeln!(text, "[[body]]\nname = \"d{index}\"\nshape = {{ ball = 0.1 }}\nmass = 1\nposition = {position:?}\nmaterial = \"m\"");
+    }
+    text
+}
+
 /// Bricks of 0.4 x 0.2 x 0.2 m in running bond, with a ball thrown at them.
 pub fn wall(columns: usize, rows: usize, gap: f64, step: f64, struck: bool) -> String {
     let mut text = head(step) + GROUND;

@@ -42,7 +42,11 @@ fn script(shell: Shell) -> String {
                 let scene = SCENES.contains(&id) || (listing && id == SCENE_NAME);
                 if reproducing && id == SCENE_NAME {
                     arg.value_parser(PossibleValuesParser::new(entries.clone()))
-                } else if scene { arg.value_parser(PossibleValuesParser::new(names.clone())) } else { arg }
+                } else if scene {
+                    arg.value_parser(PossibleValuesParser::new(names.clone()))
+                } else {
+                    arg
+                }
             })
         });
     }

@@ -123,6 +123,8 @@ impl<G: Geometry> Near<G> {
 /// Finds every contact of the island within the margin at its current poses, and what is remembered of each.
 pub(crate) fn detect<G: Geometry>(island: &mut Island<G>, model: &Model<G>) {
     island.near.clear();
+    // Contacts come in the order in which they were remembered, nearly always.
+    let mut next = 0;
     for index in 0..island.pairs.len() {
         let pair = island.pairs[index];
         let [a, b] = pair.bodies;
@@ -150,7 +152,10 @@ pub(crate) fn detect<G: Geometry>(island: &mut Island<G>, model: &Model<G>) {
                         group: NO_GROUP,
                         warm: [G::Lin::zero(); 2],
                     };
-                    if let Ok(found) = island.memory.binary_search_by(|m| m.key.cmp(&key)) {
+                    let known = island.memory.get(next).is_some_and(|memory| memory.key == key);
+                    let found = if known { Ok(next) } else { island.memory.binary_search_by(|m| m.key.cmp(&key)) };
+                    if let Ok(found) = found {
+                        next = found + 1;
                         let memory = &island.memory[found];
                         near.active = memory.active;
                         near.rowed = memory.rowed;
@@ -162,6 +167,17 @@ pub(crate) fn detect<G: Geometry>(island: &mut Island<G>, model: &Model<G>) {
         }
     }
     island.detected = island.near.len();
+}
+
+/// Takes the contacts that the last step ended with as those of the next: what detection would find anew at the same poses, with the same memory.
+pub(crate) fn recall<G: Geometry>(island: &mut Island<G>) {
+    island.near.truncate(island.detected);
+    for near in &mut island.near {
+        (near.extra, near.held) = (false, false);
+        if !(near.active || near.rowed) {
+            near.warm = [G::Lin::zero(); 2];
+        }
+    }
 }
 
 /// Keeps what the next detection should know of the present contacts.
@@ -177,6 +193,10 @@ pub(crate) fn remember<G: Geometry>(near: &[Near<G>], memory: &mut Vec<Memory<G>
 
 /// Adds an impulse on body a to the account of a contact.
 pub(crate) fn account<G: Geometry>(reports: &mut Vec<Report<G>>, near: &Near<G>, impulse: G::Lin) {
+    if reports.last().is_none_or(|last| last.key < near.key) {
+        reports.push(Report { key: near.key, contact: near.contact, impulse });
+        return;
+    }
     match reports.binary_search_by(|r| r.key.cmp(&near.key)) {
         Ok(found) => {
             reports[found].impulse += impulse;

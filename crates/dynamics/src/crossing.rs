@@ -3,15 +3,19 @@
 use crate::contacts::{Key, NO_GROUP, Near, placed};
 use crate::impact::rest_speed_at;
 use crate::island::{Context, Island};
+use crate::model::Model;
 use carom_geometry::time_of_impact::{Motion, Touch, time_of_impact};
 use carom_geometry::{Contact, Geometry};
-use carom_math::{Pose, Vector};
+use carom_math::{Pose, Twist, Vector};
 
 /// Contacts within this fraction of the size of the nearest one belong to the same crossing.
 pub(crate) const CROSSING_BAND: f64 = 1e-6;
 
 /// Under `halving` a depth of this fraction of the size is accepted.
 const HALVING_DEPTH: f64 = 1e-4;
+
+/// Part of the margin by which colliders may approach within a move and still not meet unless a contact within the margin was found.
+pub(crate) const SLOW: f64 = 0.1;
 
 /// Bisections and secants of one root; each at least halves the bracket over two rounds.
 const ROOT_CAP: usize = 60;
@@ -64,16 +68,38 @@ fn motions<G: Geometry>(island: &Island<G>, ctx: &Context<G>, pair: [usize; 2], 
     })
 }
 
+/// Fastest approach of any two points of two colliders [m/s]. Bodies that do not turn may be without end.
+pub(crate) fn fastest<G: Geometry>(
+    model: &Model<G>,
+    bodies: [usize; 2],
+    colliders: [usize; 2],
+    poses: [Pose<G>; 2],
+    twists: [Twist<G>; 2],
+) -> f64 {
+    let mut speed = (twists[0].lin - twists[1].lin).norm();
+    for side in 0..2 {
+        let rate = twists[side].ang.norm();
+        if rate > 0.0 {
+            let shape = &model.bodies[bodies[side]].colliders[colliders[side]].shape;
+            let bounds = G::bounds(shape, &placed(model, bodies[side], colliders[side], &poses[side]));
+            speed += rate * ((bounds.max - poses[side].position).max_abs() + (bounds.min - poses[side].position).max_abs());
+        }
+    }
+    speed
+}
+
+/// The contacts of these colliders: detection lists them by pair; those added since stand at the end.
+fn between<G: Geometry>(island: &Island<G>, pair: usize, colliders: [usize; 2]) -> impl Iterator<Item = &Near<G>> {
+    let detected = &island.near[..island.detected];
+    let first = detected.partition_point(|near| near.pair < pair);
+    let own = detected[first..].iter().take_while(move |near| near.pair == pair);
+    own.chain(&island.near[island.detected..]).filter(move |near| near.pair == pair && near.key.colliders == colliders)
+}
+
 /// Whether any contact of these colliders has a row in the present solve, or is to have one in the next.
 fn has_row<G: Geometry>(island: &Island<G>, pair: usize, colliders: [usize; 2]) -> bool {
-    // Detection lists contacts by pair; those added since stand at the end.
-    let detected = &island.near[..island.detected];
-    let own = detected.partition_point(|near| near.pair < pair)..detected.partition_point(|near| near.pair <= pair);
-    detected[own].iter().chain(&island.near[island.detected..]).any(|near| {
-        near.pair == pair
-            && near.key.colliders == colliders
-            && (near.extra || (near.group != NO_GROUP && island.solve.groups.binary_search(&near.group).is_ok()))
-    })
+    between(island, pair, colliders)
+        .any(|near| near.extra || (near.group != NO_GROUP && island.solve.groups.binary_search(&near.group).is_ok()))
 }
 
 /// What is known of two colliders on a move, from one look at it to the next.
@@ -152,14 +178,21 @@ fn crossing_of<G: Geometry>(
     horizon: f64,
     found: &mut Vec<Contact<G>>,
 ) -> Option<Crossing<G>> {
-    if has_row(island, index, colliders) {
-        return feature_crossing(island, ctx, index, colliders, horizon, found);
-    }
     let pair = &island.pairs[index];
+    let bodies = pair.bodies.map(|b| island.bodies[b].index);
+    let way = horizon * fastest(ctx.model, bodies, colliders, pair.bodies.map(|b| island.poses[b]), pair.bodies.map(|b| island.half[b]));
+    let touch = ctx.model.tolerances.touch * pair.size;
+    if has_row(island, index, colliders) {
+        // A crossing goes from one side of touching to the other.
+        return if way <= touch { None } else { feature_crossing(island, ctx, index, colliders, horizon, found) };
+    }
+    if way <= SLOW * ctx.model.tolerances.margin * pair.size && between(island, index, colliders).next().is_none() {
+        // Nothing is as near as they come.
+        return None;
+    }
     let [a, b] = [0, 1].map(|side| &ctx.model.bodies[island.bodies[pair.bodies[side]].index].colliders[colliders[side]].shape);
     let [motion_a, motion_b] = motions(island, ctx, pair.bodies, colliders);
-    let tolerance = ctx.model.tolerances.touch * pair.size;
-    match time_of_impact(a, &motion_a, b, &motion_b, horizon, tolerance) {
+    match time_of_impact(a, &motion_a, b, &motion_b, horizon, touch) {
         Touch::At(time) | Touch::Capped { time } => Some(Crossing { time, pair: index, colliders, speed: 0.0, feature: None }),
         Touch::Never | Touch::Overlapping => None,
     }
@@ -184,7 +217,7 @@ fn feature_crossing<G: Geometry>(
     let mut first: Option<Crossing<G>> = None;
     for contact in found.iter().filter(|c| c.gap < -tolerance) {
         let key = Key { bodies, colliders, feature: contact.feature };
-        if island.near.iter().any(|n| n.key == key && (n.extra || n.group != NO_GROUP)) {
+        if between(island, index, colliders).any(|n| n.key == key && (n.extra || n.group != NO_GROUP)) {
             continue;
         }
         let gap = |s: f64| feature_gap(ctx, bodies, colliders, contact.feature, at(s));
@@ -290,7 +323,7 @@ pub(crate) fn add_rows<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, cr
     if slow || rows != Rows::Slow {
         for contact in &found {
             let key = Key { bodies, colliders: crossing.colliders, feature: contact.feature };
-            if let Some(near) = island.near.iter_mut().find(|n| n.key == key) {
+            if let Some(near) = island.near.iter_mut().find(|n| n.pair == crossing.pair && n.key == key) {
                 added |= !near.extra;
                 near.extra = true;
                 continue;

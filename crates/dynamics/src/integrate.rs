@@ -1,5 +1,6 @@
 //! Room 6: the move, and the first moment of it at which a pair without a row would overlap, theory (2.19)-(2.22).
 
+use crate::contacts::NO_GROUP;
 use crate::crossing::{CROSSING_BAND, Crossing, Rows, add_rows, next_crossing, overlaps_after, touching_features};
 use crate::error::{Cause, Room, StepError};
 use crate::event::event_time;
@@ -197,7 +198,9 @@ pub(crate) fn integrate<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, r
 /// A move of length t that nothing cuts, with rows for all that may be met on it.
 fn hold_stepped<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, t: f64) -> Held {
     stepped::widen(island, ctx, t);
-    assembly::assemble(island, ctx);
+    if island.near.iter().any(|near| near.extra && near.group == NO_GROUP) {
+        assembly::assemble(island, ctx);
+    }
     hold::hold_move(island, ctx, t, true)
 }
 

@@ -203,6 +203,8 @@ pub(crate) struct Island<G: Geometry> {
     pub near: Vec<Near<G>>,
     /// How many of them detection found, by rising pair; those after were added since.
     pub detected: usize,
+    /// They are those of the present poses: the last step ended there.
+    pub found: bool,
     /// What the last substep left: which contacts were active, with which impulses; sorted by key.
     pub memory: Vec<Memory<G>>,
     /// Contacts of this step and their summed impulses; sorted by key.
@@ -278,6 +280,8 @@ pub struct IslandReport {
     pub solves: usize,
     /// Back-substitutions besides: other targets, but the modes and the factor of the solve before.
     pub substitutions: usize,
+    /// Of both, those that missed a law by more than 1e-8 m/s.
+    pub rough: usize,
     /// Factorisations inside the solves.
     pub factorisations: usize,
     /// Iterations inside them.
@@ -325,6 +329,7 @@ impl IslandReport {
         self.impact_iterations += other.impact_iterations;
         self.solves += other.solves;
         self.substitutions += other.substitutions;
+        self.rough += other.rough;
         self.factorisations += other.factorisations;
         self.iterations += other.iterations;
         self.swept += other.swept;
@@ -398,6 +403,7 @@ impl<G: Geometry> Island<G> {
             forces: Vec::new(),
             near: Vec::new(),
             detected: 0,
+            found: false,
             memory: Vec::new(),
             reports: Vec::new(),
             efforts: Vec::new(),
@@ -431,6 +437,7 @@ impl<G: Geometry> Island<G> {
         self.failure = None;
         self.placement.clear();
         self.pace = f64::INFINITY;
+        self.found = true;
         // Which limits and contacts have rows depends on velocities and on what was active.
         self.current = self.near.is_empty() && self.acting.iter().all(|&j| model.joints[self.joints[j].index].inequality_count() == 0);
     }
@@ -450,6 +457,7 @@ impl<G: Geometry> Island<G> {
         self.forces.clear();
         self.near.clear();
         self.detected = 0;
+        self.found = false;
         self.memory.clear();
         self.reports.clear();
         self.flow = Flow::default();

@@ -341,6 +341,7 @@ pub(crate) fn resolve<G: Geometry>(
     report.iterations += outcome.iterations;
     solve.missed = outcome.residual * contact_speed(solve, G::TANGENTS);
     report.residual = report.residual.max(solve.missed);
+    report.rough += usize::from(solve.missed > SPEED_WANTED);
     if outcome.status != Status::Solved && solve.missed > SPEED_WANTED {
         report.inaccurate = true;
     }

@@ -16,7 +16,7 @@ use carom_solve::contact::problem_file::Stored;
 use carom_solve::contact::system::System;
 use carom_solve::contact::task::Task;
 use carom_solve::contact_solver::ContactSolver;
-use carom_solve::problem::Cone;
+use carom_solve::problem::{Block, Cone};
 use carom_solve::status::{Outcome, RESIDUAL_AIM, RESIDUAL_WANTED};
 
 /// Rows up to which the dense matrix of all rows is solved by its modes first: exact to rounding, and cheap while modes are known.
@@ -151,11 +151,11 @@ pub(crate) fn solve_sparse<G: Geometry>(
     cone: Cone,
     tolerance: Option<f64>,
 ) -> Outcome {
-    let mut rows = pose(assembly, solve, cone);
+    pose(assembly, solve, cone);
     let contact_rows = solve.lines.len();
-    rows.impulses.clear();
-    rows.impulses.resize(rows.free.len(), 0.0);
-    let SparseRows { plane, space, laws, free, warm, impulses, .. } = &mut rows;
+    let SparseRows { plane, space, laws, free, warm, impulses, .. } = &mut solve.sparse;
+    impulses.clear();
+    impulses.resize(free.len(), 0.0);
     let mut task = Task::new(laws, free, RESIDUAL_AIM);
     // So many rows are solved as far as it matters: 1e-8 m/s, whatever the speeds.
     let mut wanted = RESIDUAL_WANTED.max(SPEED_WANTED / task.scale);
@@ -170,13 +170,13 @@ pub(crate) fn solve_sparse<G: Geometry>(
         solver.solve_sparse(space, &task, warm, wanted, rough, impulses)
     };
     solve.impulses.copy_from_slice(&impulses[..contact_rows]);
-    solve.sparse = rows;
     answer
 }
 
 /// Keeps the selected problem as numbers, whichever method will solve it.
 pub(crate) fn capture<G: Geometry>(assembly: &Assembly<G>, solve: &mut Solve, cone: Cone) {
-    let mut rows = pose(assembly, solve, cone);
+    pose(assembly, solve, cone);
+    let rows = &mut solve.sparse;
     let mut numbers = Vec::new();
     if G::DIM == 2 {
         Stored::write(&rows.plane, &rows.laws, &rows.free, &rows.warm, &mut numbers);
@@ -184,32 +184,29 @@ pub(crate) fn capture<G: Geometry>(assembly: &Assembly<G>, solve: &mut Solve, co
         Stored::write(&rows.space, &rows.laws, &rows.free, &rows.warm, &mut numbers);
     }
     rows.captured.push(numbers);
-    solve.sparse = rows;
 }
 
-/// The selected problem: rows, laws, free velocities and warm impulses, those of the joints last.
-fn pose<G: Geometry>(assembly: &Assembly<G>, solve: &mut Solve, cone: Cone) -> SparseRows {
-    let mut rows = std::mem::take(&mut solve.sparse);
-    rows.set_laws(assembly, solve, cone);
-    rows.ready |= rows.version == assembly.version && rows.lines == solve.lines && rows.softness == solve.softness;
+/// Poses the selected problem: rows, laws, free velocities and warm impulses, those of the joints last.
+fn pose<G: Geometry>(assembly: &Assembly<G>, solve: &mut Solve, cone: Cone) {
+    let Solve { sparse: rows, blocks, first, lines, softness, free, warm, scratch, .. } = solve;
+    rows.set_laws(assembly, blocks, cone);
+    rows.ready |= rows.version == assembly.version && rows.lines == *lines && rows.softness == *softness;
     if !rows.ready {
-        rows.build(assembly, solve);
         rows.version = assembly.version;
-        rows.lines.clone_from(&solve.lines);
-        rows.softness.clone_from(&solve.softness);
+        rows.lines.clone_from(lines);
+        rows.softness.clone_from(softness);
+        rows.build(assembly, blocks, first);
     }
     let joint_rows = assembly.equalities.len();
     rows.free.clear();
-    rows.free.extend_from_slice(&solve.free);
-    rows.free.resize(solve.lines.len() + joint_rows, 0.0);
+    rows.free.extend_from_slice(free);
+    rows.free.resize(lines.len() + joint_rows, 0.0);
     rows.warm.clear();
-    rows.warm.extend_from_slice(&solve.warm);
+    rows.warm.extend_from_slice(warm);
     if joint_rows > 0 {
-        let answer = &mut solve.scratch;
-        assembly.answer_joints(&solve.lines, &solve.warm, answer);
-        rows.warm.extend_from_slice(answer);
+        assembly.answer_joints(lines, warm, scratch);
+        rows.warm.extend_from_slice(scratch);
     }
-    rows
 }
 
 impl SparseRows {
@@ -219,21 +216,22 @@ impl SparseRows {
         self.space.forget();
     }
 
-    fn set_laws<G: Geometry>(&mut self, assembly: &Assembly<G>, solve: &Solve, cone: Cone) {
+    fn set_laws<G: Geometry>(&mut self, assembly: &Assembly<G>, blocks: &[Block], cone: Cone) {
         self.laws.clear();
-        self.laws.extend(solve.blocks.iter().map(|block| Law::of(block, cone, G::TANGENTS)));
+        self.laws.extend(blocks.iter().map(|block| Law::of(block, cone, G::TANGENTS)));
         self.laws.extend(assembly.equalities.meetings().map(|(_, rows)| Law::Equality(Equality { rows })));
     }
 
-    fn build<G: Geometry>(&mut self, assembly: &Assembly<G>, solve: &Solve) {
+    fn build<G: Geometry>(&mut self, assembly: &Assembly<G>, blocks: &[Block], first: &[usize]) {
+        let selected = Selection { blocks, first, lines: &self.lines, softness: &self.softness };
         if G::DIM == 2 {
-            fill(&mut self.next_plane, assembly, solve);
+            fill(&mut self.next_plane, assembly, &selected);
             if !self.plane.same_rows(&self.next_plane) {
                 std::mem::swap(&mut self.plane, &mut self.next_plane);
                 self.plane.take_analysis(&mut self.next_plane);
             }
         } else {
-            fill(&mut self.next_space, assembly, solve);
+            fill(&mut self.next_space, assembly, &selected);
             if !self.space.same_rows(&self.next_space) {
                 std::mem::swap(&mut self.space, &mut self.next_space);
                 self.space.take_analysis(&mut self.next_space);
@@ -243,13 +241,20 @@ impl SparseRows {
     }
 }
 
+/// The rows that take part, as [`Solve`] selected them.
+struct Selection<'a> {
+    blocks: &'a [Block],
+    first: &'a [usize],
+    lines: &'a [usize],
+    softness: &'a [(usize, f64)],
+}
+
 /// Writes the selected rows, then those of the joints.
-fn fill<G: Geometry, const B: usize>(rows: &mut Bodies<B>, assembly: &Assembly<G>, solve: &Solve) {
+fn fill<G: Geometry, const B: usize>(rows: &mut Bodies<B>, assembly: &Assembly<G>, selected: &Selection) {
     let Assembly { lines, roots, locked_rows, equalities, .. } = assembly;
     rows.begin(roots.len());
-    let mut soft = solve.softness.iter().peekable();
-    for (position, block) in solve.blocks.iter().enumerate() {
-        let first = solve.first[position];
+    let mut soft = selected.softness.iter().peekable();
+    for (block, &first) in selected.blocks.iter().zip(selected.first) {
         let count = block.rows(G::TANGENTS);
         let mut softness = 0.0;
         while let Some(&&(row, value)) = soft.peek()
@@ -261,7 +266,7 @@ fn fill<G: Geometry, const B: usize>(rows: &mut Bodies<B>, assembly: &Assembly<G
             soft.next();
         }
         rows.add_block(count, softness);
-        let own = &solve.lines[first..first + count];
+        let own = &selected.lines[first..first + count];
         for side in 0..2 {
             let body = lines[own[0]].bodies[side];
             if roots[body].is_zero() {
@@ -300,5 +305,5 @@ fn fill<G: Geometry, const B: usize>(rows: &mut Bodies<B>, assembly: &Assembly<G
         }
     }
     rows.finish();
-    debug_assert_eq!(rows.layout().rows(), solve.lines.len() + equalities.len());
+    debug_assert_eq!(rows.layout().rows(), selected.lines.len() + equalities.len());
 }

@@ -1,5 +1,6 @@
 //! The step of an island as the numbered rooms of docs/theory.md, section 2: a chain of substeps on the island's own clock.
 
+use crate::contacts::{NO_GROUP, Near};
 use crate::error::{Cause, Room, StepError};
 use crate::finish::finish;
 use crate::gradient::record::{IslandRecord, Length};
@@ -35,10 +36,22 @@ pub(crate) fn begin<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>) -> Re
     }
     if !island.current {
         island.refresh_inertia();
-        contacts::detect(island, ctx.model); //                                            1. gaps, normals, arms   (2.1)
-        assembly::assemble(island, ctx);
+        if island.found {
+            contacts::recall(island);
+        } else {
+            contacts::detect(island, ctx.model); //                                        1. gaps, normals, arms   (2.1)
+        }
+        if !stands(island, ctx) {
+            assembly::assemble(island, ctx);
+        }
     }
     place(island, ctx) //                                                                  what starts wrong        (2.29)
+}
+
+/// Whether the rows that the last step ended with are those of its contacts still: the same poses and the same contacts have the same rows.
+fn stands<G: Geometry>(island: &Island<G>, ctx: &Context<G>) -> bool {
+    let same = |near: &Near<G>| (near.touching || near.active) == (near.group != NO_GROUP);
+    island.found && island.joints.is_empty() && !ctx.capture && island.near.iter().all(same)
 }
 
 /// Advances an island by a whole step.

@@ -4,8 +4,8 @@
 //! law at the end of the move, and no energy is gained by having been late.
 
 use crate::assembly::Source;
-use crate::contacts::{Key, Near, placed};
-use crate::crossing::manifold;
+use crate::contacts::{Key, Near};
+use crate::crossing::{SLOW, fastest, manifold};
 use crate::error::StepError;
 use crate::impact::{self, ImpactScratch, rest_speed, root};
 use crate::island::{Context, Island};
@@ -32,9 +32,6 @@ const FACTORISATIONS: usize = 20;
 
 /// Times a stepped move is solved again because a pair without a row overlaps on it; what still does then is left to the projection.
 pub(crate) const STEPPED_TRIALS: usize = 10;
-
-/// Part of the margin by which a pair may close within a move and still meet only what is within the margin.
-const SLOW: f64 = 0.1;
 
 /// Relative rise of the energy that is rounding.
 const ROUNDING: f64 = 1e-14;
@@ -111,16 +108,7 @@ pub(crate) fn widen<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, t: f6
         for ca in 0..model.bodies[bodies[0]].colliders.len() {
             for cb in 0..model.bodies[bodies[1]].colliders.len() {
                 let colliders = [ca, cb];
-                // Fastest approach of any two points: bodies that do not turn may be without end.
-                let mut speed = (twists[0].lin - twists[1].lin).norm();
-                for side in 0..2 {
-                    let rate = twists[side].ang.norm();
-                    if rate > 0.0 {
-                        let shape = &model.bodies[bodies[side]].colliders[colliders[side]].shape;
-                        let bounds = G::bounds(shape, &placed(model, bodies[side], colliders[side], &poses[side]));
-                        speed += rate * ((bounds.max - poses[side].position).max_abs() + (bounds.min - poses[side].position).max_abs());
-                    }
-                }
+                let speed = fastest(model, bodies, colliders, poses, twists);
                 if t * speed <= SLOW * margin {
                     // Nothing comes nearer than detection has looked.
                     mark_near(island, index, colliders, margin);
