@@ -178,7 +178,8 @@ impl Collisions {
             .map_err(|(i, error)| named(self, i, error))?;
         let dict = PyDict::new(py);
         let rows = |width: usize, of: &dyn Fn(usize) -> Vec<f64>| array(py, (0..n).flat_map(of).collect(), &[n, width]);
-        let sides: [(&str, fn(&Adjoint<S>) -> &SideCotangents<S>); 2] = [("a", |x| &x.a), ("b", |x| &x.b)];
+        type Part<S> = fn(&Adjoint<S>) -> &SideCotangents<S>;
+        let sides: [(&str, Part<S>); 2] = [("a", |x| &x.a), ("b", |x| &x.b)];
         for (name, of) in sides {
             dict.set_item(format!("mass_{name}"), rows(1, &|i| vec![of(&out[i].0).mass])?)?;
             let inertia = |i: usize| of(&out[i].0).inertia[..S::ANG].iter().flat_map(|row| row[..S::ANG].to_vec()).collect::<Vec<_>>();

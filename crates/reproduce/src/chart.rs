@@ -135,9 +135,9 @@ impl Chart {
         );
         for tick in x.ticks() {
             let (a, _) = place((tick, y.low_value()));
-            let _ = write!(
+            let _ = writeln!(
                 out,
-                "<path d=\"M{a:.1} {TOP}V{:.1}\" stroke=\"#e3e3e3\"/><text x=\"{a:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{}</text>\n",
+                "<path d=\"M{a:.1} {TOP}V{:.1}\" stroke=\"#e3e3e3\"/><text x=\"{a:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{}</text>",
                 TOP + height,
                 TOP + height + 15.0,
                 crate::report::digits(tick, 4)
@@ -145,9 +145,9 @@ impl Chart {
         }
         for tick in y.ticks() {
             let (_, b) = place((x.low_value(), tick));
-            let _ = write!(
+            let _ = writeln!(
                 out,
-                "<path d=\"M{LEFT} {b:.1}H{:.1}\" stroke=\"#e3e3e3\"/><text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\">{}</text>\n",
+                "<path d=\"M{LEFT} {b:.1}H{:.1}\" stroke=\"#e3e3e3\"/><text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\">{}</text>",
                 LEFT + width,
                 LEFT - 5.0,
                 b + 4.0,

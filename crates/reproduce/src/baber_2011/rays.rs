@@ -60,13 +60,12 @@ fn quartic(k: &Matrix3<f64>, mu: f64) -> Vec<f64> {
                 if j + 1 == degree { -a[i] / a[degree] } else { f64::from(u8::from(i == j + 1)) }
             },
         );
-    let real = companion
+    companion
         .complex_eigenvalues()
         .iter()
         .filter(|z| z.im.abs() < 1e-6 * (1.0 + z.re.abs()))
         .map(|z| (2.0 * z.re.atan()).rem_euclid(2.0 * PI))
-        .collect();
-    real
+        .collect()
 }
 
 pub fn section_3_2(report: &mut Report) -> Result<(), Failure> {

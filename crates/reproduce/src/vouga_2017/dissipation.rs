@@ -66,7 +66,7 @@ pub fn figure_8(report: &mut Report) -> Result<(), Failure> {
     report.words(
         "6.2: the one-step problem for c_r = 0",
         "well-posed",
-        format!("{}", list(&inelastic.velocity, 3)),
+        list(&inelastic.velocity, 3).to_string(),
         inelastic.velocity.iter().all(|v| (v - 0.2).abs() < 1e-12),
     );
     let mut chart = Chart::new("Inelastic collapse: five balls, c_r = 0, lexicographic", "iteration", "velocity [m/s]");
