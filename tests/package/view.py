@@ -7,7 +7,7 @@ import urllib.request
 
 server = subprocess.Popen(["carom", "view", "ball_drop", "--no-open", "--json"], stdout=subprocess.PIPE, text=True)
 try:
-    told = json.loads(server.stdout.readline())
+    told = json.loads("".join(iter(server.stdout.readline, "}\n")) + "}")
     address = told["address"]
     page = urllib.request.urlopen(address, timeout=20).read().decode()
     assert "<!doctype html>" in page.lower(), page[:200]

@@ -66,7 +66,7 @@ fn a_log_becomes_a_picture_afterwards() {
     let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!((&answer["ok"], &answer["files"][0]), (&true.into(), &"b.png".into()));
     assert_eq!(fs::read(folder.file("a.png")).unwrap(), fs::read(folder.file("b.png")).unwrap());
-    for bad in [&["--size", "0"][..], &["--frames", "0"], &["--fps", "0"], &["--speed", "-1"], &["--theme", "pink"]] {
+    for bad in [&["--size", "0"][..], &["--frames", "0"], &["--fps", "1000"], &["--speed", "-1"], &["--theme", "pink"]] {
         let output = folder.carom(&[&["convert", "a.caromlog", "c.png"], bad].concat());
         assert_eq!(output.status.code(), Some(2), "{bad:?}");
     }
