@@ -218,7 +218,7 @@ impl SceneBuilder {
             let fault = Fault::new(0..0, "scene", "dimension", "is another one").found(scene.dimension());
             return Err(at(fault.allowed(self.dimension.to_string()), &place));
         }
-        let text = placed::text(scene, name, placement).map_err(|fault| at(fault, &place))?;
+        let text = placed::text(scene, name, placement).map_err(|fault| at(*fault, &place))?;
         self.parts.push(Call { text, place });
         Ok(self)
     }

@@ -15,8 +15,8 @@ pub struct Placement {
 }
 
 impl Placement {
-    fn pose<G: SceneSpace>(&self) -> Result<Pose<G>, Fault> {
-        let fault = |key: &str, allowed: &str| Fault::new(0..0, "scene", key, "wrong length").allowed(allowed);
+    fn pose<G: SceneSpace>(&self) -> Result<Pose<G>, Box<Fault>> {
+        let fault = |key: &str, allowed: &str| Box::new(Fault::new(0..0, "scene", key, "wrong length").allowed(allowed));
         let mut pose = Pose::identity();
         if !self.position.is_empty() {
             if self.position.len() != G::DIM || self.position.iter().any(|x| !x.is_finite()) {
@@ -36,17 +36,18 @@ impl Placement {
 }
 
 /// The parts of a scene, moved and renamed, as a file says them.
-pub(super) fn text(scene: &Scene, name: Option<&str>, placement: &Placement) -> Result<String, Fault> {
+pub(super) fn text(scene: &Scene, name: Option<&str>, placement: &Placement) -> Result<String, Box<Fault>> {
     match scene {
         Scene::Planar(scene) => of(scene.clone(), name, &placement.pose()?),
         Scene::Spatial(scene) => of(scene.clone(), name, &placement.pose()?),
     }
 }
 
-fn of<G: SceneSpace>(mut scene: SceneOf<G>, name: Option<&str>, at: &Pose<G>) -> Result<String, Fault> {
+fn of<G: SceneSpace>(mut scene: SceneOf<G>, name: Option<&str>, at: &Pose<G>) -> Result<String, Box<Fault>> {
     if let Some(name) = name {
         if name.is_empty() || name.chars().any(char::is_control) {
-            return Err(Fault::new(0..0, "scene", "name", "wrong value").found(format!("{name:?}")).allowed("a name that is not empty"));
+            let fault = Fault::new(0..0, "scene", "name", "wrong value").found(format!("{name:?}"));
+            return Err(Box::new(fault.allowed("a name that is not empty")));
         }
         scene.model.bodies.iter_mut().for_each(|body| body.name = format!("{name}.{}", body.name));
         scene.joints.iter_mut().for_each(|joint| joint.name = format!("{name}.{}", joint.name));
