@@ -225,7 +225,7 @@ fn short_step<G: Geometry>(world: &World<G>) {
 
 /// A mechanism with loops, bent and moving.
 fn looped<G: Geometry>(kinds: &[JointKind], seed: u64) -> World<G> {
-    let mut world = mechanism::<G>(kinds, seed % 2 == 0, true, seed);
+    let mut world = mechanism::<G>(kinds, seed.is_multiple_of(2), true, seed);
     let names = world.joint_names();
     // Some coordinates have nowhere to go: a loop may hold them where they are.
     let moved = names.iter().any(|name| world.set_joints(&[(&**name, 0.1)], &[(&**name, 0.4)]).is_ok());
