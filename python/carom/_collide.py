@@ -145,7 +145,8 @@ def collide(
     accuracy of the integration in space; the plane is exact. ``law`` ends the collision: ``"energy"`` (Stronge's, never gains energy), or for
     comparison ``"newton"`` (the normal velocity returns to -e times itself; may gain energy with friction) and ``"poisson"`` (the impulse of restitution
     is e times that of compression). ``method="euler"`` takes the fixed steps of Baber 2011 instead, ``steps`` of them for the
-    impulse of the exact collision, some more or fewer where its path ends later or earlier. ``trace`` adds ``path``.
+    impulse of the exact collision, some more or fewer where its path ends later or earlier. ``trace`` adds ``path``; in space its
+    steps are shorter, so that the end agrees with that of an untraced collision to the tolerance, not to the bit.
     """
     normal = numbers("normal", normal, None)
     if normal.ndim == 0 or normal.shape[-1] not in (2, 3):

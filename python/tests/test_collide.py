@@ -82,9 +82,13 @@ def test_the_example_of_two_compressions():
 
 def test_laws_end_where_they_say_and_agree_without_friction():
     rng = np.random.default_rng(3)
+    used = 0
     for number in range(40):
         a, b = body(rng, 3, -4.0), body(rng, 3, 1.0)
         e, mu, n = rng.uniform(), rng.uniform(0.1, 1.0), np.array([0.0, 0.0, 1.0])
+        if k.collide(a, b, n, e, mu).mode == "none":
+            continue
+        used += 1
         free = [k.collide(a, b, n, e, 0.0, law=law).impulse for law in ("energy", "newton", "poisson")]
         assert np.allclose(free[0], free[1]) and np.allclose(free[0], free[2])
         newton = k.collide(a, b, n, e, mu, law="newton", trace=True).path["u"][:, 2]
@@ -93,6 +97,7 @@ def test_laws_end_where_they_say_and_agree_without_friction():
         middle = (path["u"][1:, 2] + path["u"][:-1, 2]) / 2
         compression = np.diff(path["p_z"])[middle < 0].sum()
         assert path["p_z"][-1] == pytest.approx((1 + e) * compression, rel=1e-6)
+    assert used > 20
 
 
 @pytest.mark.parametrize("dimension", [2, 3])
@@ -101,8 +106,10 @@ def test_many_at_once_are_the_same_as_one_by_one(dimension):
     alone = [(body(rng, dimension, -3.0), body(rng, dimension, 1.0)) for _ in range(6)]
     stack = lambda i: k.Side(*(np.array([getattr(pair[i], key) for pair in alone]) for key in ("mass", "inertia", "arm", "velocity", "spin")))
     normal, friction = unit([0.1, 0.2, 1.0][-dimension:]), np.array([[0.1], [0.7]])
-    many = k.collide(stack(0), stack(1), normal, 0.4, friction, trace=True)
-    assert many.velocity_a.shape == (2, 6, dimension) and many.status.shape == (2, 6) and len(many.path) == 12
+    many = k.collide(stack(0), stack(1), normal, 0.4, friction)
+    assert many.velocity_a.shape == (2, 6, dimension) and many.status.shape == (2, 6) and many.path is None
+    traced = k.collide(stack(0), stack(1), normal, 0.4, friction, trace=True)
+    assert len(traced.path) == 12 and np.allclose(traced.velocity_a, many.velocity_a, rtol=0, atol=1e-8)
     for i in range(2):
         for j, (a, b) in enumerate(alone):
             one = k.collide(a, b, normal, 0.4, float(friction[i, 0]))
