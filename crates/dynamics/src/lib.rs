@@ -18,6 +18,7 @@ mod finish;
 pub mod gradient;
 mod hold;
 mod impact;
+mod impact_rows;
 mod instances;
 mod integrate;
 mod island;
