@@ -104,6 +104,7 @@ fn main() {
         ("chain3 10", chain(3, 10), 20, 100),
         ("stack 5", stack(2, 5), 20, 100),
         ("stack3 5", stack(3, 5), 20, 50),
+        ("stack3 10", stack(3, 10), 20, 50),
         ("hub_200", scene("hub_200").expect("a classic").text.to_string(), 5, 20),
         ("hub 200", hub(2, 200), 5, 20),
         ("hub 400", hub(2, 400), 5, 20),

@@ -5,6 +5,7 @@ use crate::contacts::{NO_GROUP, Near, account};
 use crate::energy_momentum;
 use crate::error::{Cause, Room, StepError};
 use crate::gradient::record::Strike;
+use crate::impact_rows::gather;
 use crate::island::{Context, Island};
 use crate::options::{FrictionCone, ImpactLaw, Integrator, Order};
 use crate::simultaneous::note_strike;
@@ -12,7 +13,7 @@ use crate::step::note;
 use carom_geometry::Geometry;
 use carom_math::Vector;
 use carom_solve::collision::{self, collide_contact};
-use carom_solve::impact::{self, ContactSpace, Friction, GramView, Law, Restitution, Settings};
+use carom_solve::impact::{self, ContactSpace, Friction, Law, Restitution, Settings, SparseGram};
 use carom_solve::interrupt::Interrupt;
 use carom_solve::problem::{Block, Cone, Problem};
 
@@ -32,7 +33,11 @@ pub(crate) struct ImpactScratch {
     number: Vec<usize>,
     pub members: Vec<usize>,
     pub lines: Vec<usize>,
-    pub gram: Vec<f64>,
+    pub gram: SparseGram,
+    /// Contacts of the problem at each body that moves, by their numbers in it, and where those of a body begin; those that one meets.
+    pub at_body: Vec<usize>,
+    pub begins: Vec<usize>,
+    pub met: Vec<usize>,
     approach: Vec<f64>,
     pub friction: Vec<f64>,
     pub restitution: Vec<f64>,
@@ -129,7 +134,7 @@ pub(crate) fn live<G: Geometry>(island: &Island<G>, near: &Near<G>) -> bool {
 }
 
 /// The normal row of a contact in the assembly.
-fn row_of<G: Geometry>(island: &Island<G>, near: &Near<G>) -> usize {
+pub(crate) fn row_of<G: Geometry>(island: &Island<G>, near: &Near<G>) -> usize {
     island.assembly.groups[near.group].first
 }
 
@@ -186,7 +191,6 @@ pub(crate) fn resolve<G: Geometry>(
     work: &mut ImpactScratch,
     inelastic: bool,
 ) -> Result<(), StepError> {
-    island.assembly.reduce();
     gather(island, work);
     let m = work.members.len();
     let law = law_of(island, &work.members);
@@ -277,32 +281,6 @@ fn kinematic_work<G: Geometry>(island: &Island<G>, work: &ImpactScratch) -> f64 
     sum + 0.5 * twice
 }
 
-/// Rows of the problem: all normals, then all tangents contact by contact, with their matrix and coefficients.
-pub(crate) fn gather<G: Geometry>(island: &Island<G>, work: &mut ImpactScratch) {
-    let ImpactScratch { members, lines, gram, friction, restitution, .. } = work;
-    lines.clear();
-    friction.clear();
-    restitution.clear();
-    for &member in members.iter() {
-        let near = &island.near[member];
-        lines.push(row_of(island, near));
-        friction.push(island.pairs[near.pair].friction);
-        restitution.push(island.pairs[near.pair].restitution);
-    }
-    for &member in members.iter() {
-        let first = row_of(island, &island.near[member]);
-        lines.extend(first + 1..first + 1 + G::TANGENTS);
-    }
-    let (n, all) = (lines.len(), island.assembly.lines.len());
-    gram.clear();
-    gram.resize(n * n, 0.0);
-    for i in 0..n {
-        for j in 0..n {
-            gram[i * n + j] = island.assembly.matrix[lines[i] * all + lines[j]];
-        }
-    }
-}
-
 /// Speeds of the rows; none of those that the joints lock.
 pub(crate) fn take_speeds<G: Geometry>(island: &Island<G>, work: &mut ImpactScratch) {
     let assembly = &island.assembly;
@@ -359,7 +337,6 @@ pub(crate) fn gauss_seidel_order(order: Order) -> Law {
 
 /// The energy law at one contact; adds its impulses, updates the approach speeds, notes a cap. False when the contact is locked.
 fn single<G: Geometry>(island: &mut Island<G>, work: &mut ImpactScratch, contact: usize, m: usize) -> bool {
-    let n = work.lines.len();
     let tangent = m + contact * G::TANGENTS;
     let mut rows = [contact; 3];
     for k in 0..G::TANGENTS {
@@ -371,7 +348,7 @@ fn single<G: Geometry>(island: &mut Island<G>, work: &mut ImpactScratch, contact
     for i in 0..G::DIM {
         u[i] = work.approach[rows[i]];
         for j in 0..G::DIM {
-            matrix[i][j] = work.gram[rows[i] * n + rows[j]];
+            matrix[i][j] = work.gram.entry(rows[i], rows[j]);
         }
     }
     let Ok(outcome) = collide_contact::<G>(&matrix, work.friction[contact], work.restitution[contact], u, COLLISION_TOLERANCE) else {
@@ -381,9 +358,9 @@ fn single<G: Geometry>(island: &mut Island<G>, work: &mut ImpactScratch, contact
     work.sequence.push((contact, work.restitution[contact]));
     for i in 0..G::DIM {
         work.impulses[rows[i]] += outcome.impulse[i];
-        for row in 0..n {
-            work.approach[row] += work.gram[row * n + rows[i]] * outcome.impulse[i];
-        }
+        // The matrix is symmetric: its row is its column.
+        let (columns, values) = work.gram.row(rows[i]);
+        columns.iter().zip(values).for_each(|(&row, a)| work.approach[row] += a * outcome.impulse[i]);
     }
     true
 }
@@ -392,7 +369,7 @@ fn single<G: Geometry>(island: &mut Island<G>, work: &mut ImpactScratch, contact
 fn reflect<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, work: &mut ImpactScratch, law: Law) -> Result<(), StepError> {
     let m = work.members.len();
     let speed = (2.0 * island.kinetic(&island.twists)).sqrt();
-    let space = ContactSpace { contacts: m, gram: GramView::Dense(&work.gram), approach: &work.approach, speed };
+    let space = ContactSpace { contacts: m, gram: work.gram.view(), approach: &work.approach, speed };
     let friction = work.friction.iter().any(|&mu| mu > 0.0).then_some(Friction { coefficients: &work.friction, staggered: false });
     let settings = Settings { law, ..Settings::default() };
     let restitution = Restitution::PerContact(&work.restitution);
@@ -468,9 +445,8 @@ fn newton<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, work: &mut Impa
     packed.resize(n, 0.0);
     for i in 0..n {
         free[place(i)] = approach[i];
-        for j in 0..n {
-            matrix[place(i) * n + place(j)] = gram[i * n + j];
-        }
+        let (columns, values) = gram.row(i);
+        columns.iter().zip(values).for_each(|(&j, a)| matrix[place(i) * n + place(j)] = *a);
     }
     blocks.clear();
     for i in 0..m {

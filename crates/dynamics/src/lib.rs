@@ -19,6 +19,7 @@ mod finish;
 pub mod gradient;
 mod hold;
 mod impact;
+mod impact_rows;
 mod instances;
 mod integrate;
 mod island;

@@ -3,7 +3,8 @@
 
 use crate::arrival::arrive;
 use crate::gradient::record::{Length, Strike};
-use crate::impact::{ImpactScratch, close_strike, gather, open_strike, root, strike, striking, take_speeds};
+use crate::impact::{ImpactScratch, close_strike, open_strike, root, strike, striking, take_speeds};
+use crate::impact_rows::gather;
 use crate::island::{Context, Island};
 use crate::options::ImpactLaw;
 use carom_geometry::Geometry;
@@ -67,11 +68,12 @@ fn apart<G: Geometry>(
     let (m, n) = (work.members.len(), work.lines.len());
     let contact = |row: usize| if row < m { row } else { (row - m) / G::TANGENTS };
     let mut parent: Vec<usize> = (0..m).collect();
+    let rough = |row: usize| row < m || work.friction[contact(row)] > 0.0;
     for i in 0..n {
-        for j in 0..i {
-            let scale = (work.gram[i * n + i] * work.gram[j * n + j]).sqrt();
-            let rough = |row: usize| row < m || work.friction[contact(row)] > 0.0;
-            if work.gram[i * n + j].abs() > UNCOUPLED * scale && rough(i) && rough(j) {
+        let (columns, values) = work.gram.row(i);
+        for (&j, value) in columns.iter().zip(values).take_while(|(j, _)| **j < i) {
+            let scale = (work.gram.entry(i, i) * work.gram.entry(j, j)).sqrt();
+            if value.abs() > UNCOUPLED * scale && rough(i) && rough(j) {
                 let (a, b) = (root(&mut parent, contact(i)), root(&mut parent, contact(j)));
                 parent[a.max(b)] = a.min(b);
             }

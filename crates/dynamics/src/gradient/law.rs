@@ -220,9 +220,10 @@ impl<G: Geometry> LawMap<G> {
 
 /// Readies the derivative along the sequence that the forward solve recorded; returns how many switches are near.
 pub(crate) fn prepare<G: Geometry>(derivative: &mut ImpactDerivative, strike: &Strike<G>, cone: FrictionCone) -> Option<usize> {
+    let matrix = strike.gram.dense();
     let input = ImpactInput {
         contacts: strike.contacts.len(),
-        matrix: &strike.gram,
+        matrix: &matrix,
         approach: &strike.approach,
         restitution: &strike.restitution,
         friction: &strike.friction,

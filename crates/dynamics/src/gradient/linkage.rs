@@ -3,12 +3,10 @@
 //! Where nothing but joints and loads acts, what every body and every joint does is known beforehand; one walk over the bodies and one over
 //! the joints take the place of the many small maps of `substep`.
 
-use super::linkage_body::{BodyParameters, LinkBody, Turned, columns};
+use super::linkage_body::{Gravity, LinkBody, Turned};
 use super::linkage_factor::LinkFactor;
 use super::linkage_rows::{self, LinkJoint, LinkRows};
 use super::loads::{any_joint_or_force, joint_and_force_loads};
-use super::motion::{ImplicitRate, carrier};
-use super::parameters::BodySlots;
 use super::program::{Block, Program};
 use super::record::{Length, Substep};
 use super::sparse::{Factored, Sparse};
@@ -58,10 +56,8 @@ pub(crate) struct Linkage<G: Geometry> {
     pub(super) searched: [Option<Factored>; 2],
     pub(super) length: f64,
     pub(super) share: f64,
-    pub(super) gravity: G::Lin,
+    pub(super) gravity: Gravity<G>,
     pub(super) time: Block,
-    /// Slots of gravity, where it is asked about.
-    pub(super) gravity_block: Option<Block>,
     /// Slots by local body: loads of both rooms; then q', velocity of the move, velocity at the end.
     pub(super) wrenches: [Block; 2],
     pub(super) next: Block,
@@ -85,9 +81,8 @@ impl<G: Geometry> Default for Linkage<G> {
             searched: [None; 2],
             length: 0.0,
             share: 0.0,
-            gravity: G::Lin::zero(),
+            gravity: Gravity { value: G::Lin::zero(), block: None },
             time: nowhere,
-            gravity_block: None,
             wrenches: [nowhere; 2],
             next: nowhere,
             half: nowhere,
@@ -206,10 +201,9 @@ impl<G: Geometry> Linkage<G> {
     fn gather(&mut self, program: &Program<G>, stage: &Stage<G>, substep: &Substep<G>, running: &Running, time: Block) {
         (self.length, self.time) = (substep.length, time);
         self.share = kick_share(stage.model.options.integrator);
-        self.gravity = stage.model.gravity;
         let (theta, layout) = stage.parameters;
         let asked = program.free(theta);
-        self.gravity_block = asked.map(|theta| theta.part(layout.gravity.start, G::DIM));
+        self.gravity = Gravity { value: stage.model.gravity, block: asked.map(|theta| theta.part(layout.gravity.start, G::DIM)) };
         self.others.iter_mut().for_each(Vec::clear);
         // Walking backwards, q' is the q of the step that was here before: what stands there is known.
         let same = self.bodies.iter().map(|body| body.index).eq(stage.bodies.iter().map(|body| body.index));
@@ -234,40 +228,12 @@ impl<G: Geometry> Linkage<G> {
             self.poses[room].clone_from(poses);
             let turned = &mut self.turned[room];
             turned.clear();
-            turned.extend(stage.bodies.iter().zip(poses).map(|(body, pose)| {
-                let matrix = G::matrix(pose.rotation);
-                let inertia = G::inertia_turned(body.inertia_body, &matrix);
-                Turned { matrix, inertia, inv_inertia: G::inertia_turned(body.inv_inertia_body, &matrix) }
-            }));
+            turned.extend(stage.bodies.iter().zip(poses).map(|(body, pose)| Turned::at(body, pose)));
             self.rows[room].place(&self.joints, stage.model, poses, |body| &turned[body].matrix);
         }
         self.bodies.clear();
-        let per_time = 1.0 / substep.length;
-        let duration = self.share * self.length;
-        for (local, body) in stage.bodies.iter().enumerate() {
-            let (half, end) = (substep.half[local], substep.end[local]);
-            let parameters = asked.filter(|_| body.dynamic).map(|theta| {
-                let BodySlots { mass, inertia, damping, spin_damping, .. } = &layout.bodies[body.index];
-                let at = |slot: usize| theta.range().start + slot;
-                BodyParameters { mass: at(*mass), inertia: at(inertia.start), dampings: [at(*damping), at(*spin_damping)] }
-            });
-            let space = G::ANG > 1;
-            let rate = ImplicitRate::<G> { before: half.ang, after: end.ang, duration };
-            let turns = space && body.dynamic && body.inv_inertia_body != G::inertia_zero();
-            self.bodies.push(LinkBody {
-                index: body.index,
-                dynamic: body.dynamic,
-                pose: running.poses[local],
-                twist: running.twists[local],
-                parameters,
-                mass: body.mass,
-                per_mass: if body.mass > 0.0 { 1.0 / body.mass } else { 0.0 },
-                inv_mass: body.inv_mass,
-                dampings: stage.dampings(body),
-                carrier: if space { carrier::<G>(&half, substep.length).map(|column| column * per_time) } else { [G::Ang::zero(); 3] },
-                twists: [substep.twists[local], half, end],
-                unfolded: turns.then(|| columns::<G>(&rate.unfolded(self.turned[1][local].inertia))),
-            });
+        for local in 0..stage.bodies.len() {
+            self.bodies.push(LinkBody::of(stage, substep, running, local, asked, &self.turned[1][local], self.share));
         }
     }
 

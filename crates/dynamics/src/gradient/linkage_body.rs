@@ -1,11 +1,15 @@
-//! The bodies of a linkage: how they answer impulses at q and at q', and the loads on them alone, theory (17.5)-(17.8), (17.18).
+//! The bodies of a linkage or a patch: how they answer impulses at q and at q', and the loads on them alone, theory (17.5)-(17.8), (17.18).
 
 use super::linkage::Linkage;
-use super::motion::{ImplicitRate, LoadMap, Unfolded};
+use super::motion::{ImplicitRate, LoadMap, Unfolded, carrier, changed, turned};
+use super::parameters::BodySlots;
 use super::program::Block;
+use super::record::Substep;
 use super::slots::{add_wrench, cross, inertia_len};
+use super::stage::{Running, Stage};
+use crate::island::LocalBody;
 use carom_geometry::Geometry;
-use carom_math::{Twist, Vector, Wrench};
+use carom_math::{Pose, Twist, Vector, Wrench};
 
 /// Where the parameters of a body stand among the slots.
 #[derive(Clone, Copy, Debug)]
@@ -142,73 +146,145 @@ pub(super) fn add_inertia<G: Geometry>(matrix: &G::Matrix, cotangent: G::Ang, ra
     }
 }
 
-impl<G: Geometry> Linkage<G> {
-    /// The velocity that an impulse gives in a room.
-    #[inline]
-    pub(super) fn response(&self, room: usize, local: usize, impulse: &Wrench<G>) -> Twist<G> {
-        self.bodies[local].response(room, &self.turned[room][local], impulse)
-    }
+/// Cotangents that a body hands on from its velocity at q'.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct EndBar<G: Geometry> {
+    /// Of its impulse.
+    pub impulse: Twist<G>,
+    /// Of the velocity of the move.
+    pub half: Wrench<G>,
+    /// Of its orientation at q'.
+    pub turn: G::Ang,
+    /// Of the length of the move.
+    pub time: f64,
+}
 
-    /// Gravity, damping and, at q, the gyroscopic torque of a body; slots are those of the tangent.
-    pub(super) fn load_map(&self, room: usize, local: usize) -> LoadMap<G> {
-        let (body, turned) = (&self.bodies[local], &self.turned[room][local]);
-        let parameters = body.parameters;
-        let slot = |at: usize| Block::at(at, 1);
-        LoadMap {
-            out: Block::NOWHERE,
-            velocity: None,
-            turn: None,
-            mass: parameters.map(|p| slot(p.mass)),
-            inertia_block: parameters.map(|p| Block::at(p.inertia, inertia_len(G::ANG))),
-            dampings: parameters.map(|p| p.dampings.map(slot)),
-            gravity_block: self.gravity_block,
-            twist: body.twists[room],
-            inertia: turned.inertia,
-            rotation: self.poses[room][local].rotation,
-            body_mass: body.mass,
-            damping: body.dampings[0],
-            spin_damping: body.dampings[1],
-            gravity: self.gravity,
-            gyroscopic: if room == 0 && G::ANG > 1 { 1.0 } else { 0.0 },
+/// Gravity and its slots, where it is asked about.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Gravity<G: Geometry> {
+    /// Acceleration [m/s^2].
+    pub value: G::Lin,
+    /// Slots.
+    pub block: Option<Block>,
+}
+
+impl<G: Geometry> Gravity<G> {
+    /// Adds its cotangent.
+    #[inline]
+    pub fn add(&self, bar: G::Lin, x: &mut [f64]) {
+        if let Some(block) = self.block {
+            x[block.range()].iter_mut().zip(bar.as_slice()).for_each(|(x, v)| *x += v);
+        }
+    }
+}
+
+impl<G: Geometry> Turned<G> {
+    /// A body at a pose.
+    pub fn at(body: &LocalBody<G>, pose: &Pose<G>) -> Self {
+        let matrix = G::matrix(pose.rotation);
+        let inertia = G::inertia_turned(body.inertia_body, &matrix);
+        Turned { matrix, inertia, inv_inertia: G::inertia_turned(body.inv_inertia_body, &matrix) }
+    }
+}
+
+impl<G: Geometry> LinkBody<G> {
+    /// A local body over a substep; `asked` are the slots of the parameters where they are asked about, `end` is the body at q'.
+    pub fn of(
+        stage: &Stage<G>,
+        substep: &Substep<G>,
+        running: &Running,
+        local: usize,
+        asked: Option<Block>,
+        end: &Turned<G>,
+        share: f64,
+    ) -> Self {
+        let body = &stage.bodies[local];
+        let parameters = asked.filter(|_| body.dynamic).map(|theta| {
+            let BodySlots { mass, inertia, damping, spin_damping, .. } = &stage.parameters.1.bodies[body.index];
+            let at = |slot: usize| theta.range().start + slot;
+            BodyParameters { mass: at(*mass), inertia: at(inertia.start), dampings: [at(*damping), at(*spin_damping)] }
+        });
+        let space = G::ANG > 1;
+        let (length, half, after) = (substep.length, substep.half[local], substep.end[local]);
+        let rate = ImplicitRate::<G> { before: half.ang, after: after.ang, duration: share * length };
+        let turns = space && body.dynamic && body.inv_inertia_body != G::inertia_zero();
+        let per_time = 1.0 / length;
+        LinkBody {
+            index: body.index,
+            dynamic: body.dynamic,
+            pose: running.poses[local],
+            twist: running.twists[local],
+            parameters,
+            mass: body.mass,
+            per_mass: if body.mass > 0.0 { 1.0 / body.mass } else { 0.0 },
+            inv_mass: body.inv_mass,
+            dampings: stage.dampings(body),
+            carrier: if space { carrier::<G>(&half, length).map(|column| column * per_time) } else { [G::Ang::zero(); 3] },
+            twists: [substep.twists[local], half, after],
+            unfolded: turns.then(|| columns::<G>(&rate.unfolded(end.inertia))),
         }
     }
 
-    /// All loads on a body at q or at q'.
+    /// Gravity, damping and, at q, the gyroscopic torque.
     #[inline]
-    pub(super) fn force(&self, room: usize, local: usize) -> Wrench<G> {
-        let (body, turned) = (&self.bodies[local], &self.turned[room][local]);
-        let twist = &body.twists[room];
-        let mut force = Wrench { lin: (self.gravity - twist.lin * body.dampings[0]) * body.mass, ang: G::Ang::zero() };
+    pub(super) fn force(&self, room: usize, turned: &Turned<G>, gravity: G::Lin) -> Wrench<G> {
+        let twist = &self.twists[room];
+        let mut force = Wrench { lin: (gravity - twist.lin * self.dampings[0]) * self.mass, ang: G::Ang::zero() };
         if G::ANG > 1 && room == 0 {
             force.ang -= G::gyroscopic(turned.inertia, twist.ang);
         }
-        if body.dampings[1] != 0.0 {
-            force.ang -= G::inertia_apply(turned.inertia, twist.ang) * body.dampings[1];
+        if self.dampings[1] != 0.0 {
+            force.ang -= G::inertia_apply(turned.inertia, twist.ang) * self.dampings[1];
         }
-        self.others[room].get(local).map_or(force, |other| force.plus(1.0, *other))
+        force
     }
 
-    /// Adds the cotangents of the loads on a body, given those of their impulses and the length of time they act: returns those of the velocity and
-    /// of the orientation.
+    /// How these change along a change of the velocity and a turn, and of the parameters in their slots.
+    #[inline]
+    pub(super) fn load_tangent(
+        &self,
+        room: usize,
+        (at, rotation): (&Turned<G>, G::Rot),
+        gravity: &Gravity<G>,
+        (velocity, turn): (&Twist<G>, G::Ang),
+        x: &[f64],
+    ) -> Wrench<G> {
+        let slot = |at: usize| Block::at(at, 1);
+        let map = LoadMap {
+            out: Block::NOWHERE,
+            velocity: None,
+            turn: None,
+            mass: self.parameters.map(|p| slot(p.mass)),
+            inertia_block: self.parameters.map(|p| Block::at(p.inertia, inertia_len(G::ANG))),
+            dampings: self.parameters.map(|p| p.dampings.map(slot)),
+            gravity_block: gravity.block,
+            twist: self.twists[room],
+            inertia: at.inertia,
+            rotation,
+            body_mass: self.mass,
+            damping: self.dampings[0],
+            spin_damping: self.dampings[1],
+            gravity: gravity.value,
+            gyroscopic: if room == 0 && G::ANG > 1 { 1.0 } else { 0.0 },
+        };
+        map.along(velocity, turn, x)
+    }
+
+    /// Adds the cotangents of the loads, given those of their impulses over a time: returns those of the velocity and of the orientation.
     #[inline]
     pub(super) fn load_adjoint(
         &self,
         room: usize,
-        local: usize,
-        impulse: &Twist<G>,
+        turned: &Turned<G>,
+        w: &Wrench<G>,
+        gravity: G::Lin,
         by_gravity: &mut G::Lin,
         x: &mut [f64],
     ) -> (Wrench<G>, G::Ang) {
-        let (body, turned) = (&self.bodies[local], &self.turned[room][local]);
-        let duration = self.share * self.length;
-        let w = Wrench { lin: impulse.lin * duration, ang: impulse.ang * duration };
-        if self.loaded() {
-            add_wrench::<G>(&mut x[Self::part(self.wrenches[room], local)], &w);
-        }
-        let twist = &body.twists[room];
-        let [damping, spin_damping] = body.dampings;
+        let twist = &self.twists[room];
+        let [damping, spin_damping] = self.dampings;
         let gyroscopic = room == 0 && G::ANG > 1;
-        let mut by_velocity = Wrench { lin: w.lin * (-damping * body.mass), ang: G::Ang::zero() };
+        let mut by_velocity = Wrench { lin: w.lin * (-damping * self.mass), ang: G::Ang::zero() };
         let mut by_turn = G::Ang::zero();
         if gyroscopic || spin_damping != 0.0 {
             let momentum = G::inertia_apply(turned.inertia, twist.ang);
@@ -223,24 +299,174 @@ impl<G: Geometry> Linkage<G> {
             if G::ANG > 1 {
                 by_turn = cross::<G>(momentum, felt) - cross::<G>(twist.ang, pushed);
             }
-            if let Some(slots) = body.parameters {
+            if let Some(slots) = self.parameters {
                 add_inertia::<G>(&turned.matrix, felt, twist.ang, 1.0, &mut x[slots.inertia..]);
             }
         }
-        if let Some(slots) = body.parameters {
-            x[slots.mass] += w.lin.dot(self.gravity - twist.lin * damping);
-            x[slots.dampings[0]] -= body.mass * w.lin.dot(twist.lin);
+        if let Some(slots) = self.parameters {
+            x[slots.mass] += w.lin.dot(gravity - twist.lin * damping);
+            x[slots.dampings[0]] -= self.mass * w.lin.dot(twist.lin);
             x[slots.dampings[1]] -= w.ang.dot(G::inertia_apply(turned.inertia, twist.ang));
-            *by_gravity += w.lin * body.mass;
+            *by_gravity += w.lin * self.mass;
         }
         (by_velocity, by_turn)
     }
 
-    /// Adds the cotangent of gravity.
+    /// d(M^-1 p) at q for a change of the impulse, of the pose and of the inertia, theory (17.6).
     #[inline]
-    pub(super) fn add_gravity(&self, by_gravity: G::Lin, x: &mut [f64]) {
-        if let Some(block) = self.gravity_block {
-            x[block.range()].iter_mut().zip(by_gravity.as_slice()).for_each(|(x, v)| *x += v);
+    pub(super) fn half_tangent(&self, (at, rotation): (&Turned<G>, G::Rot), impulse: &Wrench<G>, turn: G::Ang, x: &[f64]) -> Twist<G> {
+        let mut out = self.response(0, at, impulse);
+        let gained = self.twists[1].plus(-1.0, self.twists[0]);
+        if G::ANG > 1 {
+            out.ang += turned::<G>(at.inv_inertia, turn, G::inertia_apply(at.inertia, gained.ang));
         }
+        if let Some(slots) = self.parameters {
+            let upper = &x[slots.inertia..slots.inertia + inertia_len(G::ANG)];
+            out.lin -= gained.lin * (x[slots.mass] * self.per_mass);
+            out.ang -= G::inertia_apply(at.inv_inertia, changed::<G>(rotation, upper, gained.ang));
+        }
+        out
+    }
+
+    /// The transpose: of a covector on the velocity of the move, the cotangents of the impulse and of the orientation.
+    #[inline]
+    pub(super) fn half_adjoint(&self, at: &Turned<G>, known: &Wrench<G>, x: &mut [f64]) -> (Twist<G>, G::Ang) {
+        let impulse = self.response(0, at, known);
+        // M^-1 of the whole impulse is what the velocity gained.
+        let gained = self.twists[1].plus(-1.0, self.twists[0]);
+        let mut by_turn = G::Ang::zero();
+        if G::ANG > 1 {
+            by_turn = cross::<G>(gained.ang, known.ang) - cross::<G>(G::inertia_apply(at.inertia, gained.ang), impulse.ang);
+        }
+        if let Some(slots) = self.parameters {
+            x[slots.mass] -= known.lin.dot(gained.lin) * self.per_mass;
+            add_inertia::<G>(&at.matrix, impulse.ang, gained.ang, -1.0, &mut x[slots.inertia..]);
+        }
+        (impulse, by_turn)
+    }
+
+    /// The pose at q' for changes of the pose, of the velocity of the move and of its length, theory (17.8).
+    #[inline]
+    pub(super) fn moved(&self, at: [&Turned<G>; 2], length: f64, pose: &Twist<G>, velocity: &Twist<G>, time: f64) -> Twist<G> {
+        let value = &self.twists[1];
+        // The turn of the move on a turn at q is R(q') R(q)'.
+        let carried = G::matrix_rotate_rate(&at[1].matrix, G::matrix_unrotate_rate(&at[0].matrix, pose.ang));
+        Twist {
+            lin: pose.lin + velocity.lin * length + value.lin * time,
+            ang: carried + G::exp_derivative(value.ang * length, velocity.ang * length) + value.ang * time,
+        }
+    }
+
+    /// The covector on the pose at q of one on the pose at q'.
+    #[inline]
+    pub(super) fn moved_back(at: [&Turned<G>; 2], next: &Wrench<G>) -> Wrench<G> {
+        let ang = G::matrix_rotate_rate(&at[0].matrix, G::matrix_unrotate_rate(&at[1].matrix, next.ang));
+        Wrench { lin: next.lin, ang }
+    }
+
+    /// The transpose of the response at q'.
+    #[inline]
+    pub(super) fn end_response_transpose(&self, at: &Turned<G>, w: &Wrench<G>) -> Twist<G> {
+        Twist { lin: w.lin.scale(self.inv_mass), ang: self.end_rate_transpose(w.ang, at) }
+    }
+
+    /// d of the velocity at q' before rows answer, theory (17.6)-(17.7); `held` is how long the gyroscopic torque acts, `longer` by how much that changes.
+    pub(super) fn end_tangent(
+        &self,
+        (at, rotation): (&Turned<G>, G::Rot),
+        half: &Twist<G>,
+        (impulse, turn): (&Wrench<G>, G::Ang),
+        [held, longer]: [f64; 2],
+        x: &[f64],
+    ) -> Twist<G> {
+        let gained = self.twists[2].plus(-1.0, self.twists[1]);
+        let mut lin = half.lin + impulse.lin.scale(self.inv_mass);
+        let upper = self.parameters.map(|slots| &x[slots.inertia..slots.inertia + inertia_len(G::ANG)]);
+        if let Some(slots) = self.parameters {
+            lin -= gained.lin * (x[slots.mass] * self.per_mass);
+        }
+        if self.unfolded.is_none() {
+            let mut ang = half.ang + G::inertia_apply(at.inv_inertia, impulse.ang);
+            if let Some(upper) = upper {
+                ang -= G::inertia_apply(at.inv_inertia, changed::<G>(rotation, upper, gained.ang));
+            }
+            return Twist { lin, ang };
+        }
+        let after = self.twists[2].ang;
+        let both = |change: &dyn Fn(G::Ang) -> G::Ang| change(gained.ang) + cross::<G>(after, change(after)) * held;
+        let mut residual = impulse.ang + G::inertia_apply(at.inertia, half.ang);
+        residual -= both(&|rate| turned::<G>(at.inertia, turn, rate));
+        residual -= G::gyroscopic(at.inertia, after) * longer;
+        if let Some(upper) = upper {
+            residual -= both(&|rate| changed::<G>(rotation, upper, rate));
+        }
+        Twist { lin, ang: self.end_rate(residual, at.inv_inertia) }
+    }
+
+    /// Its transpose, of a covector on that velocity; the gyroscopic torque acts over a share of the length.
+    #[inline]
+    pub(super) fn end_adjoint(&self, at: &Turned<G>, known: &Wrench<G>, [share, length]: [f64; 2], x: &mut [f64]) -> EndBar<G> {
+        let impulse = self.end_response_transpose(at, known);
+        let gained = self.twists[2].plus(-1.0, self.twists[1]);
+        let mut bar = EndBar { impulse, half: *known, turn: G::Ang::zero(), time: 0.0 };
+        if let Some(slots) = self.parameters {
+            x[slots.mass] -= known.lin.dot(gained.lin) * self.per_mass;
+            add_inertia::<G>(&at.matrix, impulse.ang, gained.ang, -1.0, &mut x[slots.inertia..]);
+        }
+        if self.unfolded.is_some() {
+            let (after, r) = (self.twists[2].ang, impulse.ang);
+            // r . (y x z) = (r x y) . z.
+            let bent = cross::<G>(r, after) * (share * length);
+            let momentum = |rate: G::Ang| G::inertia_apply(at.inertia, rate);
+            let (held, carried) = (momentum(r), momentum(after));
+            bar.turn = cross::<G>(gained.ang, held) + cross::<G>(after, momentum(bent))
+                - cross::<G>(momentum(gained.ang), r)
+                - cross::<G>(carried, bent);
+            if let Some(slots) = self.parameters {
+                add_inertia::<G>(&at.matrix, bent, after, -1.0, &mut x[slots.inertia..]);
+            }
+            bar.time = -share * r.dot(cross::<G>(after, carried));
+            bar.half.ang = held;
+        }
+        bar
+    }
+}
+
+impl<G: Geometry> Linkage<G> {
+    /// The velocity that an impulse gives in a room.
+    #[inline]
+    pub(super) fn response(&self, room: usize, local: usize, impulse: &Wrench<G>) -> Twist<G> {
+        self.bodies[local].response(room, &self.turned[room][local], impulse)
+    }
+
+    /// A body at the pose of a room, with its orientation.
+    #[inline]
+    pub(super) fn at(&self, room: usize, local: usize) -> (&Turned<G>, G::Rot) {
+        (&self.turned[room][local], self.poses[room][local].rotation)
+    }
+
+    /// All loads on a body at q or at q'.
+    #[inline]
+    pub(super) fn force(&self, room: usize, local: usize) -> Wrench<G> {
+        let force = self.bodies[local].force(room, &self.turned[room][local], self.gravity.value);
+        self.others[room].get(local).map_or(force, |other| force.plus(1.0, *other))
+    }
+
+    /// Adds the cotangents of the loads on a body, given those of their impulses: returns those of the velocity and of the orientation.
+    #[inline]
+    pub(super) fn load_adjoint(
+        &self,
+        room: usize,
+        local: usize,
+        impulse: &Twist<G>,
+        by_gravity: &mut G::Lin,
+        x: &mut [f64],
+    ) -> (Wrench<G>, G::Ang) {
+        let duration = self.share * self.length;
+        let w = Wrench { lin: impulse.lin * duration, ang: impulse.ang * duration };
+        if self.loaded() {
+            add_wrench::<G>(&mut x[Self::part(self.wrenches[room], local)], &w);
+        }
+        self.bodies[local].load_adjoint(room, &self.turned[room][local], &w, self.gravity.value, by_gravity, x)
     }
 }

@@ -1,10 +1,9 @@
 //! Room 7 of a linkage: the second kick at q' and the rows that hold velocities there, theory (17.42).
 
 use super::linkage::{Linkage, add_parameters};
-use super::linkage_body::add_inertia;
+use super::linkage_body::EndBar;
 use super::linkage_rows::of;
-use super::motion::{changed, turned};
-use super::slots::{add_wrench, cross, inertia_len, put, twist, wrench};
+use super::slots::{add_wrench, put, twist, wrench};
 use super::sparse::Sparse;
 use crate::constraints::{JointFunction, MAX_COLUMNS, MAX_ROWS, PinnedGradient};
 use crate::model::Model;
@@ -29,7 +28,13 @@ impl<G: Geometry> Linkage<G> {
             let half = twist::<G>(&x[Self::part(self.half, local)]);
             let load = self.load_tangent(1, local, &half, next[local].ang, x);
             let impulse = pushed[local].plus(self.share * t, load).plus(self.share * time, self.force(1, local));
-            let known = self.end_tangent(local, &half, &impulse, next[local].ang, self.share * time, x);
+            let known = self.bodies[local].end_tangent(
+                self.at(1, local),
+                &half,
+                (&impulse, next[local].ang),
+                [self.share * t, self.share * time],
+                x,
+            );
             put::<G>(known.lin, known.ang, &mut x[Self::part(self.end, local)]);
         }
         for joint in &self.joints {
@@ -71,7 +76,7 @@ impl<G: Geometry> Linkage<G> {
             let zero = (Wrench::zero(), Twist::zero());
             (self.walk.half[local], self.walk.twists[local]) = if body.dynamic {
                 let w = wrench::<G>(&x[Self::part(self.end, local)]);
-                (w, self.end_response_transpose(local, &w))
+                (w, body.end_response_transpose(&self.turned[1][local], &w))
             } else {
                 zero
             };
@@ -88,7 +93,6 @@ impl<G: Geometry> Linkage<G> {
             }
         }
         let (mut by_time, mut by_gravity) = (0.0, G::Lin::zero());
-        let duration = self.share * t;
         for local in 0..count {
             let known = self.walk.half[local];
             let body = &self.bodies[local];
@@ -99,30 +103,9 @@ impl<G: Geometry> Linkage<G> {
                 self.walk.half[local] = Wrench::zero();
                 continue;
             }
-            let impulse = self.end_response_transpose(local, &known);
-            let turned = &self.turned[1][local];
-            let gained = body.twists[2].plus(-1.0, body.twists[1]);
-            let mut half = known;
-            if let Some(slots) = body.parameters {
-                x[slots.mass] -= known.lin.dot(gained.lin) * body.per_mass;
-                add_inertia::<G>(&turned.matrix, impulse.ang, gained.ang, -1.0, &mut x[slots.inertia..]);
-            }
-            if body.unfolded.is_some() {
-                let (after, r) = (body.twists[2].ang, impulse.ang);
-                // r . (y x z) = (r x y) . z.
-                let bent = cross::<G>(r, after) * duration;
-                let momentum = |rate: G::Ang| G::inertia_apply(turned.inertia, rate);
-                let (held, carried) = (momentum(r), momentum(after));
-                let by_turn = cross::<G>(gained.ang, held) + cross::<G>(after, momentum(bent))
-                    - cross::<G>(momentum(gained.ang), r)
-                    - cross::<G>(carried, bent);
-                self.walk.next[local].ang += by_turn;
-                if let Some(slots) = body.parameters {
-                    add_inertia::<G>(&turned.matrix, bent, after, -1.0, &mut x[slots.inertia..]);
-                }
-                by_time -= self.share * r.dot(cross::<G>(after, carried));
-                half.ang = held;
-            }
+            let EndBar { impulse, half, turn, time } = body.end_adjoint(&self.turned[1][local], &known, [self.share, t], x);
+            self.walk.next[local].ang += turn;
+            by_time += time;
             by_time += self.share * self.force(1, local).power(&impulse);
             let (by_load, by_turn) = self.load_adjoint(1, local, &impulse, &mut by_gravity, x);
             self.walk.next[local].ang += by_turn;
@@ -130,7 +113,7 @@ impl<G: Geometry> Linkage<G> {
             self.walk.twists[local] = impulse;
         }
         x[self.time.range().start] += by_time;
-        self.add_gravity(by_gravity, x);
+        self.gravity.add(by_gravity, x);
         // Speeds and impulses of the rows turn at the same pose: one visit, theory (15.6).
         for (number, joint) in self.joints.iter().enumerate() {
             let impulses = joint.bodies.map(|body| self.walk.twists[body]);
@@ -162,41 +145,5 @@ impl<G: Geometry> Linkage<G> {
                 put::<G>(half.lin, half.ang, &mut x[Self::part(self.half, local)]);
             }
         }
-    }
-
-    /// The transpose of the response at q'.
-    #[inline]
-    fn end_response_transpose(&self, local: usize, w: &Wrench<G>) -> Twist<G> {
-        let body = &self.bodies[local];
-        Twist { lin: w.lin.scale(body.inv_mass), ang: body.end_rate_transpose(w.ang, &self.turned[1][local]) }
-    }
-
-    /// d of the velocity at q' before rows answer, theory (17.6)-(17.7).
-    fn end_tangent(&self, local: usize, half: &Twist<G>, impulse: &Wrench<G>, turn: G::Ang, duration: f64, x: &[f64]) -> Twist<G> {
-        let (body, at) = (&self.bodies[local], &self.turned[1][local]);
-        let gained = body.twists[2].plus(-1.0, body.twists[1]);
-        let mut lin = half.lin + impulse.lin.scale(body.inv_mass);
-        let upper = body.parameters.map(|slots| &x[slots.inertia..slots.inertia + inertia_len(G::ANG)]);
-        if let Some(slots) = body.parameters {
-            lin -= gained.lin * (x[slots.mass] * body.per_mass);
-        }
-        let rotation = self.poses[1][local].rotation;
-        if body.unfolded.is_none() {
-            let mut ang = half.ang + G::inertia_apply(at.inv_inertia, impulse.ang);
-            if let Some(upper) = upper {
-                ang -= G::inertia_apply(at.inv_inertia, changed::<G>(rotation, upper, gained.ang));
-            }
-            return Twist { lin, ang };
-        }
-        let after = body.twists[2].ang;
-        let held = self.share * self.length;
-        let both = |change: &dyn Fn(G::Ang) -> G::Ang| change(gained.ang) + cross::<G>(after, change(after)) * held;
-        let mut residual = impulse.ang + G::inertia_apply(at.inertia, half.ang);
-        residual -= both(&|rate| turned::<G>(at.inertia, turn, rate));
-        residual -= G::gyroscopic(at.inertia, after) * duration;
-        if let Some(upper) = upper {
-            residual -= both(&|rate| changed::<G>(rotation, upper, rate));
-        }
-        Twist { lin, ang: body.end_rate(residual, at.inv_inertia) }
     }
 }

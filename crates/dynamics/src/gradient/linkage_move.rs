@@ -1,10 +1,9 @@
 //! Rooms 4 to 6 of a linkage: impulses along the rows at q, and the move that closes every joint at its end, theory (17.40)-(17.41).
 
 use super::linkage::{Linkage, add_parameters};
-use super::linkage_body::add_inertia;
+use super::linkage_body::{LinkBody, Turned};
 use super::linkage_rows::{JointSums, of};
-use super::motion::{changed, turned};
-use super::slots::{add_wrench, cross, inertia_len, put, twist, wrench};
+use super::slots::{add_wrench, put, twist, wrench};
 use super::sparse::Sparse;
 use crate::constraints::{JointFunction, MAX_COLUMNS, MAX_PARAMETERS, MAX_POSE_COLUMNS, MAX_ROWS, PinnedGradient};
 use crate::model::Model;
@@ -27,15 +26,12 @@ impl<G: Geometry> Linkage<G> {
             if body.dynamic {
                 let load = self.load_tangent(0, local, &velocity, pose.ang, x);
                 let impulse = pushed[local].plus(self.share * t, load).plus(self.share * time, self.force(0, local));
-                velocity = velocity.plus(1.0, self.changed_response(local, &impulse, pose.ang, x));
+                velocity = velocity.plus(1.0, body.half_tangent(self.at(0, local), &impulse, pose.ang, x));
                 put::<G>(velocity.lin, velocity.ang, &mut x[Self::part(self.half, local)]);
             }
             if body.pose.is_some() {
-                let value = &body.twists[1];
-                let lin = pose.lin + velocity.lin * t + value.lin * time;
-                let moved = G::exp_derivative(value.ang * t, velocity.ang * t);
-                let ang = self.turned_by_move(local, pose.ang) + moved + value.ang * time;
-                put::<G>(lin, ang, &mut x[Self::part(self.next, local)]);
+                let next = body.moved(self.ends(local), t, &pose, &velocity, time);
+                put::<G>(next.lin, next.ang, &mut x[Self::part(self.next, local)]);
             }
         }
         // What the joints have to close.
@@ -113,25 +109,15 @@ impl<G: Geometry> Linkage<G> {
             let body = &self.bodies[local];
             let Some(pose) = body.pose else { continue };
             let by_next = self.walk.next[local];
-            let mut by_pose = Wrench { lin: by_next.lin, ang: self.turned_back(local, by_next.ang) };
+            let mut by_pose = LinkBody::moved_back(self.ends(local), &by_next);
             by_time += by_next.power(&body.twists[1]);
             if let Some(velocity) = body.twist {
                 let mut known = Wrench::zero().plus(t, body.carried(&by_next));
                 let mut by_velocity = known;
                 if body.dynamic {
                     known = known.plus(1.0, self.walk.half[local]);
-                    let impulse = self.response(0, local, &known);
-                    let turned = &self.turned[0][local];
-                    // M^-1 of the whole impulse is what the velocity gained.
-                    let gained = body.twists[1].plus(-1.0, body.twists[0]);
-                    if G::ANG > 1 {
-                        by_pose.ang +=
-                            cross::<G>(gained.ang, known.ang) - cross::<G>(G::inertia_apply(turned.inertia, gained.ang), impulse.ang);
-                    }
-                    if let Some(slots) = body.parameters {
-                        x[slots.mass] -= known.lin.dot(gained.lin) * body.per_mass;
-                        add_inertia::<G>(&turned.matrix, impulse.ang, gained.ang, -1.0, &mut x[slots.inertia..]);
-                    }
+                    let (impulse, by_turn) = body.half_adjoint(&self.turned[0][local], &known, x);
+                    by_pose.ang += by_turn;
                     by_time += self.share * self.force(0, local).power(&impulse);
                     let (by_load, by_turn) = self.load_adjoint(0, local, &impulse, &mut by_gravity, x);
                     by_pose.ang += by_turn;
@@ -143,7 +129,7 @@ impl<G: Geometry> Linkage<G> {
             add_wrench::<G>(&mut x[pose.range()], &by_pose);
         }
         x[self.time.range().start] += by_time;
-        self.add_gravity(by_gravity, x);
+        self.gravity.add(by_gravity, x);
         // The rows at q turn with the bodies.
         for joint in &self.joints {
             let y = &self.reaction[0][joint.range()];
@@ -174,15 +160,10 @@ impl<G: Geometry> Linkage<G> {
         }
     }
 
-    /// The turn of the move on a turn at q: R(q') R(q)'.
+    /// A body at q and at q'.
     #[inline]
-    fn turned_by_move(&self, local: usize, turn: G::Ang) -> G::Ang {
-        G::matrix_rotate_rate(&self.turned[1][local].matrix, G::matrix_unrotate_rate(&self.turned[0][local].matrix, turn))
-    }
-    /// Its transpose.
-    #[inline]
-    fn turned_back(&self, local: usize, covector: G::Ang) -> G::Ang {
-        G::matrix_rotate_rate(&self.turned[0][local].matrix, G::matrix_unrotate_rate(&self.turned[1][local].matrix, covector))
+    fn ends(&self, local: usize) -> [&Turned<G>; 2] {
+        [&self.turned[0][local], &self.turned[1][local]]
     }
 
     /// The tangent of q' of a local body.
@@ -192,7 +173,7 @@ impl<G: Geometry> Linkage<G> {
 
     /// The tangent of the loads of a body.
     pub(super) fn load_tangent(&self, room: usize, local: usize, velocity: &Twist<G>, turn: G::Ang, x: &[f64]) -> Wrench<G> {
-        let mut load = self.load_map(room, local).along(velocity, turn, x);
+        let mut load = self.bodies[local].load_tangent(room, self.at(room, local), &self.gravity, (velocity, turn), x);
         if self.loaded() {
             load = load.plus(1.0, wrench::<G>(&x[Self::part(self.wrenches[room], local)]));
         }
@@ -239,21 +220,5 @@ impl<G: Geometry> Linkage<G> {
             }
         }
         impulses.iter().enumerate().map(|(local, impulse)| self.response(room, local, impulse)).collect()
-    }
-
-    /// d(M^-1 p) at q for a change of the impulse, of the pose and of the inertia, theory (17.6).
-    fn changed_response(&self, local: usize, impulse: &Wrench<G>, turn: G::Ang, x: &[f64]) -> Twist<G> {
-        let (body, at) = (&self.bodies[local], &self.turned[0][local]);
-        let mut out = self.response(0, local, impulse);
-        let gained = body.twists[1].plus(-1.0, body.twists[0]);
-        if G::ANG > 1 {
-            out.ang += turned::<G>(at.inv_inertia, turn, G::inertia_apply(at.inertia, gained.ang));
-        }
-        if let Some(slots) = body.parameters {
-            let upper = &x[slots.inertia..slots.inertia + inertia_len(G::ANG)];
-            out.lin -= gained.lin * (x[slots.mass] * body.per_mass);
-            out.ang -= G::inertia_apply(at.inv_inertia, changed::<G>(self.poses[0][local].rotation, upper, gained.ang));
-        }
-        out
     }
 }

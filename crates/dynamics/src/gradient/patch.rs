@@ -1,8 +1,10 @@
-//! Bodies in the plane that contacts alone hold over a substep: two maps, one for the move and one for its end, instead of many small ones,
+//! Bodies that contacts alone hold over a substep: two maps, one for the move and one for its end, instead of many small ones,
 //! theory (17.53)-(17.58).
 
 use super::contact_point::ContactPoint;
-use super::patch_body::{MotionSlots, PatchBody};
+use super::friction_mode::FrictionMode;
+use super::linkage_body::{Gravity, LinkBody, Turned};
+use super::patch_body::PatchBody;
 use super::program::{Block, Program};
 use super::record::{Length, Pushed, RowSource, Substep};
 use super::sparse::Factored;
@@ -27,22 +29,17 @@ pub(crate) struct PointBar<G: Geometry> {
     pub middle: G::Lin,
 }
 
-/// How a row answers.
+/// A gap, a speed or a slip that a row looks at.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Law<G: Geometry> {
-    /// A gap, a speed or a slip vanishes.
-    Holds {
-        /// By the velocities of its bodies.
-        velocity: [Wrench<G>; 2],
-        /// By their poses at the end of the move, where that is what it looks at.
-        pose: [Wrench<G>; 2],
-        /// By the contact at the end: for the shapes; the poses are counted above.
-        end: (PointBar<G>, f64),
-        /// By the contact at the pose whose rows push, and by the centres there.
-        own: (PointBar<G>, [G::Lin; 2]),
-    },
-    /// Friction at its bound: the impulse less the bound, by the coefficient [N s].
-    Slides(f64),
+pub(crate) struct Seen<G: Geometry> {
+    /// By the velocities of its bodies.
+    pub velocity: [Wrench<G>; 2],
+    /// By their poses at the end of the move, where that is what it looks at.
+    pub pose: [Wrench<G>; 2],
+    /// By the contact at the end: for the shapes; the poses are counted above.
+    pub end: (PointBar<G>, f64),
+    /// By the contact at the pose whose rows push, and by the centres there.
+    pub own: (PointBar<G>, [G::Lin; 2]),
 }
 
 /// A row of a contact.
@@ -52,8 +49,10 @@ pub(crate) struct PatchRow<G: Geometry> {
     pub contact: usize,
     /// Wrenches of a unit impulse.
     pub column: [Wrench<G>; 2],
-    /// How it answers.
-    pub law: Law<G>,
+    /// What it looks at: what vanishes where it holds, how the slip turns where friction is at its bound in space.
+    pub seen: Option<Seen<G>>,
+    /// Friction at its bound: the impulse less the bound, by the coefficient [N s].
+    pub by_coefficient: f64,
 }
 
 /// A contact with its impulse in one room.
@@ -112,7 +111,7 @@ pub(crate) struct Patch<G: Geometry> {
     pub(super) length: f64,
     pub(super) share: f64,
     pub(super) time: Block,
-    pub(super) gravity: G::Lin,
+    pub(super) gravity: Gravity<G>,
     /// Whether parameters are asked about.
     pub(super) asked: bool,
     /// Number of each body of the island in the patch.
@@ -143,7 +142,7 @@ impl<G: Geometry> Default for Patch<G> {
             length: 0.0,
             share: 0.0,
             time: Block::NOWHERE,
-            gravity: G::Lin::zero(),
+            gravity: Gravity { value: G::Lin::zero(), block: None },
             asked: false,
             places: Vec::new(),
             ends: Vec::new(),
@@ -166,15 +165,21 @@ const NOBODY: usize = usize::MAX;
 pub(crate) fn applies<G: Geometry>(stage: &Stage<G>, substep: &Substep<G>) -> bool {
     let plain = |group: &Pushed<G>, held: bool| match group.source {
         RowSource::Contact { bodies, deep, rebound, .. } => {
-            group.held == held && (!held || !deep) && rebound.is_none() && bodies.iter().all(|&body| !stage.bodies[body].kinematic)
+            group.held == held
+                && (!held || !deep)
+                && rebound.is_none()
+                && matches!(group.friction, FrictionMode::Sticks | FrictionMode::Slides)
+                && bodies.iter().all(|&body| !stage.bodies[body].kinematic)
         }
         _ => false,
     };
+    // In space a patch takes all bodies of its island.
+    let turning = G::ANG == 1 || (!stage.model.options.forward() && !stage.bodies.iter().any(|body| body.kinematic));
     let event = match substep.rule {
         Length::Event(_, bodies) => bodies.iter().all(|&body| !stage.bodies[body].kinematic),
         _ => true,
     };
-    G::ANG == 1
+    turning
         && event
         && stage.weak == Weak::AsSolved
         && stage.model.options.integrator == Integrator::Verlet
@@ -218,12 +223,15 @@ impl<G: Geometry> Patch<G> {
     fn gather(&mut self, program: &mut Program<G>, stage: &Stage<G>, substep: &Substep<G>, running: &Running, time: Option<Block>) {
         self.length = substep.length;
         self.share = kick_share(stage.model.options.integrator);
-        self.gravity = stage.model.gravity;
-        self.asked = program.free(stage.parameters.0).is_some();
+        let asked = program.free(stage.parameters.0);
+        let block = asked.map(|theta| theta.part(stage.parameters.1.gravity.start, G::DIM));
+        self.gravity = Gravity { value: stage.model.gravity, block };
+        self.asked = asked.is_some();
         self.time = time.unwrap_or_else(|| program.fresh(1));
         self.bodies.clear();
         self.places.clear();
-        self.places.resize(stage.bodies.len(), NOBODY);
+        // In space no flight has a map of its own.
+        self.places.resize(stage.bodies.len(), if G::ANG > 1 { 0 } else { NOBODY });
         let mut named = |bodies: [usize; 2]| bodies.into_iter().for_each(|body| self.places[body] = 0);
         for group in substep.hold.pushed.iter().chain(&substep.finish.pushed) {
             if let RowSource::Contact { bodies, .. } = group.source {
@@ -239,28 +247,11 @@ impl<G: Geometry> Patch<G> {
             let twist = running.twists[local];
             let mut slots = || twist.map_or(Block::NOWHERE, |_| program.fresh(G::DOF));
             let (next, half, end) = (slots(), slots(), slots());
-            let mut own = PatchBody {
-                local,
-                pose,
-                twist,
-                next: if twist.is_some() { next } else { pose },
-                half,
-                end,
-                slots: twist.and_then(|_| MotionSlots::of(program, stage, local)),
-                inv_mass: body.inv_mass,
-                inv_inertia: body.inv_inertia,
-                inertia: body.inertia,
-                mass: body.mass,
-                damping: stage.dampings(body),
-                twists: [substep.twists[local], substep.half[local], substep.end[local]],
-                total: [Wrench::zero(); 2],
-            };
-            if twist.is_some() {
-                for room in 0..2 {
-                    own.total[room] = Wrench::zero().plus(self.share * self.length, own.force(room, self.gravity));
-                }
-            }
-            self.bodies.push(own);
+            let poses = [substep.poses[local], substep.next[local]];
+            let turned = poses.map(|pose| Turned::at(body, &pose));
+            let link = LinkBody::of(stage, substep, running, local, asked, &turned[1], self.share);
+            let next = if twist.is_some() { next } else { pose };
+            self.bodies.push(PatchBody { local, link, turned, poses, pose, twist, next, half, end });
         }
     }
 
@@ -269,7 +260,7 @@ impl<G: Geometry> Patch<G> {
         if body.twist.is_none() {
             return Twist::zero();
         }
-        body.response(&Wrench::zero().plus(self.share, body.force(0, self.gravity)))
+        body.response(0, &Wrench::zero().plus(self.share, body.force(0, &self.gravity)))
     }
 }
 
@@ -283,5 +274,24 @@ impl<G: Geometry> PointBar<G> {
     pub fn add(&mut self, factor: f64, other: &Self) {
         self.normal += other.normal * factor;
         self.middle += other.middle * factor;
+    }
+}
+
+impl<G: Geometry> Seen<G> {
+    /// Nothing.
+    pub fn nothing() -> Self {
+        let zero = [Wrench::zero(); 2];
+        Seen { velocity: zero, pose: zero, end: (PointBar::zero(), 0.0), own: (PointBar::zero(), [G::Lin::zero(); 2]) }
+    }
+    /// Adds a part of another.
+    pub fn add(&mut self, factor: f64, other: &Self) {
+        for side in 0..2 {
+            self.velocity[side] = self.velocity[side].plus(factor, other.velocity[side]);
+            self.pose[side] = self.pose[side].plus(factor, other.pose[side]);
+            self.own.1[side] += other.own.1[side] * factor;
+        }
+        self.end.0.add(factor, &other.end.0);
+        self.end.1 += factor * other.end.1;
+        self.own.0.add(factor, &other.own.0);
     }
 }

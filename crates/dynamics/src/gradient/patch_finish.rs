@@ -2,7 +2,7 @@
 
 use super::contact_site::Sites;
 use super::motion::add;
-use super::patch::{Law, Patch, PointBar};
+use super::patch::{Patch, PointBar};
 use super::slots::{add_wrench, put, twist, wrench};
 use super::sparse::Sparse;
 use carom_geometry::Geometry;
@@ -20,36 +20,31 @@ impl<G: Geometry> Patch<G> {
                 self.changes.push(Twist::zero());
                 continue;
             }
-            let half = twist::<G>(&x[body.half.range()]);
-            let pushed = self.by_velocity[index].plus(self.share * time, body.force(1, self.gravity));
-            let end = body.kicked(1, &half, pushed, self.share * self.length, self.gravity, x);
+            let (half, pose) = (twist::<G>(&x[body.half.range()]), twist::<G>(&x[body.next.range()]));
+            let times = [self.share, self.length, time];
+            let end = body.kicked(1, (&half, pose.ang), &self.by_velocity[index], times, &self.gravity, x);
             put::<G>(end.lin, end.ang, &mut x[body.end.range()]);
             self.changes.push(end);
         }
         let first = room.residual.range().start;
         for (k, row) in room.rows.iter().enumerate() {
             let contact = &room.contacts[row.contact];
-            x[first + k] = match &row.law {
-                Law::Holds { velocity, own, .. } => {
-                    let change = &self.bars[row.contact];
-                    let mut sum = own.0.normal.dot(change.normal) + own.0.middle.dot(change.middle);
-                    for (side, body) in contact.bodies.into_iter().enumerate() {
-                        let centre = G::Lin::from_slice(&x[self.bodies[body].next.range()]);
-                        sum += velocity[side].power(&self.changes[body]) + own.1[side].dot(centre);
-                    }
-                    sum
+            let mut sum = row.by_coefficient * contact.coefficient_change(x);
+            if let Some(seen) = &row.seen {
+                let change = &self.bars[row.contact];
+                sum += seen.own.0.normal.dot(change.normal) + seen.own.0.middle.dot(change.middle);
+                for (side, body) in contact.bodies.into_iter().enumerate() {
+                    let centre = G::Lin::from_slice(&x[self.bodies[body].next.range()]);
+                    sum += seen.velocity[side].power(&self.changes[body]) + seen.own.1[side].dot(centre);
                 }
-                Law::Slides(by_coefficient) => {
-                    contact.coefficient.iter().flatten().map(|(block, weight)| weight * x[block.range().start]).sum::<f64>()
-                        * by_coefficient
-                }
-            };
+            }
+            x[first + k] = sum;
         }
         let Some(factor) = room.factor else { return };
         sparse.solve(factor, room.residual.range(), room.unknown.range(), x, scratch);
         self.answers_tangent(1, x);
         for (body, impulse) in self.bodies.iter().zip(&self.by_velocity).filter(|(body, _)| body.twist.is_some()) {
-            let change = body.response(impulse);
+            let change = body.response(1, impulse);
             add_wrench::<G>(&mut x[body.end.range()], &Wrench { lin: change.lin, ang: change.ang });
         }
     }
@@ -62,7 +57,7 @@ impl<G: Geometry> Patch<G> {
         for body in bodies.iter() {
             let velocity = body.twist.map_or_else(Wrench::zero, |_| wrench::<G>(&x[body.end.range()]));
             by_velocity.push(velocity);
-            changes.push(body.response(&velocity));
+            changes.push(body.link.end_response_transpose(&body.turned[1], &velocity));
         }
         bars.clear();
         bars.resize(room.contacts.len(), PointBar::zero());
@@ -77,29 +72,26 @@ impl<G: Geometry> Patch<G> {
             for (k, row) in room.rows.iter().enumerate() {
                 let rho = x[first + k];
                 let contact = &room.contacts[row.contact];
-                match &row.law {
-                    Law::Holds { velocity, own, .. } => {
-                        for (side, body) in contact.bodies.into_iter().enumerate() {
-                            by_velocity[body] = by_velocity[body].plus(rho, velocity[side]);
-                            add(x, bodies[body].next.part(0, G::DIM), (own.1[side] * rho).as_slice());
-                        }
-                        bars[row.contact].add(rho, &own.0);
+                contact.add_coefficient(row.by_coefficient * rho, x);
+                if let Some(seen) = &row.seen {
+                    for (side, body) in contact.bodies.into_iter().enumerate() {
+                        by_velocity[body] = by_velocity[body].plus(rho, seen.velocity[side]);
+                        add(x, bodies[body].next.part(0, G::DIM), (seen.own.1[side] * rho).as_slice());
                     }
-                    Law::Slides(by_coefficient) => {
-                        for (block, weight) in contact.coefficient.iter().flatten() {
-                            x[block.range().start] += weight * by_coefficient * rho;
-                        }
-                    }
+                    bars[row.contact].add(rho, &seen.own.0);
                 }
             }
         }
-        let mut by_time = 0.0;
+        let (mut by_time, mut by_gravity) = (0.0, G::Lin::zero());
         for (index, body) in bodies.iter().enumerate().filter(|(_, body)| body.twist.is_some()) {
-            let (before, impulse) = body.kicked_adjoint(1, &by_velocity[index], self.share * self.length, self.gravity, x);
-            add_wrench::<G>(&mut x[body.half.range()], &before);
-            by_time += self.share * body.force(1, self.gravity).power(&impulse);
-            changes[index] = impulse;
+            let times = [self.share, self.length];
+            let bar = body.kicked_adjoint(1, &by_velocity[index], times, (&self.gravity, &mut by_gravity), x);
+            add_wrench::<G>(&mut x[body.half.range()], &bar.half);
+            add(x, body.next.part(G::DIM, G::ANG), bar.turn.as_slice());
+            by_time += bar.time;
+            changes[index] = bar.impulse;
         }
+        self.gravity.add(by_gravity, x);
         x[self.time.range().start] += by_time;
         self.contacts_adjoint(1, sites, x);
     }

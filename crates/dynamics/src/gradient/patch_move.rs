@@ -2,7 +2,7 @@
 
 use super::contact_site::Sites;
 use super::motion::add;
-use super::patch::{Law, Patch, PointBar};
+use super::patch::{Patch, PatchContact, PointBar};
 use super::slots::{add_wrench, put, twist, wrench};
 use super::sparse::Sparse;
 use carom_geometry::Geometry;
@@ -64,10 +64,10 @@ impl<G: Geometry> Patch<G> {
                 self.changes.push(Twist::zero());
                 continue;
             };
-            let before = twist::<G>(&x[block.range()]);
-            let pushed = self.by_velocity[index].plus(self.share * time, body.force(0, self.gravity));
-            let half = body.kicked(0, &before, pushed, self.share * t, self.gravity, x);
-            let next = twist::<G>(&x[body.pose.range()]).plus(t, half).plus(time, body.twists[1]);
+            let (before, pose) = (twist::<G>(&x[block.range()]), twist::<G>(&x[body.pose.range()]));
+            let pushed = &self.by_velocity[index];
+            let half = body.kicked(0, (&before, pose.ang), pushed, [self.share, t, time], &self.gravity, x);
+            let next = body.moved(t, &pose, &half, time);
             put::<G>(half.lin, half.ang, &mut x[body.half.range()]);
             put::<G>(next.lin, next.ang, &mut x[body.next.range()]);
             self.changes.push(half);
@@ -76,23 +76,19 @@ impl<G: Geometry> Patch<G> {
         let first = room.residual.range().start;
         for (k, row) in room.rows.iter().enumerate() {
             let contact = &room.contacts[row.contact];
-            x[first + k] = match &row.law {
-                Law::Holds { velocity, pose, end, own } => {
-                    let change = &self.bars[row.contact];
-                    let mut sum = own.0.normal.dot(change.normal) + own.0.middle.dot(change.middle);
-                    for side in 0..2 {
-                        let body = contact.bodies[side];
-                        sum += velocity[side].power(&self.changes[body]) + pose[side].power(&next(self, body, x));
-                        sum += own.1[side].dot(centre(self, body, x));
-                    }
-                    let (by_shape, gap) = sites.shape_change(contact.end, x);
-                    sum + end.0.normal.dot(by_shape.normal) + end.0.middle.dot(by_shape.middle) + end.1 * gap
+            let mut sum = row.by_coefficient * contact.coefficient_change(x);
+            if let Some(seen) = &row.seen {
+                let change = &self.bars[row.contact];
+                sum += seen.own.0.normal.dot(change.normal) + seen.own.0.middle.dot(change.middle);
+                for side in 0..2 {
+                    let body = contact.bodies[side];
+                    sum += seen.velocity[side].power(&self.changes[body]) + seen.pose[side].power(&next(self, body, x));
+                    sum += seen.own.1[side].dot(centre(self, body, x));
                 }
-                Law::Slides(by_coefficient) => {
-                    contact.coefficient.iter().flatten().map(|(block, weight)| weight * x[block.range().start]).sum::<f64>()
-                        * by_coefficient
-                }
-            };
+                let (by_shape, gap) = sites.shape_change(contact.end, x);
+                sum += seen.end.0.normal.dot(by_shape.normal) + seen.end.0.middle.dot(by_shape.middle) + seen.end.1 * gap;
+            }
+            x[first + k] = sum;
         }
         if let Some(event) = &self.event {
             let (_, gap) = sites.shape_change(event.site, x);
@@ -104,8 +100,8 @@ impl<G: Geometry> Patch<G> {
         let longer = if self.event.is_some() { x[room.unknown.range().start + room.rows.len()] } else { 0.0 };
         self.answers_tangent(0, x);
         for (body, impulse) in self.bodies.iter().zip(&self.by_velocity).filter(|(body, _)| body.twist.is_some()) {
-            let change = body.response(impulse).plus(longer, self.kick(body));
-            let moved = Twist::zero().plus(t, change).plus(longer, body.twists[1]);
+            let change = body.response(0, impulse).plus(longer, self.kick(body));
+            let moved = body.moved(t, &Twist::zero(), &change, longer);
             add_wrench::<G>(&mut x[body.half.range()], &Wrench { lin: change.lin, ang: change.ang });
             add_wrench::<G>(&mut x[body.next.range()], &Wrench { lin: moved.lin, ang: moved.ang });
         }
@@ -126,7 +122,7 @@ impl<G: Geometry> Patch<G> {
             };
             by_velocity.push(velocity);
             by_pose.push(pose);
-            changes.push(body.response(&velocity.plus(t, pose)));
+            changes.push(body.response(0, &velocity.plus(t, body.carried(&pose))));
         }
         bars.clear();
         bars.resize(room.contacts.len(), PointBar::zero());
@@ -140,8 +136,8 @@ impl<G: Geometry> Patch<G> {
             if self.event.is_some() {
                 let mut sum = x[self.time.range().start];
                 for (index, body) in bodies.iter().enumerate().filter(|(_, body)| body.twist.is_some()) {
-                    let force = Wrench::zero().plus(self.share, body.force(0, self.gravity));
-                    sum += force.power(&changes[index]) + by_pose[index].power(&body.twists[1]);
+                    let force = Wrench::zero().plus(self.share, body.force(0, &self.gravity));
+                    sum += force.power(&changes[index]) + by_pose[index].power(&body.link.twists[1]);
                 }
                 x[unknowns + room.rows.len()] = sum;
             }
@@ -150,21 +146,15 @@ impl<G: Geometry> Patch<G> {
             for (k, row) in room.rows.iter().enumerate() {
                 let rho = x[first + k];
                 let contact = &room.contacts[row.contact];
-                match &row.law {
-                    Law::Holds { velocity, pose, end, own } => {
-                        for (side, body) in contact.bodies.into_iter().enumerate() {
-                            by_velocity[body] = by_velocity[body].plus(rho, velocity[side]);
-                            by_pose[body] = by_pose[body].plus(rho, pose[side]);
-                            add(x, bodies[body].pose.part(0, G::DIM), (own.1[side] * rho).as_slice());
-                        }
-                        bars[row.contact].add(rho, &own.0);
-                        sites.add_shape_bar(contact.end, rho, &end.0, end.1, x);
+                contact.add_coefficient(row.by_coefficient * rho, x);
+                if let Some(seen) = &row.seen {
+                    for (side, body) in contact.bodies.into_iter().enumerate() {
+                        by_velocity[body] = by_velocity[body].plus(rho, seen.velocity[side]);
+                        by_pose[body] = by_pose[body].plus(rho, seen.pose[side]);
+                        add(x, bodies[body].pose.part(0, G::DIM), (seen.own.1[side] * rho).as_slice());
                     }
-                    Law::Slides(by_coefficient) => {
-                        for (block, weight) in contact.coefficient.iter().flatten() {
-                            x[block.range().start] += weight * by_coefficient * rho;
-                        }
-                    }
+                    bars[row.contact].add(rho, &seen.own.0);
+                    sites.add_shape_bar(contact.end, rho, &seen.end.0, seen.end.1, x);
                 }
             }
             if let Some(event) = &self.event {
@@ -176,16 +166,20 @@ impl<G: Geometry> Patch<G> {
             }
         }
         // Poses and velocities before they change, theory (17.56).
-        let mut by_time = 0.0;
+        let (mut by_time, mut by_gravity) = (0.0, G::Lin::zero());
         for (index, body) in bodies.iter().enumerate() {
-            add_wrench::<G>(&mut x[body.pose.range()], &by_pose[index]);
-            let Some(velocity) = body.twist else { continue };
-            let w = by_velocity[index].plus(t, by_pose[index]);
-            let (before, impulse) = body.kicked_adjoint(0, &w, self.share * t, self.gravity, x);
-            add_wrench::<G>(&mut x[velocity.range()], &before);
-            by_time += by_pose[index].power(&body.twists[1]) + self.share * body.force(0, self.gravity).power(&impulse);
-            changes[index] = impulse;
+            let mut on_pose = body.moved_back(&by_pose[index]);
+            if let Some(velocity) = body.twist {
+                let w = by_velocity[index].plus(t, body.carried(&by_pose[index]));
+                let bar = body.kicked_adjoint(0, &w, [self.share, t], (&self.gravity, &mut by_gravity), x);
+                add_wrench::<G>(&mut x[velocity.range()], &bar.half);
+                on_pose.ang += bar.turn;
+                by_time += by_pose[index].power(&body.link.twists[1]) + bar.time;
+                changes[index] = bar.impulse;
+            }
+            add_wrench::<G>(&mut x[body.pose.range()], &on_pose);
         }
+        self.gravity.add(by_gravity, x);
         if self.event.is_none() {
             x[self.time.range().start] += by_time;
         }
@@ -233,6 +227,22 @@ impl<G: Geometry> Patch<G> {
                 sides[side].lin += by_centres[side];
                 add_wrench::<G>(&mut x[bodies[body].placed(room).range()], &sides[side]);
             }
+        }
+    }
+}
+
+impl<G: Geometry> PatchContact<G> {
+    /// The change of its coefficient of friction.
+    #[inline]
+    pub(super) fn coefficient_change(&self, x: &[f64]) -> f64 {
+        self.coefficient.iter().flatten().map(|(block, weight)| weight * x[block.range().start]).sum()
+    }
+
+    /// Adds the cotangent of that coefficient.
+    #[inline]
+    pub(super) fn add_coefficient(&self, bar: f64, x: &mut [f64]) {
+        for (block, weight) in self.coefficient.iter().flatten() {
+            x[block.range().start] += weight * bar;
         }
     }
 }

@@ -5,7 +5,7 @@ use super::contact_rows::{Along, along, columns, transposed};
 use super::contact_site::bar;
 use super::friction_mode::{FrictionMode, NEAR_THE_BOUND};
 use super::parameters::Coefficient;
-use super::patch::{Law, Patch, PatchContact, PatchEvent, PatchRow, PointBar, SOURCES};
+use super::patch::{Patch, PatchContact, PatchEvent, PatchRow, PointBar, SOURCES, Seen};
 use super::program::Program;
 use super::record::{Length, Pushed, RowSource, Substep};
 use super::stage::{Stage, Switches};
@@ -26,10 +26,6 @@ impl<G: Geometry> Patch<G> {
     ) -> usize {
         let push = point.impulse(&group.impulses);
         let bodies = point.bodies.map(|body| self.places[body]);
-        for (side, (_, wrench)) in along(point, push).into_iter().enumerate() {
-            let total = &mut self.bodies[bodies[side]].total[room];
-            *total = total.plus(1.0, wrench);
-        }
         let mut coefficient = [None; SOURCES];
         if self.asked && friction > 0.0 && group.friction == FrictionMode::Slides {
             for (place, source) in coefficient.iter_mut().zip(stage.coefficient(key.bodies, Coefficient::Friction)) {
@@ -51,7 +47,7 @@ impl<G: Geometry> Patch<G> {
         self.times.clear();
     }
 
-    /// Adds the rows of a contact: its normal one, then friction.
+    /// Adds the rows of a contact: its normal one, then friction, given by the slips along its tangents with their values.
     fn add_rows(
         &mut self,
         room: usize,
@@ -59,44 +55,64 @@ impl<G: Geometry> Patch<G> {
         group: &Pushed<G>,
         contact: usize,
         (point, friction): (&ContactPoint<G>, f64),
-        normal: Law<G>,
-        slip: (Law<G>, f64),
+        normal: Seen<G>,
+        slips: &[(Seen<G>, f64)],
         switches: &mut Switches,
     ) {
         let first = self.rooms[room].rows.len();
-        self.add_row(room, point, contact, point.contact.normal, normal);
+        self.add_row(room, point, contact, point.contact.normal, (Some(normal), 0.0));
         if friction <= 0.0 {
             return;
         }
+        let slip = [0, 1].map(|k| slips.get(k).map_or(0.0, |slip| slip.1));
         let slow = NEAR_THE_BOUND * stage.model.tolerances.rest_speed;
         let cone = stage.model.options.friction_cone;
-        switches.friction += usize::from(group.friction.near(&group.impulses, friction, [slip.1, 0.0], slow, cone));
-        let law = if group.friction == FrictionMode::Slides {
-            // l_t = sign mu l_n, theory (17.16).
-            let sign = group.impulses[1].signum();
-            self.entries.push((first + 1, first + 1, 1.0));
-            self.entries.push((first + 1, first, -sign * friction));
-            Law::Slides(-sign * group.impulses[0])
-        } else {
-            slip.0
-        };
-        self.add_row(room, point, contact, point.tangents()[0], law);
+        switches.friction += usize::from(group.friction.near(&group.impulses, friction, slip, slow, cone));
+        let (size, speed) = (group.impulses[1].hypot(group.impulses[2]), slip[0].hypot(slip[1]));
+        let toward = |k: usize| if size > 0.0 { -group.impulses[1 + k] / size } else { 0.0 };
+        for (k, own) in slips.iter().enumerate() {
+            let row = if group.friction == FrictionMode::Slides {
+                // l_k + mu l_n u_k/|u| = 0, where u/|u| = -l_t/|l_t|, theory (17.16).
+                self.entries.push((first + 1 + k, first + 1 + k, 1.0));
+                self.entries.push((first + 1 + k, first, toward(k) * friction));
+                let turns = G::TANGENTS > 1 && speed > 0.0;
+                let seen = turns.then(|| {
+                    let mut seen = Seen::nothing();
+                    for (i, other) in slips.iter().enumerate() {
+                        let turn = f64::from(u8::from(i == k)) - toward(k) * toward(i);
+                        seen.add(friction * group.impulses[0] * turn / speed, &other.0);
+                    }
+                    seen
+                });
+                (seen, toward(k) * group.impulses[0])
+            } else {
+                (Some(own.0), 0.0)
+            };
+            self.add_row(room, point, contact, point.tangents()[k], row);
+        }
     }
 
     /// Adds a row along a direction at a contact.
-    fn add_row(&mut self, room: usize, point: &ContactPoint<G>, contact: usize, direction: G::Lin, law: Law<G>) {
+    fn add_row(
+        &mut self,
+        room: usize,
+        point: &ContactPoint<G>,
+        contact: usize,
+        direction: G::Lin,
+        (seen, by_coefficient): (Option<Seen<G>>, f64),
+    ) {
         let column = along(point, direction);
         let t = self.length;
         let bodies = point.bodies;
-        let covector = |side: usize| match &law {
-            Law::Holds { velocity, pose, .. } => velocity[side].plus(t, pose[side]),
-            Law::Slides(_) => Wrench::zero(),
+        let places = bodies.map(|body| self.places[body]);
+        let covector = |side: usize| match &seen {
+            Some(seen) => seen.velocity[side].plus(t, self.bodies[places[side]].carried(&seen.pose[side])),
+            None => Wrench::zero(),
         };
         self.felt.push([(bodies[0], covector(0)), (bodies[1], covector(1))]);
-        let places = bodies.map(|body| self.places[body]);
-        let answer = |side: usize| self.bodies[places[side]].response(&column[side].1);
+        let answer = |side: usize| self.bodies[places[side]].response(room, &column[side].1);
         self.answers.push([(bodies[0], answer(0)), (bodies[1], answer(1))]);
-        self.rooms[room].rows.push(PatchRow { contact, column: column.map(|(_, wrench)| wrench), law });
+        self.rooms[room].rows.push(PatchRow { contact, column: column.map(|(_, wrench)| wrench), seen, by_coefficient });
     }
 
     /// Factors the rows of a room.
@@ -126,14 +142,12 @@ impl<G: Geometry> Patch<G> {
             let end = ContactPoint::bare(program, stage, key, bodies, &substep.next, true);
             switches.irregular += usize::from(!start.regular) + usize::from(!end.regular);
             let contact = self.push(0, stage, group, (key, friction), &start, end.site());
-            let normal = Law::Holds {
-                velocity: [Wrench::zero(); 2],
-                pose: gap_row(program, &end),
-                end: (PointBar::zero(), per_time),
-                own: (PointBar::zero(), [G::Lin::zero(); 2]),
-            };
-            let slip = if friction > 0.0 { mean_slip(program, substep, &start, &end) } else { (normal, 0.0) };
-            self.add_rows(0, stage, group, contact, (&start, friction), normal, slip, switches);
+            let normal = Seen { pose: gap_row(program, &end), end: (PointBar::zero(), per_time), ..Seen::nothing() };
+            let mut slips = [(normal, 0.0); 2];
+            for k in 0..if friction > 0.0 { G::TANGENTS } else { 0 } {
+                slips[k] = mean_slip(program, substep, &start, &end, k);
+            }
+            self.add_rows(0, stage, group, contact, (&start, friction), normal, &slips[..G::TANGENTS], switches);
             self.ends.push((key, end));
         }
         self.event = None;
@@ -145,19 +159,18 @@ impl<G: Geometry> Patch<G> {
             let closing: f64 = (0..2).map(|side| pose[side].power(&substep.half[bodies[side]])).sum::<f64>() * self.length;
             switches.grazing += usize::from(closing.abs() < stage.model.tolerances.rest_speed);
             self.event = Some(PatchEvent { bodies: bodies.map(|body| self.places[body]), site: end.site(), pose });
-            let t = self.length;
-            self.felt.push([(bodies[0], Wrench::zero().plus(t, pose[0])), (bodies[1], Wrench::zero().plus(t, pose[1]))]);
+            let felt = |side: usize| Wrench::zero().plus(self.length, self.bodies[self.places[bodies[side]]].carried(&pose[side]));
+            self.felt.push([(bodies[0], felt(0)), (bodies[1], felt(1))]);
             // What a longer move does to each residual.
             for (row, sides) in self.felt.iter().enumerate() {
-                let poses = match self.rooms[0].rows.get(row).map(|row| &row.law) {
-                    Some(Law::Holds { pose, .. }) => *pose,
-                    Some(Law::Slides(_)) => [Wrench::zero(); 2],
+                let poses = match self.rooms[0].rows.get(row) {
+                    Some(row) => row.seen.map_or([Wrench::zero(); 2], |seen| seen.pose),
                     None => pose,
                 };
                 let mut sum = 0.0;
                 for side in 0..2 {
                     let body = &self.bodies[self.places[sides[side].0]];
-                    sum += sides[side].1.power(&self.kick(body)) + poses[side].power(&body.twists[1]);
+                    sum += sides[side].1.power(&self.kick(body)) + poses[side].power(&body.link.twists[1]);
                 }
                 self.times.push(sum);
             }
@@ -184,9 +197,12 @@ impl<G: Geometry> Patch<G> {
             switches.irregular += usize::from(!point.regular);
             let contact = self.push(1, stage, group, (key, friction), &point, point.site());
             let normal = speed(&point, &Along::normal(&point), &substep.end, 1.0);
-            let tangent = if friction > 0.0 { speed(&point, &Along::tangent(&point, 0), &substep.end, 1.0) } else { normal };
-            let value = point.tangents()[0].dot(point.slip(&substep.end));
-            self.add_rows(1, stage, group, contact, (&point, friction), normal, (tangent, value), switches);
+            let mut slips = [(normal, 0.0); 2];
+            for k in 0..if friction > 0.0 { G::TANGENTS } else { 0 } {
+                let value = point.tangents()[k].dot(point.slip(&substep.end));
+                slips[k] = (speed(&point, &Along::tangent(&point, k), &substep.end, 1.0), value);
+            }
+            self.add_rows(1, stage, group, contact, (&point, friction), normal, &slips[..G::TANGENTS], switches);
         }
         self.factor(program, 1, 0)
     }
@@ -205,13 +221,9 @@ pub(crate) fn speed_bar<G: Geometry>(
 }
 
 /// The same as a row that holds, at the poses whose rows push.
-fn speed<G: Geometry>(point: &ContactPoint<G>, direction: &Along<G>, twists: &[Twist<G>], weight: f64) -> Law<G> {
-    Law::Holds {
-        velocity: along(point, direction.value * weight).map(|(_, wrench)| wrench),
-        pose: [Wrench::zero(); 2],
-        end: (PointBar::zero(), 0.0),
-        own: speed_bar(point, direction, twists, weight),
-    }
+fn speed<G: Geometry>(point: &ContactPoint<G>, direction: &Along<G>, twists: &[Twist<G>], weight: f64) -> Seen<G> {
+    let velocity = along(point, direction.value * weight).map(|(_, wrench)| wrench);
+    Seen { velocity, own: speed_bar(point, direction, twists, weight), ..Seen::nothing() }
 }
 
 /// How the speed along a direction changes with the centres: d . (w x m) = -m . (w x d).
@@ -220,17 +232,23 @@ fn centres<G: Geometry>(point: &ContactPoint<G>, twists: &[Twist<G>], d: G::Lin)
     [G::spin(twists[a].ang, d), -G::spin(twists[b].ang, d)]
 }
 
-/// The mean slip over a move, theory (17.15), and its value.
-fn mean_slip<G: Geometry>(program: &Program<G>, substep: &Substep<G>, start: &ContactPoint<G>, end: &ContactPoint<G>) -> (Law<G>, f64) {
+/// The mean slip over a move along a tangent, theory (17.15), and its value.
+fn mean_slip<G: Geometry>(
+    program: &Program<G>,
+    substep: &Substep<G>,
+    start: &ContactPoint<G>,
+    end: &ContactPoint<G>,
+    k: usize,
+) -> (Seen<G>, f64) {
     const MEAN: f64 = 0.5;
-    let tangent = start.tangents()[0];
+    let tangent = start.tangents()[k];
     let then = end.contact.normal;
     let across = tangent - then * then.dot(tangent);
     let (carried, length) = (across.unit(), across.norm());
     let settle = |d: G::Lin| (d - carried * carried.dot(d)) * (1.0 / length);
     let by_end = columns::<G>(|dn| settle(-(dn * then.dot(tangent) + then * dn.dot(tangent))));
     let by_start = columns::<G>(|dn| {
-        let turned = start.turned(0, dn);
+        let turned = start.turned(k, dn);
         settle(turned - then * then.dot(turned))
     });
     let d = carried * MEAN;
@@ -239,15 +257,12 @@ fn mean_slip<G: Geometry>(program: &Program<G>, substep: &Substep<G>, start: &Co
     let at_end = PointBar { normal: transposed::<G>(&by_end, slip), middle: -(end_centres[0] + end_centres[1]) };
     let mut pose = program.sites.at(end.site()).by_poses(&bar::<G>(at_end.normal, at_end.middle, 0.0));
     let there = along(end, d);
-    let mut law = speed(start, &Along::tangent(start, 0), &substep.half, MEAN);
-    if let Law::Holds { velocity, pose: by_pose, end: by_contact, own } = &mut law {
-        for side in 0..2 {
-            velocity[side] = velocity[side].plus(1.0, there[side].1);
-            pose[side].lin += end_centres[side];
-        }
-        *by_pose = pose;
-        *by_contact = (at_end, 0.0);
-        own.0.normal += transposed::<G>(&by_start, slip);
+    let mut seen = speed(start, &Along::tangent(start, k), &substep.half, MEAN);
+    for side in 0..2 {
+        seen.velocity[side] = seen.velocity[side].plus(1.0, there[side].1);
+        pose[side].lin += end_centres[side];
     }
-    (law, MEAN * (tangent.dot(start.slip(&substep.half)) + carried.dot(end.slip(&substep.half))))
+    (seen.pose, seen.end) = (pose, (at_end, 0.0));
+    seen.own.0.normal += transposed::<G>(&by_start, slip);
+    (seen, MEAN * (tangent.dot(start.slip(&substep.half)) + carried.dot(end.slip(&substep.half))))
 }

@@ -9,7 +9,7 @@ use crate::options::{ImpactLaw, Integrator};
 use crate::solve::Phase;
 use carom_geometry::Geometry;
 use carom_math::{Pose, Twist, Vector};
-use carom_solve::impact::Record;
+use carom_solve::impact::{Record, SparseGram};
 
 /// Slack and impulse below this fraction of the largest of their kind are both zero: the contact is weakly active and its derivative
 /// one-sided.
@@ -126,8 +126,8 @@ pub(crate) struct Strike<G: Geometry> {
     pub before: Vec<Twist<G>>,
     /// Its contacts: name and local bodies.
     pub contacts: Vec<(Key<G>, [usize; 2])>,
-    /// Rows J M~^-1 J' by rows: normals, then tangents contact by contact.
-    pub gram: Vec<f64>,
+    /// J M~^-1 J' of its rows: normals, then tangents contact by contact.
+    pub gram: SparseGram,
     /// Velocity of each row before.
     pub approach: Vec<f64>,
     /// Coefficients of friction.
@@ -298,9 +298,9 @@ impl<G: Geometry> Substep<G> {
             .strikes
             .iter()
             .map(|s| {
-                let numbers = s.gram.len() + s.approach.len() + s.friction.len() + s.restitution.len() + s.impulses.len();
+                let numbers = s.approach.len() + s.friction.len() + s.restitution.len() + s.impulses.len();
                 let lists = size_of_val(&s.before[..]) + size_of_val(&s.contacts[..]) + size_of_val(&s.sequence[..]) + s.locked.len();
-                lists + numbers * size_of::<f64>() + s.active.bytes() + s.arrival.as_ref().map_or(0, Arrival::bytes)
+                lists + numbers * size_of::<f64>() + s.gram.bytes() + s.active.bytes() + s.arrival.as_ref().map_or(0, Arrival::bytes)
             })
             .sum();
         size_of::<Self>() + poses + twists + solved(&self.hold) + solved(&self.finish) + strikes

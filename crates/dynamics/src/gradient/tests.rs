@@ -3,4 +3,5 @@
 mod flight;
 mod hub;
 mod linkage;
+mod patch;
 mod workbench;

@@ -21,6 +21,65 @@ pub struct SparseGram {
 }
 
 impl SparseGram {
+    /// Begins a matrix without rows.
+    pub fn begin(&mut self) {
+        self.starts.clear();
+        self.starts.push(0);
+        self.columns.clear();
+        self.values.clear();
+    }
+
+    /// Appends an entry to the row at hand, columns ascending; what is zero is left out.
+    pub fn push(&mut self, column: usize, value: f64) {
+        if value != 0.0 {
+            self.columns.push(column);
+            self.values.push(value);
+        }
+    }
+
+    /// Ends the row at hand.
+    pub fn end_row(&mut self) {
+        self.starts.push(self.columns.len());
+    }
+
+    /// Number of rows.
+    pub fn len(&self) -> usize {
+        self.starts.len().saturating_sub(1)
+    }
+
+    /// Whether there is no row.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Entry (i, j).
+    pub fn entry(&self, i: usize, j: usize) -> f64 {
+        let range = self.starts[i]..self.starts[i + 1];
+        self.columns[range.clone()].binary_search(&j).map_or(0.0, |k| self.values[range.start + k])
+    }
+
+    /// Columns and values of row i.
+    pub fn row(&self, i: usize) -> (&[usize], &[f64]) {
+        let range = self.starts[i]..self.starts[i + 1];
+        (&self.columns[range.clone()], &self.values[range])
+    }
+
+    /// All entries by rows, zeros among them.
+    pub fn dense(&self) -> Vec<f64> {
+        let n = self.len();
+        let mut out = vec![0.0; n * n];
+        for i in 0..n {
+            let (columns, values) = self.row(i);
+            columns.iter().zip(values).for_each(|(&j, a)| out[i * n + j] = *a);
+        }
+        out
+    }
+
+    /// Bytes it holds.
+    pub fn bytes(&self) -> usize {
+        size_of_val(&self.starts[..]) + size_of_val(&self.columns[..]) + size_of_val(&self.values[..])
+    }
+
     /// The matrix as a view.
     pub fn view(&self) -> GramView<'_> {
         GramView::Sparse { starts: &self.starts, columns: &self.columns, values: &self.values }

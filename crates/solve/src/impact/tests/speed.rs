@@ -93,3 +93,54 @@ fn growth_of_one_reflection() {
         }
     }
 }
+
+/// A packing of balls in space struck at one instant: by one ball, by its fall, and everywhere.
+#[test]
+#[ignore = "prints times"]
+fn packings_at_size() {
+    let sides: Vec<usize> = std::env::var("SIDES").map_or(vec![9], |text| text.split(',').map(|side| side.parse().unwrap()).collect());
+    for side in sides {
+        let (mass, normals, tangents) = ball_packing(side);
+        let m = normals.len();
+        let mut rows = normals.clone();
+        rows.append(&tangents);
+        let gram = rows.whitened(&mass).gram();
+        let normal_gram = normals.whitened(&mass).gram();
+        let mut random = Random(11);
+        let mut struck = vec![0.0; mass.dimension()];
+        let top = side * side * side - 1 - side * side / 2;
+        struck[6 * top..6 * top + 3].copy_from_slice(&[0.3, 0.2, -1.0]);
+        let mut fallen = vec![0.0; mass.dimension()];
+        (0..side * side * side).for_each(|ball| fallen[6 * ball + 2] = -1.0);
+        let everywhere: Vec<f64> = (0..mass.dimension()).map(|_| random.within(-1.0, 1.0)).collect();
+        for (name, velocity) in [("struck", struck), ("fallen", fallen), ("everywhere", everywhere)] {
+            let approach: Vec<f64> = (0..rows.len()).map(|i| rows.dot(i, &velocity)).collect();
+            let speed = (2.0 * mass.energy(&velocity)).sqrt();
+            let mixed: Vec<f64> = (0..m).map(|i| 0.2 + 0.1 * (i % 7) as f64).collect();
+            let coefficients = vec![0.4; m];
+            for (law, restitution, rough) in [
+                ("plastic", Restitution::Uniform(0.0), false),
+                ("mixed", Restitution::PerContact(&mixed), false),
+                ("elastic", Restitution::Uniform(1.0), false),
+                ("mixed, rough", Restitution::PerContact(&mixed), true),
+            ] {
+                let (view, rows) = if rough { (gram.view(), 3 * m) } else { (normal_gram.view(), m) };
+                let space = ContactSpace { contacts: m, gram: view, approach: &approach[..rows], speed };
+                let friction = rough.then_some(Friction { coefficients: &coefficients, staggered: false });
+                let mut work = Workspace::new();
+                let mut last = None;
+                let time = median(3, || last = Some(resolve(&space, restitution, friction, &Settings::default(), &mut work).unwrap()));
+                let report = last.unwrap();
+                println!(
+                    "{m} contacts, {name}, {law}: {:.1} ms, {} reflections, {} sweeps, {:?}, closing {:.1e}, energy {:.3e}",
+                    time / 1e3,
+                    report.iterations,
+                    report.friction_sweeps,
+                    report.status,
+                    report.residual,
+                    report.energy_change,
+                );
+            }
+        }
+    }
+}

@@ -307,3 +307,62 @@ pub(super) fn disc_pile(courses: usize, length: usize) -> (MassMatrix, SparseRow
     }
     (MassMatrix::diagonal(&masses).unwrap(), normals)
 }
+
+/// Balls of unit diameter in a close packing on the ground, `side` each way, three of five neighbours touching, with masses that vary: normals and two
+/// tangents a contact.
+pub(super) fn ball_packing(side: usize) -> (MassMatrix, SparseRows, SparseRows) {
+    let mut random = Random(5);
+    let d = 6 * side * side * side;
+    let (mut normals, mut tangents) = (SparseRows::new(d), SparseRows::new(d));
+    let number = |[x, y, z]: [usize; 3]| (z * side + y) * side + x;
+    let steps = [[1.0, 0.0, 0.0], [0.5, 0.75f64.sqrt(), 0.0], [0.5, (1.0f64 / 12.0).sqrt(), (2.0f64 / 3.0).sqrt()]];
+    // Neighbours come by one step, or by one step less another.
+    let neighbours: [[isize; 3]; 6] = [[1, 0, 0], [0, 1, 0], [0, 0, 1], [-1, 1, 0], [-1, 0, 1], [0, -1, 1]];
+    // A row along a direction at the contact of a ball with the one below it, or with the ground; the normal points from there.
+    let row = |rows: &mut SparseRows, normal: [f64; 3], direction: [f64; 3], below: Option<usize>, above: usize| {
+        let torque = cross(normal.map(|n| 0.5 * n), direction);
+        let (mut columns, mut values) = (Vec::new(), Vec::new());
+        let mut sides: Vec<(usize, f64, f64)> = below.map(|b| (b, -1.0, 1.0)).into_iter().chain([(above, 1.0, -1.0)]).collect();
+        sides.sort_by_key(|side| side.0);
+        for (body, sign, reach) in sides {
+            for (k, value) in direction.iter().chain(&torque.map(|t| t * reach)).enumerate() {
+                if *value != 0.0 {
+                    columns.push(6 * body + k);
+                    values.push(sign * value);
+                }
+            }
+        }
+        rows.push(&columns, &values).unwrap();
+    };
+    let mut touch = |normal: [f64; 3], below: Option<usize>, above: usize| {
+        let helper = if normal[0].abs() < 0.7 { [1.0, 0.0, 0.0] } else { [0.0, 1.0, 0.0] };
+        let first = unit(cross(normal, helper));
+        row(&mut normals, normal, normal, below, above);
+        row(&mut tangents, normal, first, below, above);
+        row(&mut tangents, normal, cross(normal, first), below, above);
+    };
+    for z in 0..side {
+        for y in 0..side {
+            for x in 0..side {
+                if z == 0 {
+                    touch([0.0, 0.0, 1.0], None, number([x, y, z]));
+                }
+                for step in neighbours {
+                    let there = [x as isize + step[0], y as isize + step[1], z as isize + step[2]];
+                    let inside = there.iter().all(|&k| (0..side as isize).contains(&k));
+                    if !inside || random.within(0.0, 1.0) > 0.6 {
+                        continue;
+                    }
+                    let normal: [f64; 3] = std::array::from_fn(|c| (0..3).map(|k| step[k] as f64 * steps[k][c]).sum());
+                    touch(unit(normal), Some(number([x, y, z])), number(there.map(|k| k as usize)));
+                }
+            }
+        }
+    }
+    let mut masses = Vec::new();
+    for _ in 0..side * side * side {
+        let mass = random.within(0.5, 2.0);
+        masses.extend([mass, mass, mass, 0.1 * mass, 0.1 * mass, 0.1 * mass]);
+    }
+    (MassMatrix::diagonal(&masses).unwrap(), normals, tangents)
+}

@@ -1,0 +1,84 @@
+//! The rows of an impact problem and their matrix J M~^-1 J', by its nonzeros.
+
+use crate::impact::{ImpactScratch, row_of};
+use crate::island::Island;
+use carom_geometry::Geometry;
+
+/// Rows of the problem: all normals, then all tangents contact by contact, with their matrix and coefficients.
+pub(crate) fn gather<G: Geometry>(island: &mut Island<G>, work: &mut ImpactScratch) {
+    let ImpactScratch { members, lines, friction, restitution, .. } = work;
+    lines.clear();
+    friction.clear();
+    restitution.clear();
+    for &member in members.iter() {
+        let near = &island.near[member];
+        lines.push(row_of(island, near));
+        friction.push(island.pairs[near.pair].friction);
+        restitution.push(island.pairs[near.pair].restitution);
+    }
+    for &member in members.iter() {
+        let first = row_of(island, &island.near[member]);
+        lines.extend(first + 1..first + 1 + G::TANGENTS);
+    }
+    if island.assembly.equalities.is_empty() {
+        couple(island, work);
+        return;
+    }
+    // Joints may couple every row with every other.
+    island.assembly.reduce();
+    let ImpactScratch { lines, gram, .. } = work;
+    let all = island.assembly.lines.len();
+    gram.begin();
+    for &i in lines.iter() {
+        lines.iter().enumerate().for_each(|(column, &j)| gram.push(column, island.assembly.matrix[i * all + j]));
+        gram.end_row();
+    }
+}
+
+/// The matrix of rows that couple through shared bodies alone, contact by contact.
+fn couple<G: Geometry>(island: &Island<G>, work: &mut ImpactScratch) {
+    let ImpactScratch { members, lines, gram, at_body, begins, met, .. } = work;
+    let m = members.len();
+    let moving = |contact: usize| island.near[members[contact]].bodies.into_iter().filter(|&body| island.bodies[body].dynamic);
+    // Counted, then placed: what belongs to a body ends where the next begins.
+    begins.clear();
+    begins.resize(island.bodies.len() + 1, 0);
+    (0..m).flat_map(moving).for_each(|body| begins[body + 1] += 1);
+    for body in 0..island.bodies.len() {
+        begins[body + 1] += begins[body];
+    }
+    at_body.clear();
+    at_body.resize(begins[island.bodies.len()], 0);
+    for contact in (0..m).rev() {
+        for body in moving(contact) {
+            begins[body + 1] -= 1;
+            at_body[begins[body + 1]] = contact;
+        }
+    }
+    // The starts have moved up by one body.
+    let of_body = |body: usize| {
+        let end = begins.get(body + 2).copied().unwrap_or(at_body.len());
+        &at_body[begins[body + 1]..end]
+    };
+    let value = |i: usize, j: usize| {
+        // The later row couples with the earlier one, whichever is asked for: the matrix is symmetric to the last bit.
+        let (later, earlier) = (lines[i].max(lines[j]), lines[i].min(lines[j]));
+        island.assembly.lines[later].couple(&island.assembly.lines[earlier])
+    };
+    gram.begin();
+    for row in 0..lines.len() {
+        let contact = if row < m { row } else { (row - m) / G::TANGENTS };
+        if row < m || (row - m).is_multiple_of(G::TANGENTS) {
+            met.clear();
+            met.push(contact);
+            moving(contact).for_each(|body| met.extend_from_slice(of_body(body)));
+            met.sort_unstable();
+            met.dedup();
+        }
+        met.iter().for_each(|&other| gram.push(other, value(row, other)));
+        for &other in met.iter() {
+            (m + other * G::TANGENTS..m + (other + 1) * G::TANGENTS).for_each(|column| gram.push(column, value(row, column)));
+        }
+        gram.end_row();
+    }
+}
