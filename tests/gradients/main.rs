@@ -5,6 +5,7 @@ mod choices;
 mod closed_forms;
 mod energy_momentum;
 mod hubs;
+mod jacobian;
 mod locked;
 mod names;
 mod rack;

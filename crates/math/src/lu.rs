@@ -3,6 +3,7 @@
 //! Columns of L and rows of U (kept transposed) have one layout, so A and A' are solved by the same text with the halves exchanged.
 //! Vectors keep the numbering of the matrix throughout. Nothing here allocates after construction.
 
+mod lanes;
 mod plain;
 
 pub use plain::PLAIN;

@@ -130,7 +130,7 @@ impl PivotBlock {
 
 /// Applies exchanges in order.
 #[inline(always)]
-pub(crate) fn exchange(x: &mut [f64], swaps: &[usize]) {
+pub(crate) fn exchange<T>(x: &mut [T], swaps: &[usize]) {
     for (r, &with) in swaps.iter().enumerate() {
         x.swap(r, with);
     }
@@ -138,7 +138,7 @@ pub(crate) fn exchange(x: &mut [f64], swaps: &[usize]) {
 
 /// Undoes exchanges.
 #[inline(always)]
-pub(crate) fn exchange_back(x: &mut [f64], swaps: &[usize]) {
+pub(crate) fn exchange_back<T>(x: &mut [T], swaps: &[usize]) {
     for (r, &with) in swaps.iter().enumerate().rev() {
         x.swap(r, with);
     }

@@ -5,12 +5,11 @@ use carom_dynamics::error::Cause;
 use carom_dynamics::gradient::{
     Cotangents, Gradient, GradientError, NameError, Names, Parameters, Quantity, Rollout, Switches, Tape, Weak, Wrt,
 };
-use carom_dynamics::{BodyKind, Interrupt, Ledger, ModelError, Snapshot, SnapshotError, State, StepError, StepReport, World};
+use carom_dynamics::{Interrupt, Ledger, ModelError, Snapshot, SnapshotError, State, StepError, StepReport, World};
 use carom_geometry::Geometry;
 use carom_math::{Pose, Twist, Vector};
 use carom_scene::{Scene, SceneOf};
 use carom_web::{About, Recorder};
-use rayon::prelude::*;
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::Instant;
@@ -344,37 +343,17 @@ impl<G: Geometry> Engine for Held<G> {
         let held = quantities.iter().all(Option::is_none);
         let chosen = if held { Wrt::StatesAndControls } else { Wrt::Everything };
         let rollout = self.world.rollout_unless(1, &[], Tape::Full, interrupt).map_err(Fault::Step)?;
-        let size = model.bodies.len() * G::DOF;
-        // One adjoint per row; the rows of a body that never moves are zero.
-        let rows: Vec<Vec<Vec<f64>>> = (0..2 * size)
-            .into_par_iter()
-            .map(|row| {
-                let mut unit = vec![0.0; size];
-                let moves = model.bodies[row % size / G::DOF].kind != BodyKind::Static;
-                unit[row % size] = if moves { 1.0 } else { 0.0 };
-                let (poses, twists) = if row < size { (unit, Vec::new()) } else { (Vec::new(), unit) };
-                let gradient = rollout.backward_unless(&Cotangents { poses, twists }, chosen, weak, interrupt).map_err(Fault::Gradient)?;
-                Ok(wrt
-                    .iter()
-                    .zip(&quantities)
-                    .map(|(key, quantity)| match (key.as_str(), quantity) {
-                        (_, Some(quantity)) => quantity.gradient(&gradient.parameters),
-                        ("q", _) => gradient.poses.clone(),
-                        ("v", _) => gradient.twists.clone(),
-                        _ => gradient.controls.clone(),
-                    })
-                    .collect())
-            })
-            .collect::<Result<_, Fault>>()?;
-        let widths = wrt.iter().zip(&quantities).map(|(key, quantity)| match (key.as_str(), quantity) {
-            (_, Some(quantity)) => quantity.len(),
-            ("controls", _) => model.control_count(),
-            _ => size,
+        let all = rollout.jacobian(0, chosen, weak, interrupt).map_err(Fault::Gradient)?;
+        let found = wrt.iter().zip(&quantities).map(|(key, quantity)| match (key.as_str(), quantity) {
+            (_, Some(quantity)) => {
+                let rows = all.parameters.chunks_exact(layout.len.max(1));
+                (quantity.len(), rows.flat_map(|row| quantity.gradient(row)).collect())
+            }
+            ("controls", _) => (model.control_count(), all.controls.clone()),
+            ("q", _) => (model.bodies.len() * G::DOF, all.poses.clone()),
+            _ => (model.bodies.len() * G::DOF, all.twists.clone()),
         });
-        let found = widths.enumerate().map(|(k, width)| (width, rows.iter().flat_map(|row| row[k].iter().copied()).collect())).collect();
-        // The flags are those of the step, whatever row asks.
-        let flags = rollout.backward_by(&Cotangents::default(), Wrt::StatesAndControls, weak).map_err(Fault::Gradient)?;
-        Ok(Jacobians { found, switches: flags.total() })
+        Ok(Jacobians { found: found.collect(), switches: all.switches })
     }
 
     fn shapes(&self) -> Vec<Drawn> {

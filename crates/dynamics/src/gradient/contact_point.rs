@@ -3,7 +3,7 @@
 use super::contact_site::{Evaluated, Sites, site};
 use super::motion::add;
 use super::parameters::Parameters;
-use super::program::{Block, Program};
+use super::program::{Block, Program, Wires};
 use super::slots::put;
 use super::stage::Stage;
 use crate::contacts::Key;
@@ -44,6 +44,11 @@ pub(crate) struct PointMap {
 }
 
 impl PointMap {
+    /// The slots it stands between.
+    pub fn wires(&self, wires: &mut Wires) {
+        wires.reads(self.poses.into_iter().flatten().chain(self.shared));
+        wires.writes([self.out]);
+    }
     /// The tangent.
     pub fn tangent<G: Geometry>(&self, sites: &Sites<G>, x: &mut [f64]) {
         sites.at(self.site).moved(self.poses, self.out, x);

@@ -3,7 +3,7 @@
 use super::contact_point::ContactPoint;
 use super::contact_site::bar;
 use super::motion::add;
-use super::program::{Block, Program};
+use super::program::{Block, Program, Wires};
 use super::slots::{put, twist, wrench};
 use super::system::Sides;
 use carom_geometry::Geometry;
@@ -24,6 +24,11 @@ pub(crate) struct PushMap<G: Geometry> {
 }
 
 impl<G: Geometry> PushMap<G> {
+    /// The slots it stands between.
+    pub fn wires(&self, wires: &mut Wires) {
+        wires.reads([self.point].into_iter().chain(self.centres.into_iter().flatten()));
+        wires.writes(self.out.into_iter().flatten());
+    }
     /// The tangent.
     pub fn tangent(&self, x: &mut [f64]) {
         let dn = G::Lin::from_slice(&x[self.point.range()]);
@@ -153,6 +158,12 @@ pub(crate) struct SpeedMap<G: Geometry> {
 }
 
 impl<G: Geometry> SpeedMap<G> {
+    /// The slots it stands between.
+    pub fn wires(&self, wires: &mut Wires) {
+        wires.reads([self.point].into_iter().chain(self.earlier.map(|(block, _)| block)));
+        wires.reads(self.velocity.into_iter().chain(self.centres).flatten());
+        wires.writes([self.out.part(0, 1)]);
+    }
     /// The tangent.
     pub fn tangent(&self, x: &mut [f64]) {
         let lin = |block: Block| G::Lin::from_slice(&x[block.range()]);

@@ -245,6 +245,15 @@ impl<G: Geometry> Sites<G> {
         self.at(number).by_poses(&bar::<G>(point.normal, point.middle, 0.0))
     }
 
+    /// Hands over what waits in the present program.
+    pub fn settle_here(&mut self, model: &Model<G>, x: &mut [f64], scratch: &mut Vec<f64>) {
+        for site in &mut self.now {
+            if let (Some(bar), Some(shapes)) = (site.waiting.take(), &site.shapes) {
+                self.evaluated[usize::from(site.old)][site.place as usize].by_shapes(model, shapes, &bar, x, scratch);
+            }
+        }
+    }
+
     /// Hands over what waited for the present program and found no use there.
     pub fn settle(&mut self, model: &Model<G>, x: &mut [f64], scratch: &mut Vec<f64>) {
         for site in &mut self.before {

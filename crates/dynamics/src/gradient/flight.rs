@@ -2,7 +2,7 @@
 
 use super::motion::add;
 use super::parameters::BodySlots;
-use super::program::{Block, Program};
+use super::program::{Block, Program, Wires};
 use super::record::{Length, RowSource, Solved, Strike, Substep};
 use super::slots::{pair, put, twist, wrench};
 use super::stage::{Running, Stage};
@@ -33,6 +33,11 @@ pub(crate) struct FlightMap<G: Geometry> {
 }
 
 impl<G: Geometry> FlightMap<G> {
+    /// The slots it stands between.
+    pub fn wires(&self, wires: &mut Wires) {
+        wires.reads(self.before.into_iter().chain([self.time]).chain(self.asked.into_iter().flatten()));
+        wires.writes(self.after);
+    }
     /// What a kick of a length gives a velocity: s t (g - c v) along the free axes.
     #[inline]
     fn kick(&self, duration: f64, gravity: G::Lin, [linear, angular]: [f64; 2], velocity: &Twist<G>) -> Twist<G> {

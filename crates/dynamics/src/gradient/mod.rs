@@ -15,6 +15,7 @@ mod friction_mode;
 mod friction_rows;
 mod hold;
 mod impact;
+mod jacobian;
 mod joint_rows;
 mod law;
 mod linkage;
@@ -62,6 +63,7 @@ mod workbench;
 
 pub(crate) use energy::elastic;
 pub use energy::{EnergyGradient, energies, energy_gradient};
+pub use jacobian::StepJacobian;
 pub use named::{NameError, Names, Quantity, Row};
 pub use parameters::{BodySlots, ColliderSlots, ForceSlots, Parameters};
 pub use rollout::{Cotangents, Direction, Gradient, GradientError, Rollout, Tape};

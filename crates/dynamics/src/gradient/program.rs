@@ -5,9 +5,13 @@
 //! step, run backwards with every map transposed it is the adjoint: <J u, w> = <u, J' w> holds to rounding.
 
 mod block;
+mod lanes;
 mod run;
 
 pub(crate) use block::Block;
+pub(crate) use lanes::{LANES, Wires};
+
+use lanes::Wiring;
 
 use super::contact_point::PointMap;
 use super::contact_rows::{PushMap, SpeedMap};
@@ -132,6 +136,8 @@ pub(crate) struct Program<G: Geometry> {
     pub stage: StageRoom<G>,
     /// Every body of the model as an island sees it, once it was asked for; a program serves one model.
     pub prototypes: Vec<LocalBody<G>>,
+    /// The program as matrices alone, where that was asked for.
+    wiring: Wiring,
 }
 
 impl<G: Geometry> Default for Program<G> {
@@ -172,6 +178,7 @@ impl<G: Geometry> Default for Program<G> {
             room: None,
             stage: StageRoom::default(),
             prototypes: Vec::new(),
+            wiring: Wiring::default(),
         }
     }
 }

@@ -233,7 +233,7 @@ fn total_energy<G: Geometry>(world: &World<G>) -> f64 {
 }
 
 /// The mean of two lists.
-fn mean(list: &mut [f64], other: &[f64]) {
+pub(super) fn mean(list: &mut [f64], other: &[f64]) {
     list.iter_mut().zip(other).for_each(|(a, b)| *a = (*a + b) / 2.0);
 }
 
@@ -272,12 +272,17 @@ impl<G: Geometry> Rollout<G> {
         checkpoints + self.records.iter().map(StepRecord::bytes).sum::<usize>()
     }
 
+    /// What a step left behind, on a full tape.
+    pub(super) fn record(&self, step: usize) -> Option<&StepRecord<G>> {
+        self.records.get(step)
+    }
+
     fn size(&self) -> usize {
         self.world.model().bodies.len() * G::DOF
     }
 
     /// Whether a choice at switches makes sense for this run.
-    fn check_weak(&self, weak: Weak) -> Result<(), GradientError> {
+    pub(super) fn check_weak(&self, weak: Weak) -> Result<(), GradientError> {
         let options = &self.world.model().options;
         if let Weak::Smoothed { kappa } = weak
             && !(kappa > 0.0 && kappa.is_finite())

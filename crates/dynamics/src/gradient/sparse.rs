@@ -579,6 +579,27 @@ impl<G: Geometry> Sparse<G> {
         factor.solve_transpose(scratch);
         subtract(input, rows, x, scratch);
     }
+
+    /// The same for several side by side.
+    pub fn solve_transposed_lanes<const L: usize>(
+        &self,
+        factored: Factored,
+        input: Range<usize>,
+        out: Range<usize>,
+        x: &mut [[f64; L]],
+        scratch: &mut Vec<[f64; L]>,
+    ) {
+        let (factor, [rows, columns]) = self.get(factored, input.len());
+        scratch.clear();
+        scratch.resize(factor.symbolic().pattern().rows(), [0.0; L]);
+        for (slot, &place) in out.zip(columns).filter(|(_, place)| **place != NONE) {
+            scratch[place as usize] = x[slot];
+        }
+        factor.solve_transpose_lanes(scratch);
+        for (slot, &place) in input.zip(rows).filter(|(_, place)| **place != NONE) {
+            x[slot].iter_mut().zip(&scratch[place as usize]).for_each(|(x, s)| *x -= s);
+        }
+    }
 }
 
 /// Slots to the places of a factor.

@@ -1,7 +1,7 @@
 //! The move of a body by its velocity, theory (17.8), and what impulses that answer add to it, theory (17.12).
 
 use super::{add, halves};
-use crate::gradient::program::{Block, Program};
+use crate::gradient::program::{Block, Program, Wires};
 use crate::gradient::slots::{cross, twist, wrench};
 use crate::island::LocalBody;
 use carom_geometry::Geometry;
@@ -21,6 +21,11 @@ pub(crate) struct MoveMap<G: Geometry> {
 }
 
 impl<G: Geometry> MoveMap<G> {
+    /// The slots it stands between.
+    pub fn wires(&self, wires: &mut Wires) {
+        wires.reads([self.twist].into_iter().chain(self.pose).chain(self.time));
+        wires.writes([self.out]);
+    }
     /// The tangent.
     pub fn tangent(&self, x: &mut [f64]) {
         let change = twist::<G>(&x[self.twist.range()]);
@@ -100,6 +105,11 @@ pub(crate) struct AnswerMap<G: Geometry> {
 }
 
 impl<G: Geometry> AnswerMap<G> {
+    /// The slots it stands between.
+    pub fn wires(&self, wires: &mut Wires) {
+        wires.reads([self.before.0, self.before.1, self.impulse]);
+        wires.writes([self.after.0, self.after.1]);
+    }
     /// The tangent.
     pub fn tangent(&self, x: &mut [f64]) {
         let p = wrench::<G>(&x[self.impulse.range()]);

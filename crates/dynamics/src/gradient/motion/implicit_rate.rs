@@ -1,7 +1,7 @@
 //! The rate at the end of the gyroscopic torque, which is given by an equation, theory (17.7).
 
 use super::{MassBlocks, add, changed, changed_transpose, turned, turned_transpose};
-use crate::gradient::program::{Block, Program};
+use crate::gradient::program::{Block, Program, Wires};
 use crate::gradient::slots::cross;
 use crate::island::LocalBody;
 use carom_geometry::Geometry;
@@ -156,6 +156,11 @@ pub(crate) struct RateMap<G: Geometry> {
 }
 
 impl<G: Geometry> RateMap<G> {
+    /// The slots it stands between.
+    pub fn wires(&self, wires: &mut Wires) {
+        wires.reads([self.impulse].into_iter().chain(self.before).chain(self.turn).chain(self.time).chain(self.inertia));
+        wires.writes([self.out]);
+    }
     /// The tangent.
     pub fn tangent(&self, x: &mut [f64]) {
         let ImplicitRate { before, after, duration } = self.rate;

@@ -1,7 +1,7 @@
 //! Gravity, damping and the gyroscopic torque of one body, theory (17.18).
 
 use super::{add, changed, changed_transpose, halves, turned, turned_transpose};
-use crate::gradient::program::Block;
+use crate::gradient::program::{Block, Wires};
 use crate::gradient::slots::{cross, twist, wrench};
 use carom_geometry::Geometry;
 use carom_math::{Twist, Vector, Wrench};
@@ -42,6 +42,12 @@ pub(crate) struct LoadMap<G: Geometry> {
 }
 
 impl<G: Geometry> LoadMap<G> {
+    /// The slots it stands between.
+    pub fn wires(&self, wires: &mut Wires) {
+        wires.reads([self.velocity, self.turn, self.mass, self.inertia_block, self.gravity_block].into_iter().flatten());
+        wires.reads(self.dampings.into_iter().flatten());
+        wires.writes([self.out]);
+    }
     /// The wrench itself.
     pub fn value(&self) -> Wrench<G> {
         let rate = self.twist.ang;

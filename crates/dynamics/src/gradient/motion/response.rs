@@ -1,7 +1,7 @@
 //! The response of a body to impulses: v + M^-1 p, theory (17.6).
 
 use super::{MassBlocks, add, changed, changed_transpose, halves, turned, turned_transpose};
-use crate::gradient::program::{Block, Program};
+use crate::gradient::program::{Block, Program, Wires};
 use crate::gradient::slots::{twist, wrench};
 use crate::island::LocalBody;
 use carom_geometry::Geometry;
@@ -39,6 +39,14 @@ pub(crate) struct ResponseMap<G: Geometry> {
 }
 
 impl<G: Geometry> ResponseMap<G> {
+    /// The slots it stands between.
+    pub fn wires(&self, wires: &mut Wires) {
+        wires.reads([self.impulse].into_iter().chain(self.before).chain(self.turn).chain(self.mass).chain(self.inertia));
+        if let Some(load) = &self.load {
+            wires.reads([load.wrench].into_iter().chain(load.time.map(|(block, _)| block)));
+        }
+        wires.writes([self.out]);
+    }
     /// The tangent.
     pub fn tangent(&self, x: &mut [f64]) {
         let mut p = wrench::<G>(&x[self.impulse.range()]);

@@ -120,6 +120,12 @@ impl<G: Geometry> Program<G> {
         self.sites.settle(model, x, scratch);
     }
 
+    /// Adds what the last adjoint left waiting, without an end: the same program is run again.
+    pub fn settle_here(&mut self, model: &Model<G>, parameters: &mut [f64], scratch: &mut Vec<f64>) {
+        self.sites.settle_here(model, parameters, scratch);
+        self.joint_sums.settle(model, parameters);
+    }
+
     /// Adds what the last adjoint left waiting to the gradient by the parameters, whose slots are the first.
     pub fn settle(&mut self, model: &Model<G>, parameters: &mut [f64], scratch: &mut Vec<f64>) {
         self.sites.turn_over();

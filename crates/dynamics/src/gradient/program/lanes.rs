@@ -1,0 +1,188 @@
+//! A program run backwards for several cotangents at once, theory (17.65): every map of a few slots is written out as a small matrix first, and its numbers are read
+//! once for all of them.
+
+use super::{Block, Element, Program};
+use crate::gradient::sparse::Factored;
+use crate::model::Model;
+use carom_geometry::Geometry;
+
+/// Cotangents at once.
+pub(crate) const LANES: usize = 8;
+
+/// The slots that a map reads and those it adds to.
+#[derive(Debug, Default)]
+pub(crate) struct Wires {
+    input: Vec<Block>,
+    out: Vec<Block>,
+}
+
+impl Wires {
+    /// Slots that are read.
+    pub fn reads(&mut self, blocks: impl IntoIterator<Item = Block>) {
+        self.input.extend(blocks);
+    }
+    /// Slots that are added to.
+    pub fn writes(&mut self, blocks: impl IntoIterator<Item = Block>) {
+        self.out.extend(blocks);
+    }
+}
+
+/// What is left of an element.
+#[derive(Clone, Copy, Debug)]
+enum Wire {
+    /// One slot += the next so many entries.
+    Row { out: u32, entries: u32 },
+    /// out := -S^-1 in, with this dense factor.
+    Dense { out: Block, input: Block, factor: usize },
+    /// out := -S^-1 in, with this sparse factor.
+    Sparse { out: Block, input: Block, factor: Factored },
+}
+
+/// A program as matrices alone.
+#[derive(Debug, Default)]
+pub(crate) struct Wiring {
+    list: Vec<Wire>,
+    /// Entries of all rows, none of them nought: the slot that is read and the number.
+    entries: Vec<(u32, f64)>,
+    wires: Wires,
+    probe: Vec<f64>,
+    both: Vec<[f64; LANES]>,
+}
+
+impl Wiring {
+    /// A row of a matrix.
+    fn row(&mut self, out: usize, entries: impl Iterator<Item = (usize, f64)>) {
+        let first = self.entries.len();
+        self.entries.extend(entries.filter(|(_, value)| *value != 0.0).map(|(slot, value)| (slot as u32, value)));
+        let entries = (self.entries.len() - first) as u32;
+        if entries > 0 {
+            self.list.push(Wire::Row { out: out as u32, entries });
+        }
+    }
+}
+
+impl<G: Geometry> Program<G> {
+    /// Writes the program out as matrices; `false` where it has maps that are worth more as they are.
+    pub fn wire(&mut self, model: &Model<G>) -> bool {
+        let mut wiring = std::mem::take(&mut self.wiring);
+        let done = self.write_out(model, &mut wiring);
+        self.wiring = wiring;
+        done
+    }
+
+    fn write_out(&self, model: &Model<G>, wiring: &mut Wiring) -> bool {
+        wiring.list.clear();
+        wiring.entries.clear();
+        wiring.probe.clear();
+        wiring.probe.resize(self.slots(), 0.0);
+        for element in &self.elements {
+            let wires = &mut wiring.wires;
+            wires.input.clear();
+            wires.out.clear();
+            match *element {
+                Element::Scaled { out, input, factor } => {
+                    for (o, i) in out.range().zip(input.range()) {
+                        wiring.row(o, [(i, factor)].into_iter());
+                    }
+                    continue;
+                }
+                Element::Matrix { out, input, first } => {
+                    let rows = self.values[first as usize..][..out.len() * input.len()].chunks_exact(input.len());
+                    for (o, row) in out.range().zip(rows) {
+                        wiring.row(o, input.range().zip(row.iter().copied()));
+                    }
+                    continue;
+                }
+                Element::Column { out, input, first } => {
+                    for (o, value) in out.range().zip(&self.values[first as usize..]) {
+                        wiring.row(o, [(input as usize, *value)].into_iter());
+                    }
+                    continue;
+                }
+                Element::Dense { out, input, factor } => wiring.list.push(Wire::Dense { out, input, factor: factor as usize }),
+                Element::Sparse { out, input, factor } => wiring.list.push(Wire::Sparse { out, input, factor }),
+                Element::Joint(k) => self.joints[k as usize].wires(wires),
+                Element::Point(k) => self.points[k as usize].wires(wires),
+                Element::Push(k) => self.pushes[k as usize].wires(wires),
+                Element::Speed(k) => self.speeds[k as usize].wires(wires),
+                Element::Response(k) => self.responses[k as usize].wires(wires),
+                Element::Rate(k) => self.rates[k as usize].wires(wires),
+                Element::Move(k) => self.moves[k as usize].wires(wires),
+                Element::Answer(k) => self.answers[k as usize].wires(wires),
+                Element::Load(k) => self.loads[k as usize].wires(wires),
+                Element::Flight(k) => self.flights[k as usize].wires(wires),
+                // What they do takes many slots at once, or waits for the program of another step.
+                Element::Shaped(_)
+                | Element::Law(_)
+                | Element::LinkageMove(_)
+                | Element::LinkageFinish(_)
+                | Element::Strike(_)
+                | Element::PatchMove(_)
+                | Element::PatchFinish(_) => return false,
+            }
+            let Wires { input, out } = std::mem::take(&mut wiring.wires);
+            for slot in out.iter().flat_map(|block| block.range()) {
+                let mut probe = std::mem::take(&mut wiring.probe);
+                probe[slot] = 1.0;
+                self.one_adjoint(element, model, &mut probe);
+                probe[slot] = 0.0;
+                // Slots that are read in two ways have both in the first.
+                wiring.row(slot, input.iter().flat_map(|block| block.range()).map(|slot| (slot, std::mem::take(&mut probe[slot]))));
+                wiring.probe = probe;
+            }
+            wiring.wires = Wires { input, out };
+        }
+        true
+    }
+
+    /// The adjoint of one map of a few slots.
+    fn one_adjoint(&self, element: &Element, model: &Model<G>, x: &mut [f64]) {
+        match *element {
+            Element::Joint(k) => self.joints[k as usize].adjoint(model, x),
+            Element::Point(k) => self.points[k as usize].adjoint(&self.sites, x),
+            Element::Push(k) => self.pushes[k as usize].adjoint(x),
+            Element::Speed(k) => self.speeds[k as usize].adjoint(x),
+            Element::Response(k) => self.responses[k as usize].adjoint(x),
+            Element::Rate(k) => self.rates[k as usize].adjoint(x),
+            Element::Move(k) => self.moves[k as usize].adjoint(x),
+            Element::Answer(k) => self.answers[k as usize].adjoint(x),
+            Element::Load(k) => self.loads[k as usize].adjoint(x),
+            Element::Flight(k) => self.flights[k as usize].adjoint(x),
+            _ => debug_assert!(false, "other maps are no matrices of a few slots"),
+        }
+    }
+
+    /// The adjoint of a program that was written out, for several cotangents side by side.
+    pub fn adjoint_lanes(&mut self, x: &mut [[f64; LANES]], scratch: &mut Vec<f64>) {
+        let Wiring { list, entries, both, .. } = &mut self.wiring;
+        let mut left = &entries[..];
+        for wire in list.iter().rev() {
+            match *wire {
+                Wire::Row { out, entries } => {
+                    let (before, own) = left.split_at(left.len() - entries as usize);
+                    left = before;
+                    let value = x[out as usize];
+                    // A cotangent has reached few slots at first.
+                    if value == [0.0; LANES] {
+                        continue;
+                    }
+                    for &(slot, entry) in own {
+                        let to = &mut x[slot as usize];
+                        for lane in 0..LANES {
+                            to[lane] += entry * value[lane];
+                        }
+                    }
+                }
+                Wire::Dense { out, input, factor } => {
+                    for lane in 0..LANES {
+                        scratch.clear();
+                        scratch.extend(x[out.range()].iter().map(|x| x[lane]));
+                        self.dense[factor].solve_transposed(scratch);
+                        x[input.range()].iter_mut().zip(scratch.iter()).for_each(|(x, s)| x[lane] -= s);
+                    }
+                }
+                Wire::Sparse { out, input, factor } => self.sparse.solve_transposed_lanes(factor, input.range(), out.range(), x, both),
+            }
+        }
+    }
+}
