@@ -431,6 +431,7 @@ fn resolve_sparse<G: Geometry>(
     }
     let made = (solver.factorisations() - before) as usize;
     report.factorisations += made;
+    solve.sparse.factors += made;
     // Without a factorisation it was a back-substitution, or there was nothing to do.
     if made > 0 {
         report.solves += 1;

@@ -140,6 +140,8 @@ pub(crate) struct SparseRows {
     /// Whether problems are kept, and those that were.
     pub capture: bool,
     pub captured: Vec<Vec<f64>>,
+    /// Factorisations of this step, which began without a factor: the same for a step that goes on and for one that is resumed.
+    pub factors: usize,
 }
 
 /// Solves the selected rows for the free velocities in `solve`, from its warm impulses; `tolerance` is the miss of a law [m/s] that will do, where the
@@ -214,6 +216,7 @@ impl SparseRows {
     pub fn forget(&mut self) {
         self.plane.forget();
         self.space.forget();
+        self.factors = 0;
     }
 
     fn set_laws<G: Geometry>(&mut self, assembly: &Assembly<G>, blocks: &[Block], cone: Cone) {

@@ -27,7 +27,8 @@ const LEAST_SOLVES: usize = 10;
 /// Bodies from which on less is allowed, without joints and with them.
 const FEW: [usize; 2] = [HEAP, 10];
 
-/// Factorisations that a solve may take on average before they count in its place.
+/// Factorisations over bodies that a solve may take on average before they count in its place. Those of dense matrices do not count: a factor that is kept
+/// from the step before would make a step that goes on differ from one that is resumed.
 const FACTORISATIONS: usize = 20;
 
 /// Times a stepped move is solved again because a pair without a row overlaps on it; what still does then is left to the projection.
@@ -86,7 +87,7 @@ pub(crate) fn spent<G: Geometry>(island: &Island<G>, ctx: &Context<G>) -> bool {
     let heap = !jointed && island.assembly.busiest > ROW && bodies >= HEAP;
     let few = FEW[usize::from(jointed)];
     let solves = if heap { 0 } else { LEAST_SOLVES.max(ALLOWANCE / bodies * few / bodies.max(few)) };
-    report.events >= ctx.model.tolerances.max_events || report.solves >= solves || report.factorisations >= FACTORISATIONS * solves
+    report.events >= ctx.model.tolerances.max_events || report.solves >= solves || island.solve.sparse.factors >= FACTORISATIONS * solves
 }
 
 /// Whether this integrator has stepped moves.
