@@ -42,9 +42,10 @@ const PATHS: [Path; 6] = [
     Path { rounding: 30.0, softness: 0.01, end: 1e-9 },
     Path { rounding: 0.3, softness: 0.01, end: 1e-9 },
 ];
-/// Factorisations of one solve: of a problem with few rows, and the least of any; between them the product with the square of the rows is constant.
+/// Factorisations of one solve: of a problem with few rows, and the least of any; between them the product with the rows is constant. The traced paths
+/// need some hundreds.
 const FACTORS: [usize; 2] = [4000, 250];
-const FACTOR_SQUARES: usize = 18_000_000;
+const FACTOR_ROWS: usize = 240_000;
 /// Sweeps of one solve.
 const SWEEP_BUDGET: usize = 1000;
 /// Sweeps that a tolerance of the user's is sought by, how many times it may be missed after them, and the sweeps that may bring it there before other
@@ -106,7 +107,7 @@ impl Solver {
             list.clear();
             list.resize(n, 0.0);
         }
-        let allowed = (FACTOR_SQUARES / (n * n).max(1)).clamp(FACTORS[1], FACTORS[0]);
+        let allowed = (FACTOR_ROWS / n.max(1)).clamp(FACTORS[1], FACTORS[0]);
         let mut budget = Budget { factors: allowed, sweeps: SWEEP_BUDGET, stop };
         let mut answer = Answer { residual: f64::INFINITY, method: Method::Sweep, factors: 0, sweeps: 0 };
         let warm = warm.filter(|warm| warm.len() == n && warm.iter().all(|l| l.is_finite()) && warm.iter().any(|l| *l != 0.0));
