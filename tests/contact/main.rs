@@ -165,7 +165,11 @@ fn balls() {
 
 #[test]
 fn boxes() {
-    check(Family { name: "boxes 27", text: pile(Solids::Boxes, 27, 0.5, STEP, 1), steps: steps(60, 300), every: if full() { 1 } else { 5 } }, 50, false);
+    check(
+        Family { name: "boxes 27", text: pile(Solids::Boxes, 27, 0.5, STEP, 1), steps: steps(60, 300), every: if full() { 1 } else { 5 } },
+        50,
+        false,
+    );
     if full() {
         check(Family { name: "boxes 64", text: pile(Solids::Boxes, 64, 0.65, STEP, 1), steps: 200, every: 7 }, 50, false);
     }

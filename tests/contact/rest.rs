@@ -62,7 +62,7 @@ fn known_modes_cost_one_factorisation() {
 /// Balls come to rest in a bin as loosely as game engines solve, and are solved exactly from there on.
 #[test]
 fn a_settled_pile_with_known_modes_costs_few_factorisations() {
-    let (count, half, settle) = if full() { (175, 0.8, 720) } else { (60, 0.5, 480) };
+    let (count, half, settle) = if full() { (225, 0.85, 720) } else { (60, 0.5, 480) };
     let text = pile(Solids::Balls, count, half, STEP, 1);
     let mut world = spatial(&text.replacen("[materials.m]", "[tolerances]\nsolve = 1e-3\n[materials.m]", 1));
     for _ in 0..settle {
