@@ -18,8 +18,7 @@
 //!     position = [0, 1.1]      # the lowest point is 1 m up
 //!     restitution = 0.7
 //! "#;
-//! let Scene::Planar(scene) = carom::from_toml(text, "drop.toml")? else { unreachable!("dimension = 2") };
-//! let mut world = World::new(scene.model, scene.state)?;
+//! let mut world = World::<Planar>::from_scene(carom::from_toml(text, "drop.toml")?)?;
 //! while world.ledger().flow.impact_loss == 0.0 {
 //!     world.step()?;
 //! }
@@ -67,17 +66,18 @@ pub use carom_solve as solve;
 
 pub use carom_dynamics::{ModelError, StepError, World};
 pub use carom_record::RecordError;
-pub use carom_scene::{Scene, SceneBuilder, SceneError, from_toml, load, scenes};
+pub use carom_scene::{FromScene, Scene, SceneBuilder, SceneError, from_toml, load, scenes};
 
 /// What most programs need, by one `use carom::prelude::*`.
 pub mod prelude {
+    pub use carom_dynamics::gradient::{Cotangents, Direction, Gradient, GradientError, Names, Rollout, Tape};
     pub use carom_dynamics::options::{FrictionCone, Gyroscopic, ImpactLaw, Integrator, Options, Order, SolverChoice, TimeOfImpact};
     pub use carom_dynamics::{Body, BodyKind, Collider, Force, Joint, JointKind, JointSpec, Model, Motor, PairRule, State, Tolerances};
     pub use carom_dynamics::{ContactReport, Interrupt, Ledger, ModelError, Snapshot, StepError, StepReport, World};
     pub use carom_geometry::{Geometry, planar, spatial};
     pub use carom_math::{Planar, Pose, Space, Spatial, Twist, Vector, Wrench};
     pub use carom_record::{Ending, Frame, Header, Log, LogWriter, RecordError, Trajectory};
-    pub use carom_scene::{Scene, SceneBuilder, SceneError, SceneErrors, SceneOf, Value};
+    pub use carom_scene::{FromScene, Scene, SceneBuilder, SceneError, SceneErrors, SceneOf, Value};
 }
 
 /// The snippets of the README, compiled and run like any other example.

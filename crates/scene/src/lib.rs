@@ -14,12 +14,13 @@
 //! shape = { ball = 0.1 }
 //! position = [0, 1]
 //! "#;
-//! let carom_scene::Scene::Planar(scene) = carom_scene::from_toml(text, "drop.toml")? else { panic!("a plane") };
-//! assert_eq!(scene.model.bodies[1].name, "ball");
+//! use carom_scene::FromScene;
+//! let world = carom_dynamics::World::<carom_math::Planar>::from_scene(carom_scene::from_toml(text, "drop.toml")?)?;
+//! assert_eq!(world.model().bodies[1].name, "ball");
 //!
 //! let error = carom_scene::from_toml("dimension = 2\ngravty = [0, -1]", "drop.toml").unwrap_err();
 //! assert_eq!((error.line, error.nearest.as_deref()), (2, Some("gravity")));
-//! # Ok::<(), carom_scene::SceneError>(())
+//! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
 //! The keys stand in [`keys`], once for the parser, the JSON schema ([`schema`]) and the reference (`docs/scene-format.md`).
@@ -27,6 +28,7 @@
 pub mod builder;
 mod check;
 pub mod error;
+mod front;
 pub mod keys;
 mod mesh;
 pub mod parse;
@@ -42,6 +44,7 @@ mod write;
 pub use builder::{Placement, SceneBuilder, Value};
 pub use check::PALETTE;
 pub use error::{SceneError, SceneErrors, Span};
+pub use front::FromScene;
 pub use scenes::{Embedded, scene, scenes};
 pub use schema::schema;
 pub use solid::SceneSpace;
