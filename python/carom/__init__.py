@@ -24,18 +24,19 @@ from .rollout import Gradient, Rollout
 from .scene import Scene
 from .world import Contact, Ledger, Parameters, Shape, World
 
-__all__ = ["Batch", "Body", "Contact", "Error", "Gradient", "Joint", "Ledger", "ModelError", "Parameters", "Reach", "Replay", "Rollout", "Scene", "SceneError",
-           "Shape", "SolveError", "StepError", "Sweep", "World", "__version__", "gym", "jax", "kernels", "lqr", "picture", "rerun", "scenes", "sweep", "torch"]
+__all__ = ["Batch", "Body", "Contact", "Error", "Gradient", "Joint", "Ledger", "ModelError", "Optimised", "Parameters", "Reach", "Replay", "Rollout", "Scene", "SceneError",
+           "Shape", "SolveError", "StepError", "Sweep", "World", "__version__", "gym", "jax", "kernels", "lqr", "optimise", "picture", "rerun", "scenes", "sweep", "torch"]
 
 if TYPE_CHECKING:
     from . import gym, jax, picture, rerun, torch
+    from .plans import Optimised, optimise
     from .sweeps import Sweep, sweep
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_forked)  # threads do not follow into the child of a fork: it gets its own
 
 _MODULES = ("gym", "jax", "picture", "rerun", "torch")
-_SWEEPS = ("Sweep", "sweep")
+_LATE = {"Sweep": ".sweeps", "sweep": ".sweeps", "Optimised": ".plans", "optimise": ".plans"}
 
 
 def scenes() -> list[str]:
@@ -44,11 +45,11 @@ def scenes() -> list[str]:
 
 
 def __getattr__(name: str) -> Any:
-    """``carom.gym``, ``carom.jax``, ``carom.picture``, ``carom.rerun``, ``carom.torch`` and the sweeps on first use: ``import carom`` stays light."""
+    """``carom.gym``, ``carom.jax``, ``carom.picture``, ``carom.rerun``, ``carom.torch`` the sweeps and the search for controls on first use: ``import carom`` stays light."""
     if name in _MODULES:
         return importlib.import_module(f".{name}", __name__)
-    if name in _SWEEPS:
-        return getattr(importlib.import_module(".sweeps", __name__), name)
+    if name in _LATE:
+        return getattr(importlib.import_module(_LATE[name], __name__), name)
     raise AttributeError(f"module 'carom' has no attribute {name!r}")
 
 

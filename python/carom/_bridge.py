@@ -7,13 +7,14 @@ from typing import Any, Mapping, Sequence
 
 import numpy as np
 
-from ._carom import ModelError
-from ._check import describe
+from . import _carom
+from ._carom import ModelError, SolveError
+from ._check import describe, flat
 from .batch import Batch
 from .rollout import Gradient, Rollout, from_tangent
 from .world import World
 
-__all__ = ["Rolled", "called", "check_params", "check_shapes", "check_world", "roll", "roll_one", "shapes"]
+__all__ = ["Rolled", "called", "check_params", "check_shapes", "check_states", "check_world", "loss_slopes", "roll", "roll_one", "shapes"]
 
 STATE = ("q0", "v0", "controls")
 """Arguments that come before the parameters."""
@@ -148,3 +149,21 @@ def check_shapes(given: Mapping[str, Any], wanted: Mapping[str, tuple[int, ...]]
     for name, value in given.items():
         if tuple(value.shape) != wanted[name]:
             raise ModelError(f"{called(name)}: found shape {describe(tuple(value.shape))}, needs {describe(wanted[name])}")
+
+
+def check_states(world: World, q: Any, v: Any) -> tuple[Any, Any]:
+    """Poses and velocities of states (count, n, ...) of a world, or of one state."""
+    bodies, _, coords, dof = world._sizes
+    for name, x, width in (("q", q, coords), ("v", v, dof)):
+        if tuple(x.shape[-2:]) != (bodies, width) or x.ndim > 3 or x.ndim != v.ndim or x.ndim == 3 and len(x) != len(v):
+            raise ModelError(f"{name}: found shape {describe(x.shape)}, needs {describe((None, bodies, width))}, as many states as the other")
+    return q, v
+
+
+def loss_slopes(world: World, text: str, q: np.ndarray, v: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
+    """A loss as text on states, and its slopes by q and v in their own shapes."""
+    if not isinstance(text, str):
+        raise SolveError(f"text: needs a loss as text, found {type(text).__name__}")
+    value, dq, dv, _ = _carom.loss_slope(world._native, text, flat(q), flat(v))
+    dq, dv = dq.reshape(v.shape), dv.reshape(v.shape)
+    return value, dq if q.shape == v.shape else from_tangent(q, dq), dv

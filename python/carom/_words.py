@@ -20,6 +20,15 @@ __all__ = ["Reach", "Words"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
+class Valued(Result):
+    """A loss and its slopes by the states: ``dq`` tangent, in the order of v, and ``dv``, both (T+1, n, 3 or 6)."""
+
+    value: float
+    dq: np.ndarray
+    dv: np.ndarray
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class Reach(Result):
     """Where inverse kinematics came to.
 
@@ -198,6 +207,15 @@ class Words:
         if position.size + rotation.size == 0:
             raise ModelError(f'{what}: needs "position" or "{turn}"')
         return index, point.tolist(), position.ravel().tolist(), rotation.ravel().tolist()
+
+    def loss(self: World, text: str, run: Any) -> Valued:  # type: ignore[misc]
+        """A loss written as text on the states of a rollout of this world, with its slopes: ``run.backward(loss.dq, loss.dv)`` is its gradient.
+
+        ``"elbow.position^2"``, ``"hand.at(0.1, 0, 0).z"``, ``"mean(energy)"``: as in ``carom grad --loss``. What it reads of the parameters by itself (energies
+        read masses) is not part of the slopes.
+        """
+        value, dq, dv, _ = _carom.loss_slope(self._native, text, flat(run.q), flat(run.v))
+        return Valued(value, dq, dv)
 
     def contact_force(self: World, a: str, b: str | None = None) -> np.ndarray:  # type: ignore[misc]
         """What contacts did to body a in the last step, with b or with all, as a wrench at its centre of mass [N, N m]: impulse over step.

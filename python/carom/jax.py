@@ -7,13 +7,13 @@ from typing import Any, Mapping
 
 import numpy as np
 
-from ._bridge import STATE, Rolled, called, check_params, check_shapes, check_world, roll, shapes
+from ._bridge import STATE, Rolled, called, check_params, check_shapes, check_states, check_world, loss_slopes, roll, shapes
 from ._carom import ModelError, StepError
 from ._check import count, numbers
 from .rollout import at_switches
 from .world import World
 
-__all__ = ["rollout"]
+__all__ = ["loss", "rollout"]
 
 
 def _array(name: str, value: Any) -> Any:
@@ -25,6 +25,36 @@ def _array(name: str, value: Any) -> Any:
     if jnp.iscomplexobj(found):
         raise ModelError(f"{name}: needs real numbers, found an array of {found.dtype}")
     return found
+
+
+def loss(world: World, text: str, q: Any, v: Any) -> Any:
+    """A loss written as text (``"elbow.position^2 + hand.at(0.1, 0, 0).z"``, as in ``carom grad --loss``) on states of a rollout, as a number that carries
+    gradients to ``q`` (T+1, n, ...) and ``v``. Works under ``jit``."""
+    import jax
+    import jax.numpy as jnp
+
+    check_world(world)
+    q, v = check_states(world, _array("q", q), _array("v", v))
+    held, kind = world.copy(), jnp.result_type(float)
+    forms = tuple(jax.ShapeDtypeStruct(x.shape, kind) for x in (q, v))
+
+    def run(q: Any, v: Any) -> Any:
+        found = loss_slopes(held, text, np.asarray(q, dtype=np.float64), np.asarray(v, dtype=np.float64))
+        return tuple(np.asarray(x, dtype=kind) for x in found)
+
+    @jax.custom_vjp
+    def valued(q: Any, v: Any) -> Any:
+        return forward(q, v)[0]
+
+    def forward(q: Any, v: Any) -> Any:
+        value, *slopes = jax.pure_callback(run, (jax.ShapeDtypeStruct((), kind), *forms), q, v, vmap_method="sequential")
+        return value, tuple(slopes)
+
+    def backward(slopes: tuple, bar: Any) -> Any:
+        return tuple((bar * slope).astype(x.dtype) for slope, x in zip(slopes, (q, v)))
+
+    valued.defvjp(forward, backward)
+    return valued(q, v)
 
 
 def rollout(

@@ -8,13 +8,13 @@ from typing import Any, Mapping
 
 import numpy as np
 
-from ._bridge import STATE, Rolled, called, check_params, check_shapes, check_world, roll, roll_one, shapes
+from ._bridge import STATE, Rolled, called, check_params, check_shapes, check_states, check_world, loss_slopes, roll, roll_one, shapes
 from ._carom import ModelError, SolveError, StepError
 from ._check import count, numbers
 from .rollout import at_switches
 from .world import World
 
-__all__ = ["rollout"]
+__all__ = ["loss", "rollout"]
 
 
 class _Held:
@@ -131,6 +131,34 @@ def _functions() -> tuple[Any, Any]:
         jvp = staticmethod(no_forward_mode)
 
     return Plain, Roll
+
+
+@cache
+def _valued() -> Any:
+    import torch
+
+    class Valued(torch.autograd.Function):
+        """A loss as text on poses and velocities."""
+
+        @staticmethod
+        def forward(ctx: Any, world: World, text: str, q: Any, v: Any) -> Any:
+            value, *ctx.slopes = loss_slopes(world, text, q.numpy(force=True), v.numpy(force=True))
+            return torch.tensor(value, dtype=torch.float64)
+
+        @staticmethod
+        @torch.autograd.function.once_differentiable
+        def backward(ctx: Any, bar: Any) -> Any:
+            return None, None, *(bar * torch.from_numpy(slope) for slope in ctx.slopes)
+
+    return Valued
+
+
+def loss(world: World, text: str, q: Any, v: Any) -> Any:
+    """A loss written as text (``"elbow.position^2 + hand.at(0.1, 0, 0).z"``, as in ``carom grad --loss``) on states of a rollout, as a number that carries
+    gradients to ``q`` (T+1, n, ...) and ``v``."""
+    check_world(world)
+    q, v = check_states(world, _tensor("q", q), _tensor("v", v))
+    return _valued().apply(world, text, q, v)
 
 
 def _tensor(name: str, value: Any) -> Any:

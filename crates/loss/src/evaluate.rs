@@ -60,7 +60,7 @@ fn weights(energy: Energy) -> [f64; 3] {
 fn is_constant(expression: &Expression) -> bool {
     match expression {
         Expression::Number(_) => true,
-        Expression::Body(..) | Expression::Energy(_) => false,
+        Expression::Body(..) | Expression::Place(_) | Expression::Energy(_) => false,
         Expression::Apply(_, inner) | Expression::Run(_, inner) => is_constant(inner),
         Expression::Join(_, a, b) => is_constant(a) && is_constant(b),
     }
@@ -79,6 +79,7 @@ impl<G: Geometry> Run<'_, G> {
         match expression {
             Expression::Number(x) => *x,
             Expression::Body(body, component) => self.component(*body, *component, at),
+            Expression::Place(place) => place.value(self.model, &self.states[at]),
             Expression::Energy(energy) => energies(self.model, &self.states[at]).iter().zip(weights(*energy)).map(|(e, w)| e * w).sum(),
             Expression::Apply(function, inner) => {
                 let x = self.value(inner, at);
@@ -128,6 +129,7 @@ impl<G: Geometry> Run<'_, G> {
         match expression {
             Expression::Number(_) => {}
             Expression::Body(body, component) => self.add_component(*body, *component, at, weight, out),
+            Expression::Place(place) => place.add(self.model, self.layout, &self.states[at], at, weight, out),
             Expression::Energy(energy) => {
                 let slope = energy_gradient(self.model, self.layout, &self.states[at], weights(*energy).map(|w| w * weight));
                 let size = slope.poses.len();

@@ -5,14 +5,17 @@
 //! product = unary (('*' | '/') unary)*
 //! unary   = '-' unary | power
 //! power   = atom ('^' unary)?
-//! atom    = number | 'pi' | energy | function '(' sum ')' | body '.' component | '(' sum ')'
+//! atom    = number | 'pi' | energy | function '(' sum ')' | body '.' component | body '.' 'at' '(' x ',' y ',' z ')' '.' component
+//!         | joint '.' ('position' | 'rate') | '(' sum ')'
 //! ```
 //!
-//! A body is its name, in quotes where the name is no plain word. Everything is taken at the last state, but within `sum(...)` and
+//! A body or a joint is its name, in quotes where the name is no plain word. `hand.at(0.1, 0, 0).x` is a point of the body, given in its own frame from its
+//! centre of mass. `elbow.position` is the free coordinate of a joint that has one, `elbow.rate` its rate. Everything is taken at the last state, but within `sum(...)` and
 //! `mean(...)`, which run over all states from the first to the last.
 
 mod evaluate;
 mod parse;
+mod place;
 #[cfg(test)]
 mod tests;
 
@@ -21,6 +24,7 @@ pub use parse::LossError;
 
 use carom::dynamics::Model;
 use carom::geometry::Geometry;
+use place::Place;
 
 /// A number of a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,6 +80,7 @@ enum Span {
 enum Expression {
     Number(f64),
     Body(usize, Component),
+    Place(Place),
     Energy(Energy),
     Apply(Function, Box<Expression>),
     Join(Operator, Box<Expression>, Box<Expression>),
@@ -94,7 +99,8 @@ impl Loss {
     /// # Errors
     /// The column at which it stops making sense, and what could stand there.
     pub fn parse<G: Geometry>(text: &str, model: &Model<G>) -> Result<Self, LossError> {
-        let names: Vec<&str> = model.bodies.iter().map(|b| b.name.as_str()).collect();
-        parse::parse(text, &names, G::DIM).map(|root| Loss { root })
+        let bodies: Vec<&str> = model.bodies.iter().map(|b| b.name.as_str()).collect();
+        let joints: Vec<(&str, bool)> = model.joints.iter().map(|j| (j.name.as_str(), j.has_coordinate())).collect();
+        parse::parse(text, &bodies, &joints, G::DIM).map(|root| Loss { root })
     }
 }

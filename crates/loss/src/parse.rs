@@ -1,5 +1,6 @@
 //! Text to loss, by recursive descent; every fault has its column.
 
+use super::place::Place;
 use super::{Component, Energy, Expression, Function, Operator, Span};
 use carom::record::columns::{coordinates, velocities};
 use carom::scene::error::nearest;
@@ -49,12 +50,14 @@ struct Parser<'a> {
     next: usize,
     depth: usize,
     bodies: &'a [&'a str],
+    /// Names of the joints, and whether each has a coordinate.
+    joints: &'a [(&'a str, bool)],
     dimension: usize,
     within_span: bool,
 }
 
-pub(super) fn parse(text: &str, bodies: &[&str], dimension: usize) -> Result<Expression, LossError> {
-    let mut parser = Parser { text, tokens: Vec::new(), next: 0, depth: 0, bodies, dimension, within_span: false };
+pub(super) fn parse(text: &str, bodies: &[&str], joints: &[(&str, bool)], dimension: usize) -> Result<Expression, LossError> {
+    let mut parser = Parser { text, tokens: Vec::new(), next: 0, depth: 0, bodies, joints, dimension, within_span: false };
     parser.tokens = parser.scan()?;
     if let Some((_, span)) = parser.tokens.get(MAX_TOKENS) {
         return Err(parser.fault(span.clone(), "too long", format!("at most {MAX_TOKENS} words and marks")));
@@ -104,7 +107,7 @@ impl Parser<'_> {
                     end = at + letter.len_utf8();
                 }
                 Token::Word(self.text[start..end].to_string())
-            } else if "+-*/^().".contains(letter) {
+            } else if "+-*/^().,".contains(letter) {
                 Token::Mark(letter)
             } else {
                 let help = "allowed: names, numbers, + - * / ^ ( ) and a dot before a component";
@@ -221,11 +224,14 @@ impl Parser<'_> {
             let help = format!("needs a component: {word}.{}", self.components().join(&format!(", {word}.")));
             return Err(self.fault(span, format!("\"{word}\" is a body, not a number"), help));
         }
-        let known = ENERGIES.iter().map(|(name, _)| *name).chain(self.bodies.iter().copied()).chain(["pi"]);
+        if self.joints.iter().any(|(name, _)| *name == word) {
+            return Err(self.fault(span, format!("\"{word}\" is a joint, not a number"), format!("needs {word}.position or {word}.rate")));
+        }
+        let known = ENERGIES.iter().map(|(name, _)| *name).chain(self.names()).chain(["pi"]);
         Err(self.fault(
             span,
             format!("unknown name \"{word}\""),
-            suggestion(word, known, "bodies with a component, energy, kinetic, potential, elastic, pi"),
+            suggestion(word, known, "bodies and joints with a component, energy, kinetic, potential, elastic, pi"),
         ))
     }
 
@@ -251,30 +257,102 @@ impl Parser<'_> {
         coordinates(self.dimension).iter().chain(velocities(self.dimension)).copied().collect()
     }
 
+    fn names(&self) -> impl Iterator<Item = &str> {
+        self.bodies.iter().copied().chain(self.joints.iter().map(|(name, _)| *name))
+    }
+
     fn component(&mut self, name: &str, span: std::ops::Range<usize>) -> Result<Expression, LossError> {
-        let Some(body) = self.bodies.iter().position(|b| *b == name) else {
-            let help = suggestion(name, self.bodies.iter().copied(), "the bodies of the scene");
-            return Err(self.fault(span, format!("no body \"{name}\""), help));
+        let body = self.bodies.iter().position(|b| *b == name);
+        let joint = self.joints.iter().position(|(joint, _)| *joint == name);
+        let Some(listing) = self.listing(body, joint) else {
+            let help = suggestion(name, self.names(), "the bodies and joints of the scene");
+            return Err(self.fault(span, format!("no body or joint \"{name}\""), help));
         };
-        let components = self.components();
         if !self.take('.') {
-            return Err(self.unexpected(&format!(". and a component: {}", components.join(", "))));
+            return Err(self.unexpected(&format!(". and a component: {}", listing.join(", "))));
         }
         let span = self.span();
         let Some(Token::Word(word)) = self.peek().cloned() else {
-            return Err(self.unexpected(&format!("a component: {}", components.join(", "))));
+            return Err(self.unexpected(&format!("a component: {}", listing.join(", "))));
         };
         self.next += 1;
-        let coordinates = coordinates(self.dimension);
-        match components.iter().position(|c| *c == word) {
-            Some(place) if place >= coordinates.len() => Ok(Expression::Body(body, Component::Twist(place - coordinates.len()))),
-            Some(place) if place >= self.dimension && self.dimension > 2 => {
-                Ok(Expression::Body(body, Component::Quaternion(place - self.dimension)))
+        if let (Some(joint), "position" | "rate") = (joint, word.as_str()) {
+            if !self.joints[joint].1 {
+                return Err(self.fault(span, format!("joint \"{name}\" has no coordinate"), "hinges, sliders and other joints with one freedom have one"));
             }
-            Some(place) => Ok(Expression::Body(body, Component::Pose(place))),
+            return Ok(Expression::Place(Place::Joint { joint, rate: word == "rate" }));
+        }
+        if let (Some(body), "at") = (body, word.as_str()) {
+            return self.point(body);
+        }
+        match body.and_then(|body| Some((body, self.components().iter().position(|c| *c == word)?))) {
+            Some((body, place)) => Ok(Expression::Body(body, self.number_of_body(place))),
             None => {
-                let help = suggestion(&word, components.iter().copied(), &components.join(", "));
+                let help = suggestion(&word, listing.iter().copied(), &listing.join(", "));
                 Err(self.fault(span, format!("unknown component \"{word}\""), help))
+            }
+        }
+    }
+
+    /// What may stand behind a name; `None` where nobody is called that.
+    fn listing(&self, body: Option<usize>, joint: Option<usize>) -> Option<Vec<&'static str>> {
+        let mut out = if body.is_some() { self.components() } else { Vec::new() };
+        if body.is_some() {
+            out.push("at");
+        }
+        if joint.is_some() {
+            out.extend(["position", "rate"]);
+        }
+        (!out.is_empty()).then_some(out)
+    }
+
+    fn number_of_body(&self, place: usize) -> Component {
+        let coordinates = coordinates(self.dimension).len();
+        if place >= coordinates {
+            Component::Twist(place - coordinates)
+        } else if place >= self.dimension && self.dimension > 2 {
+            Component::Quaternion(place - self.dimension)
+        } else {
+            Component::Pose(place)
+        }
+    }
+
+    /// A point of a body behind `at`: its place in the body, then a component of it or of its velocity.
+    fn point(&mut self, body: usize) -> Result<Expression, LossError> {
+        if !self.take('(') {
+            return Err(self.unexpected("( and a point of the body, as in at(0.1, 0)"));
+        }
+        let mut at = [0.0; 3];
+        for k in 0..self.dimension {
+            if k > 0 && !self.take(',') {
+                return Err(self.unexpected(&format!("{} numbers with commas between them", self.dimension)));
+            }
+            let sign = if self.take('-') { -1.0 } else { 1.0 };
+            let Some(Token::Number(x)) = self.peek().cloned() else { return Err(self.unexpected("a number")) };
+            self.next += 1;
+            at[k] = sign * x;
+        }
+        if !self.take(')') {
+            return Err(self.unexpected(&format!(") behind {} numbers", self.dimension)));
+        }
+        let (places, speeds) = (&coordinates(self.dimension)[..self.dimension], &velocities(self.dimension)[..self.dimension]);
+        let listing: Vec<&str> = places.iter().chain(speeds).copied().collect();
+        if !self.take('.') {
+            return Err(self.unexpected(&format!(". and a component: {}", listing.join(", "))));
+        }
+        let span = self.span();
+        let Some(Token::Word(word)) = self.peek().cloned() else {
+            return Err(self.unexpected(&format!("a component: {}", listing.join(", "))));
+        };
+        self.next += 1;
+        match listing.iter().position(|c| *c == word) {
+            Some(place) => {
+                let velocity = place >= self.dimension;
+                Ok(Expression::Place(Place::Point { body, at, component: place % self.dimension, velocity }))
+            }
+            None => {
+                let help = suggestion(&word, listing.iter().copied(), &listing.join(", "));
+                Err(self.fault(span, format!("unknown component \"{word}\" of a point"), help))
             }
         }
     }

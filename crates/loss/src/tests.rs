@@ -27,7 +27,29 @@ between = ["a", "ball 2"]
 anchors = [[0.75, -0.4, 1.2], [2, 0, 1.1]]
 stiffness = 40
 rest = 1
+[[body]]
+name = "arm"
+shape = { box = [0.5, 0.1, 0.1] }
+position = [0.2, 0.6, 1.4]
+rotation = [0.9, 0.1, 0.3, -0.2]
+velocity = [0.4, -0.3, 0.2]
+spin = [1, 0.5, -0.7]
+[[joint]]
+name = "elbow"
+kind = "hinge"
+between = ["a", "arm"]
+anchor = [0.5, 0.1, 1.3]
+axis = [0.3, 1, -0.2]
+[[joint]]
+name = "drawer"
+kind = "slider"
+between = ["world", "arm"]
+anchor = [0.2, 0.6, 1.4]
+axis = [1, 0.4, 0.3]
 "#;
+
+/// Bodies of the scene.
+const BODIES: usize = 3;
 
 fn world() -> World<Spatial> {
     let Ok(Scene::Spatial(scene)) = from_toml(TEXT, "test") else { panic!("a scene") };
@@ -90,12 +112,14 @@ fn slopes_are_those_of_central_differences() {
         "kinetic^2 / (1 + elastic) - potential",
         "sum(sqrt(a.x^2 + a.y^2)) + mean(abs(a.vz) * exp(a.wz / 3))",
         "a.x ^ a.z + log(\"ball 2\".x)",
+        "elbow.position^2 + elbow.rate * drawer.position - sin(drawer.rate)",
+        "arm.at(0.2, -0.1, 0.05).x * arm.at(0.2, -0.1, 0.05).vy + a.at(0, 0.3, 0).z^2",
     ] {
         let loss = Loss::parse(text, world.model()).unwrap();
         let slope = loss.slope(world.model(), &layout, &base);
         assert!(slope.is_finite());
         for at in 0..2 {
-            for body in 0..2 {
+            for body in 0..BODIES {
                 for k in 0..2 * Spatial::DOF {
                     let moved = |by: f64| {
                         let mut states = base.clone();
@@ -111,7 +135,7 @@ fn slopes_are_those_of_central_differences() {
                     };
                     let difference = (moved(SIZE) - moved(-SIZE)) / (2.0 * SIZE);
                     let numbers = if k < 6 { &slope.states.poses } else { &slope.states.twists };
-                    let exact = numbers[(at * 2 + body) * 6 + k % 6];
+                    let exact = numbers[(at * BODIES + body) * 6 + k % 6];
                     assert!(
                         (exact - difference).abs() < 1e-7 * exact.abs().max(1.0),
                         "{text} {at} {body} {k}: {exact} against {difference}"
@@ -139,7 +163,13 @@ fn faults_stand_at_their_column_and_say_what_is_allowed() {
         ("a.x +", 6, "ends too early", "needs a number"),
         ("a.x b.y", 5, "found \"b\"", "operator"),
         ("2 * (a.x - 1", 13, "ends too early", "needs )"),
-        ("b.x", 1, "no body \"b\"", "allowed"),
+        ("b.x", 1, "no body or joint \"b\"", "allowed"),
+        ("elbo.rate", 1, "no body or joint", "did you mean \"elbow\"?"),
+        ("elbow", 1, "is a joint, not a number", "elbow.rate"),
+        ("elbow.x", 7, "unknown component \"x\"", "position, rate"),
+        ("joint0.rate", 8, "has no coordinate", "hinges"),
+        ("a.at(1, 2).x", 10, "found \")\"", "3 numbers"),
+        ("a.at(1, 2, 3).qw", 15, "unknown component \"qw\" of a point", "vz"),
         ("a.speed", 3, "unknown component \"speed\"", "vx"),
         ("a", 1, "is a body, not a number", "a.x"),
         ("enrgy", 1, "unknown name \"enrgy\"", "did you mean \"energy\"?"),

@@ -1,5 +1,6 @@
 //! A world of the plane or of space behind one face: the fork between the two dimensions ends here.
 
+use crate::losses::Losses;
 use crate::outline::Drawn;
 use crate::words::Words;
 use carom_dynamics::error::Cause;
@@ -52,7 +53,7 @@ pub struct Packed {
 pub type RawContact = ([usize; 2], Vec<f64>, Vec<f64>, f64, Vec<f64>);
 
 /// A world.
-pub trait Engine: Words + Send + Sync {
+pub trait Engine: Losses + Words + Send + Sync {
     /// 2 or 3.
     fn dimension(&self) -> usize;
     /// Numbers per pose and per velocity.

@@ -10,6 +10,7 @@ mod engine;
 mod error;
 mod film;
 mod kernels;
+mod losses;
 mod outline;
 mod rollouts;
 mod words;
@@ -32,6 +33,8 @@ mod _carom {
     use crate::error::{Error, ModelError, SceneError, SolveError, StepError};
     #[pymodule_export]
     use crate::kernels::{Dynamics, InsertedFactor, InsertedSystem, dynamics, impacts, lineality, split};
+    #[pymodule_export]
+    use crate::losses::loss_slope;
     #[pymodule_export]
     use crate::rollouts::{Gradients, Rollouts};
     #[pymodule_export]
