@@ -6,6 +6,7 @@
 mod arrival;
 mod articulated;
 mod assembly;
+mod body_load;
 pub mod constraints;
 mod contacts;
 pub mod coordinates;

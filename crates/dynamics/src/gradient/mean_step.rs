@@ -15,6 +15,7 @@ use super::record::{Length, RowSource, Solved, Substep};
 use super::slots::{put, twist, wrench};
 use super::stage::{Running, Stage, Switches};
 use super::system::{Residual, System, TimeColumn, nothing};
+use crate::body_load::RESISTANCES;
 use crate::constraints::JointFunction;
 use crate::energy_momentum::find_unheld;
 use carom_geometry::Geometry;
@@ -132,8 +133,8 @@ pub(crate) fn linearise<G: Geometry>(
     for b in 0..count {
         let (Some(balance), Some(out), Some(push), Some(pose)) = (&balances[b], known[b], impulses[b], running.poses[b]) else { continue };
         let slots = &stage.parameters.1.bodies[stage.bodies[b].index];
-        let drags = [slots.damping, slots.spin_damping].map(|slot| stage.parameters.0.part(slot, 1));
-        balance.linearise(program, out, push, running.twists[b], (pose, &substep.poses[b]), stage.mass(b), drags, time);
+        let resistances = stage.parameters.0.part(slots.damping, RESISTANCES);
+        balance.linearise(program, out, push, running.twists[b], (pose, &substep.poses[b]), stage.mass(b), resistances, time);
     }
     let mean: Slots = (0..count).map(|b| known[b].or(driven[b])).collect();
     let guess: Slots = (0..count)
@@ -293,12 +294,11 @@ fn driven_mean<G: Geometry>(
 fn balance<G: Geometry>(stage: &Stage<G>, substep: &Substep<G>, pushed: &Pushes<G>, body: usize) -> Option<Balance<G>> {
     let local = &stage.bodies[body];
     local.dynamic.then(|| {
-        let spec = &stage.model.bodies[local.index];
         Balance::new(
             local,
             (&substep.twists[body], &substep.mean[body]),
             pushed.total[body].ang,
-            [spec.damping, spec.spin_damping],
+            stage.resistances(local),
             substep.length,
             &pushed.stiffness[body],
         )

@@ -28,7 +28,7 @@ pub struct BodySlots {
     pub friction: usize,
     /// Restitution coefficient.
     pub restitution: usize,
-    /// Linear damping [1/s].
+    /// Linear damping [1/s]; what resists stands in the order of [`crate::body_load::Resistances`] from here on.
     pub damping: usize,
     /// Angular damping [1/s].
     pub spin_damping: usize,
