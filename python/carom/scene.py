@@ -67,6 +67,7 @@ class BodyKeys(TypedDict, total=False):
     mask: Sequence[str]
     damping: float
     spin_damping: float
+    drag: float
     locked: Sequence[Literal["x", "y", "z", "rotation"]]
     color: str
 

@@ -1,5 +1,6 @@
 //! Closed forms: each test measures the engine against a formula on paper.
 
+mod drag;
 mod rebound;
 mod slip;
 mod top;

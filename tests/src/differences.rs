@@ -235,7 +235,7 @@ fn probes<G: Geometry>(world: &World<G>, layout: &Parameters, controls: usize, r
     of("friction", bodies().filter(|(_, b)| b.friction > 0.0).map(|(s, _)| s.friction).collect());
     of("restitution", bodies().filter(|(_, b)| b.restitution > 0.0 && b.restitution < 1.0).map(|(s, _)| s.restitution).collect());
     // Coefficients at the border of what they may be have no two-sided difference.
-    let damped = bodies().flat_map(|(s, b)| [(s.damping, b.damping), (s.spin_damping, b.spin_damping)]);
+    let damped = bodies().flat_map(|(s, b)| [(s.damping, b.damping), (s.spin_damping, b.spin_damping), (s.drag, b.drag)]);
     of("damping", damped.filter(|d| d.1 > 0.0).map(|d| d.0).collect());
     of("gravity", layout.gravity.clone().collect());
     of("step", vec![layout.step]);

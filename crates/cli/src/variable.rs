@@ -325,6 +325,7 @@ impl Variable {
             | "pair_friction"
             | "damping"
             | "spin_damping"
+            | "drag"
             | "joint_rest"
             | "joint_stiffness"
             | "joint_damping"

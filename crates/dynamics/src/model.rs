@@ -53,6 +53,8 @@ pub struct Body<G: Geometry> {
     pub damping: f64,
     /// Angular damping [1/s].
     pub spin_damping: f64,
+    /// Quadratic drag [kg/m]: the force -drag |v| v at the centre of mass.
+    pub drag: f64,
     /// World axes along which it is held.
     pub locked: G::Lin,
     /// Whether its rotation is held.
@@ -76,6 +78,7 @@ impl<G: Geometry> Body<G> {
             mask: u64::MAX,
             damping: 0.0,
             spin_damping: 0.0,
+            drag: 0.0,
             locked: G::Lin::zero(),
             locked_rotation: false,
             color: 0x0088_8888,
@@ -211,7 +214,9 @@ impl<G: Geometry> Model<G> {
                     return Err(ModelError::new(part(), "inertia", "needs to be positive definite"));
                 }
             }
-            for (key, value) in [("friction", body.friction), ("damping", body.damping), ("spin_damping", body.spin_damping)] {
+            for (key, value) in
+                [("friction", body.friction), ("damping", body.damping), ("spin_damping", body.spin_damping), ("drag", body.drag)]
+            {
                 if !(value.is_finite() && value >= 0.0) {
                     return Err(ModelError::new(part(), key, format!("found {value}, needs a number >= 0")));
                 }

@@ -89,6 +89,7 @@ fn empty(name: &str, span: &Span) -> BodyTree {
         mask: None,
         damping: 0.0,
         spin_damping: 0.0,
+        drag: 0.0,
         locked: [false; 3],
         locked_rotation: false,
         color: None,

@@ -129,6 +129,8 @@ pub struct BodyTree {
     pub damping: f64,
     /// Angular damping [1/s].
     pub spin_damping: f64,
+    /// Quadratic drag [kg/m].
+    pub drag: f64,
     /// World axes held.
     pub locked: [bool; 3],
     /// Whether the rotation is held.

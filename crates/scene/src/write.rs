@@ -244,6 +244,7 @@ fn body<G: SceneSpace>(out: &mut Lines, scene: &SceneOf<G>, index: usize, body: 
     }
     out.put_if(body.damping != 0.0, "damping", || number(body.damping));
     out.put_if(body.spin_damping != 0.0, "spin_damping", || number(body.spin_damping));
+    out.put_if(body.drag != 0.0, "drag", || number(body.drag));
     let axes = ["x", "y", "z"].into_iter().zip(body.locked.as_slice()).filter(|(_, held)| **held != 0.0).map(|(axis, _)| axis);
     let locked: Vec<&str> = axes.chain(body.locked_rotation.then_some("rotation")).collect();
     out.put_if(!locked.is_empty(), "locked", || quoted_list(locked.iter().copied()));

@@ -6,7 +6,7 @@ use super::program::{Block, Program, Wires};
 use super::record::{Length, RowSource, Solved, Strike, Substep};
 use super::slots::{add_wrench, twist, wrench};
 use super::stage::{Running, Stage};
-use crate::body_load::{BodyLoad, LoadChange, RESISTANCES, Resistances};
+use crate::body_load::{BodyLoad, LoadChange, RESISTANCES, Resistances, per_mass, per_mass_along, per_mass_transpose};
 use crate::options::Integrator;
 use crate::predict::kick_share;
 use carom_geometry::Geometry;
@@ -18,8 +18,8 @@ pub(crate) struct FlightMap<G: Geometry> {
     before: [Block; 2],
     after: [Block; 2],
     time: Block,
-    /// Gravity and what resists, where they are asked about.
-    asked: Option<[Block; 2]>,
+    /// Gravity, what resists and the mass, where they are asked about.
+    asked: Option<[Block; 3]>,
     /// Velocities at the start and of the move.
     start: Twist<G>,
     half: Twist<G>,
@@ -28,6 +28,7 @@ pub(crate) struct FlightMap<G: Geometry> {
     shares: [f64; 2],
     gravity: G::Lin,
     resistances: Resistances,
+    mass: f64,
     /// 1 for the axes along which loads act, 0 for locked ones; last the rotation.
     free: Twist<G>,
 }
@@ -42,7 +43,8 @@ impl<G: Geometry> FlightMap<G> {
     #[inline]
     fn load(&self, twist: &Twist<G>) -> BodyLoad<G> {
         let inertia = G::inertia_from_moments(&[1.0; 3][..G::ANG]);
-        BodyLoad { gravity: self.gravity, mass: 1.0, inertia, resistances: self.resistances, gyroscopic: false, twist: *twist }
+        let resistances = per_mass(self.resistances, self.mass);
+        BodyLoad { gravity: self.gravity, mass: 1.0, inertia, resistances, gyroscopic: false, twist: *twist }
     }
     /// The part of a vector along the free axes, over a time.
     #[inline]
@@ -55,9 +57,10 @@ impl<G: Geometry> FlightMap<G> {
         let [pose, velocity] = self.before.map(|block| twist::<G>(&x[block.range()]));
         let time = x[self.time.range().start];
         let mut asked = LoadChange::<G>::none();
-        if let Some([gravity, resistances]) = self.asked {
+        if let Some([gravity, resistances, mass]) = self.asked {
             asked.gravity = G::Lin::from_slice(&x[gravity.range()]);
             asked.resistances.copy_from_slice(&x[resistances.range()]);
+            asked.resistances = per_mass_along(self.resistances, self.mass, asked.resistances, x[mass.range().start]);
         }
         // v + s t f(v) for changes of v, of f and of t.
         let kicked = |share: f64, at: &Twist<G>, velocity: Twist<G>| {
@@ -97,9 +100,11 @@ impl<G: Geometry> FlightMap<G> {
             add_wrench::<G>(&mut x[block.range()], &value);
         }
         x[self.time.range().start] += by_time;
-        if let Some([gravity, resistances]) = self.asked {
+        if let Some([gravity, resistances, mass]) = self.asked {
+            let (by_resistances, by_mass) = per_mass_transpose(self.resistances, self.mass, by_resistances);
             add(x, gravity, by_gravity.as_slice());
             add(x, resistances, &by_resistances);
+            x[mass.range().start] += by_mass;
         }
     }
 }
@@ -176,7 +181,7 @@ pub(crate) fn linearise<G: Geometry>(program: &mut Program<G>, stage: &Stage<G>,
             time,
             asked: theta.map(|theta| {
                 let gravity = theta.part(stage.parameters.1.gravity.start, G::DIM);
-                [gravity, theta.part(slots.damping, RESISTANCES)]
+                [gravity, theta.part(slots.damping, RESISTANCES), theta.part(slots.mass, 1)]
             }),
             start: substep.twists[local],
             half: substep.half[local],
@@ -184,6 +189,7 @@ pub(crate) fn linearise<G: Geometry>(program: &mut Program<G>, stage: &Stage<G>,
             shares,
             gravity: stage.model.gravity,
             resistances: stage.resistances(body),
+            mass: body.mass,
             free,
         });
         (running.poses[local], running.twists[local]) = (Some(after[0]), Some(after[1]));

@@ -32,6 +32,8 @@ pub struct BodySlots {
     pub damping: usize,
     /// Angular damping [1/s].
     pub spin_damping: usize,
+    /// Quadratic drag [kg/m].
+    pub drag: usize,
     /// Colliders in order.
     pub colliders: Vec<ColliderSlots>,
 }
@@ -95,6 +97,7 @@ impl Parameters {
                 restitution: take(1).start,
                 damping: take(1).start,
                 spin_damping: take(1).start,
+                drag: take(1).start,
                 colliders: body
                     .colliders
                     .iter()
@@ -140,6 +143,7 @@ impl Parameters {
             body.restitution += tangent[slots.restitution];
             body.damping += tangent[slots.damping];
             body.spin_damping += tangent[slots.spin_damping];
+            body.drag += tangent[slots.drag];
             for (collider, slots) in body.colliders.iter_mut().zip(&slots.colliders) {
                 collider.local = collider.local.advanced(twist::<G>(&tangent[slots.placement.clone()]), 1.0);
                 let change = &tangent[slots.shape.clone()];

@@ -134,6 +134,7 @@ fn body<G: SceneSpace>(
     body.mask = bits(&tree.mask, groups);
     body.damping = tree.damping;
     body.spin_damping = tree.spin_damping;
+    body.drag = tree.drag;
     for k in 0..G::DIM {
         body.locked[k] = f64::from(u8::from(tree.locked[k]));
     }

@@ -203,6 +203,13 @@ pub const BODY: Table = Table {
         key("damping", NOT_NEGATIVE, "1/s", "0", "Linear damping."),
         key("spin_damping", NOT_NEGATIVE, "1/s", "0", "Angular damping."),
         key(
+            "drag",
+            NOT_NEGATIVE,
+            "kg/m",
+            "0",
+            "Quadratic drag: a force of drag times the square of the speed, against the velocity of the centre of mass.",
+        ),
+        key(
             "locked",
             Kind::Choices(LOCKS),
             "",

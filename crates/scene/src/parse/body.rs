@@ -52,6 +52,7 @@ pub fn body<'t>(r: &mut Reader<'t>, node: &Node<'t>, part: Part) -> Option<BodyT
         mask: f.names("mask"),
         damping: f.number("damping").unwrap_or(0.0),
         spin_damping: f.number("spin_damping").unwrap_or(0.0),
+        drag: f.number("drag").unwrap_or(0.0),
         locked: ["x", "y", "z"].map(holds),
         locked_rotation: holds("rotation"),
         color: f.color("color"),

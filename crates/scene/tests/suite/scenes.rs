@@ -156,6 +156,7 @@ material = "odd name"
 friction = 0
 damping = 0.1
 spin_damping = 0.2
+drag = 0.3
 locked = ["z", "rotation"]
 mask = ["c", "a"]
 color = "#012345"

@@ -10,7 +10,7 @@ use carom_geometry::Geometry;
 use carom_math::Vector;
 
 /// Names of bodies and of the scene.
-const BODIES: [&str; 9] = ["mass", "inertia", "centre", "friction", "restitution", "damping", "spin_damping", "gravity", "step"];
+const BODIES: [&str; 10] = ["mass", "inertia", "centre", "friction", "restitution", "damping", "spin_damping", "drag", "gravity", "step"];
 
 /// The names of this file that a model has.
 pub(super) fn keys<G: Geometry>(model: &Model<G>) -> Vec<String> {
@@ -57,6 +57,7 @@ impl<G: Geometry> Names<G> {
             "restitution" => each(|b| b.restitution, |s| s.restitution),
             "damping" => each(|b| b.damping, |s| s.damping),
             "spin_damping" => each(|b| b.spin_damping, |s| s.spin_damping),
+            "drag" => each(|b| b.drag, |s| s.drag),
             "pair_friction" => pairs(0),
             "pair_restitution" => pairs(1),
             "force_force" | "force_torque" | "force_at" => forces(model, layout, key),
@@ -142,6 +143,7 @@ impl<G: Geometry> Names<G> {
                 (Row::Body(b), "restitution") => model.bodies[b].restitution = new[0],
                 (Row::Body(b), "damping") => model.bodies[b].damping = new[0],
                 (Row::Body(b), "spin_damping") => model.bodies[b].spin_damping = new[0],
+                (Row::Body(b), "drag") => model.bodies[b].drag = new[0],
                 (Row::Pair(p), "pair_friction") => model.pairs[p].friction = Some(new[0]),
                 (Row::Pair(p), "pair_restitution") => model.pairs[p].restitution = Some(new[0]),
                 (Row::Force(f), "force_force") => model.forces[f].force = G::Lin::from_slice(new),
@@ -178,7 +180,7 @@ fn shift<G: Geometry>(model: &mut Model<G>, body: usize, by: G::Lin) {
 fn check_range<G: Geometry>(model: &Model<G>, change: &Change<'_>, row: Row, new: &[f64]) -> Result<(), NameError> {
     let (fits, needs): (fn(&f64) -> bool, _) = match change.key {
         "mass" | "step" => (|x| *x > 0.0, "a number above 0"),
-        "friction" | "pair_friction" | "damping" | "spin_damping" | "inertia" => (|x| *x >= 0.0, "a number >= 0"),
+        "friction" | "pair_friction" | "damping" | "spin_damping" | "drag" | "inertia" => (|x| *x >= 0.0, "a number >= 0"),
         "restitution" | "pair_restitution" => (|x| (0.0..=1.0).contains(x), "a number from 0 to 1"),
         _ => return Ok(()),
     };
