@@ -44,6 +44,8 @@ class MaterialKeys(TypedDict, total=False):
 
     restitution: float
     friction: float
+    rolling: float
+    torsional: float
 
 
 class BodyKeys(TypedDict, total=False):
@@ -63,6 +65,8 @@ class BodyKeys(TypedDict, total=False):
     material: str
     restitution: float
     friction: float
+    rolling: float
+    torsional: float
     group: Sequence[str]
     mask: Sequence[str]
     damping: float
@@ -97,6 +101,8 @@ class PairKeys(TypedDict, total=False):
     between: Sequence[str]
     restitution: float
     friction: float
+    rolling: float
+    torsional: float
     impact: str | Mapping[str, Any]
     collide: bool
 

@@ -2,7 +2,6 @@
 
 use carom_dynamics::World;
 use carom_dynamics::options::Integrator;
-use carom_math::Vector;
 use carom_tests::scene::run;
 use carom_tests::{Scene, Stage, figure, holds, in_both_spaces, order};
 

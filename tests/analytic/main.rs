@@ -2,5 +2,6 @@
 
 mod drag;
 mod rebound;
+mod rolling;
 mod slip;
 mod top;

@@ -11,6 +11,7 @@ mod locked;
 mod names;
 mod rack;
 mod random_scenes;
+mod rolling;
 mod round_numbers;
 mod scenes;
 mod situations;

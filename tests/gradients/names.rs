@@ -221,7 +221,15 @@ fn every_name_is_read_set_and_differentiated<G: Geometry>(scene: SceneOf<G>) {
         let free = |k: usize| {
             let at_border = matches!(
                 key.as_str(),
-                "friction" | "restitution" | "damping" | "spin_damping" | "drag" | "joint_friction" | "joint_damping"
+                "friction"
+                    | "restitution"
+                    | "rolling"
+                    | "torsional"
+                    | "damping"
+                    | "spin_damping"
+                    | "drag"
+                    | "joint_friction"
+                    | "joint_damping"
             );
             quantity.values[k].is_finite() && !(at_border && quantity.values[k] == 0.0) && !quantity.terms(k).is_empty()
         };

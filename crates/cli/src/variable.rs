@@ -323,6 +323,10 @@ impl Variable {
             "restitution" | "pair_restitution" => [0.0, 1.0],
             "friction"
             | "pair_friction"
+            | "rolling"
+            | "torsional"
+            | "pair_rolling"
+            | "pair_torsional"
             | "damping"
             | "spin_damping"
             | "drag"

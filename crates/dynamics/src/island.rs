@@ -11,6 +11,7 @@ use crate::gradient::record::IslandRecord;
 use crate::joint_effort::JointEffort;
 use crate::ledger::Flow;
 use crate::model::{Body, BodyKind, Model};
+use crate::moments::Arms;
 use crate::options::ImpactLaw;
 use crate::solve::Solve;
 use crate::start::Placement;
@@ -128,6 +129,8 @@ pub(crate) struct LocalPair {
     pub friction: f64,
     /// Restitution of the pair.
     pub restitution: f64,
+    /// Arms of its rolling and torsional friction [m].
+    pub arms: Arms,
     /// Impact law of the pair.
     pub impact: ImpactLaw,
     /// Largest extent of the smaller body [m].

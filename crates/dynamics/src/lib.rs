@@ -32,6 +32,7 @@ mod joint_rows;
 pub mod ledger;
 mod line;
 pub mod model;
+mod moments;
 pub mod options;
 mod predict;
 mod project;

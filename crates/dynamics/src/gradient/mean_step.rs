@@ -9,6 +9,7 @@ use super::mean_balance::Balance;
 use super::mean_hold::MeanHold;
 use super::mean_motion::{MeanMove, Shared, write};
 use super::mean_push::{Lengthened, MoveSlots, Pushes, pushes};
+use super::moment_rows;
 use super::motion::moved;
 use super::program::{Block, Program};
 use super::record::{Length, RowSource, Solved, Substep};
@@ -320,14 +321,18 @@ fn take_back<G: Geometry>(
     let mut unknown = joint_rows;
     for (group, point) in substep.hold.pushed.iter().zip(points) {
         let back = group.impulses.map(|impulse| -impulse);
-        if let Some(point) = point {
+        if let (Some(point), RowSource::Moment { .. }) = (point, group.source) {
+            // Their values are added with those of all rows below.
+            let mut counted = vec![Wrench::zero(); stage.bodies.len()];
+            moment_rows::impulse(program, point, &back, &out, &mut counted);
+        } else if let Some(point) = point {
             contact_rows::impulse(program, point, &back, &running.poses, &out);
         } else {
             let (joint, function) = match group.source {
                 RowSource::Limit { joint, index, .. } => (joint, JointFunction::Inequality(index)),
                 RowSource::Spring { joint } => (joint, JointFunction::SpringLength),
                 RowSource::Motor { joint } | RowSource::Friction { joint } => (joint, JointFunction::Coordinate),
-                RowSource::Contact { .. } => continue,
+                RowSource::Contact { .. } | RowSource::Moment { .. } => continue,
             };
             stage.joint(&stage.joints[joint], &substep.poses, &running.poses).impulse(program, function, &back[..1], &out);
         }

@@ -127,9 +127,12 @@ fn body<G: SceneSpace>(
             return None;
         };
         (body.restitution, body.friction) = (material.restitution, material.friction);
+        [body.rolling, body.torsional] = material.arms;
     }
     body.restitution = tree.restitution.unwrap_or(body.restitution);
     body.friction = tree.friction.unwrap_or(body.friction);
+    body.rolling = tree.arms[0].unwrap_or(body.rolling);
+    body.torsional = tree.arms[1].unwrap_or(body.torsional);
     body.group = bits(&tree.group, groups);
     body.mask = bits(&tree.mask, groups);
     body.damping = tree.damping;

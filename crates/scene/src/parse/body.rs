@@ -48,6 +48,7 @@ pub fn body<'t>(r: &mut Reader<'t>, node: &Node<'t>, part: Part) -> Option<BodyT
         material: f.text_at("material"),
         restitution: f.number("restitution"),
         friction: f.number("friction"),
+        arms: ["rolling", "torsional"].map(|key| f.number(key)),
         group: f.names("group"),
         mask: f.names("mask"),
         damping: f.number("damping").unwrap_or(0.0),
