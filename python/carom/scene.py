@@ -44,6 +44,8 @@ class MaterialKeys(TypedDict, total=False):
 
     restitution: float
     friction: float
+    rolling: float
+    torsional: float
 
 
 class BodyKeys(TypedDict, total=False):
@@ -63,10 +65,13 @@ class BodyKeys(TypedDict, total=False):
     material: str
     restitution: float
     friction: float
+    rolling: float
+    torsional: float
     group: Sequence[str]
     mask: Sequence[str]
     damping: float
     spin_damping: float
+    drag: float
     locked: Sequence[Literal["x", "y", "z", "rotation"]]
     color: str
 
@@ -96,6 +101,8 @@ class PairKeys(TypedDict, total=False):
     between: Sequence[str]
     restitution: float
     friction: float
+    rolling: float
+    torsional: float
     impact: str | Mapping[str, Any]
     collide: bool
 

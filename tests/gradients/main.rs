@@ -3,6 +3,7 @@
 mod boundary;
 mod choices;
 mod closed_forms;
+mod drag;
 mod energy_momentum;
 mod hubs;
 mod jacobian;
@@ -10,6 +11,7 @@ mod locked;
 mod names;
 mod rack;
 mod random_scenes;
+mod rolling;
 mod round_numbers;
 mod scenes;
 mod situations;

@@ -219,8 +219,18 @@ fn every_name_is_read_set_and_differentiated<G: Geometry>(scene: SceneOf<G>) {
         assert_eq!(&same, world.model(), "{key}");
         // The directional derivative of a loss along a random change of the whole array.
         let free = |k: usize| {
-            let at_border =
-                matches!(key.as_str(), "friction" | "restitution" | "damping" | "spin_damping" | "joint_friction" | "joint_damping");
+            let at_border = matches!(
+                key.as_str(),
+                "friction"
+                    | "restitution"
+                    | "rolling"
+                    | "torsional"
+                    | "damping"
+                    | "spin_damping"
+                    | "drag"
+                    | "joint_friction"
+                    | "joint_damping"
+            );
             quantity.values[k].is_finite() && !(at_border && quantity.values[k] == 0.0) && !quantity.terms(k).is_empty()
         };
         let along: Vec<f64> = (0..quantity.len()).map(|k| if free(k) { random.range(-1.0, 1.0) } else { 0.0 }).collect();

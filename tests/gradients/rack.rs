@@ -63,7 +63,10 @@ fn agrees_with_the_explicit_jacobian<G: Stage>(explicit: &[[f64; 3]; 3]) {
     for (law, wanted) in [ImpactLaw::Reflections, ImpactLaw::Newton, ImpactLaw::Stronge].into_iter().zip(explicit) {
         let rollout = rack::<G>(5, law).rollout(1, &[], Tape::Full).unwrap();
         let (_, gradient) = backward(&rollout);
-        for (list, wanted) in [&gradient.poses, &gradient.twists, &gradient.parameters].into_iter().zip(wanted) {
+        // The digests are of the parameters there were then.
+        let later: Vec<usize> = rollout.layout().bodies.iter().flat_map(|slots| [slots.rolling, slots.torsional, slots.drag]).collect();
+        let parameters = gradient.parameters.iter().enumerate().filter(|(slot, _)| !later.contains(slot)).map(|(_, x)| *x).collect();
+        for (list, wanted) in [&gradient.poses, &gradient.twists, &parameters].into_iter().zip(wanted) {
             good &= holds(&format!("{} rack, {law:?}: lazy against explicit", G::NAME), (digest(list) - wanted).abs(), 1e-12 * DIGEST_SIZE);
         }
     }

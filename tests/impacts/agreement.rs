@@ -163,7 +163,15 @@ fn cradle<G: Stage>(law: ImpactLaw, pairs: &[Option<ImpactLaw>]) -> World<G> {
     }
     for (i, &impact) in pairs.iter().enumerate() {
         if impact.is_some() {
-            scene.model.pairs.push(PairRule { bodies: [i, i + 1], restitution: None, friction: None, impact, collide: None });
+            scene.model.pairs.push(PairRule {
+                bodies: [i, i + 1],
+                restitution: None,
+                friction: None,
+                rolling: None,
+                torsional: None,
+                impact,
+                collide: None,
+            });
         }
     }
     scene.moving(0, G::at(1.0, 0.0), G::rate(0.0));
@@ -204,6 +212,8 @@ fn laws_of_separate_problems_do_not_mix<G: Stage>() {
             bodies: [ground, rod],
             restitution: None,
             friction: None,
+            rolling: None,
+            torsional: None,
             impact: Some(ImpactLaw::Stronge),
             collide: None,
         });

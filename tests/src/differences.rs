@@ -233,9 +233,11 @@ fn probes<G: Geometry>(world: &World<G>, layout: &Parameters, controls: usize, r
     of("mass", moving().map(|s| s.mass).collect());
     of("inertia", moving().flat_map(|s| s.inertia.clone()).collect());
     of("friction", bodies().filter(|(_, b)| b.friction > 0.0).map(|(s, _)| s.friction).collect());
+    let arms = bodies().flat_map(|(s, b)| [(s.rolling, b.rolling), (s.torsional, b.torsional)]);
+    of("arms", arms.filter(|arm| arm.1 > 0.0).map(|arm| arm.0).collect());
     of("restitution", bodies().filter(|(_, b)| b.restitution > 0.0 && b.restitution < 1.0).map(|(s, _)| s.restitution).collect());
     // Coefficients at the border of what they may be have no two-sided difference.
-    let damped = bodies().flat_map(|(s, b)| [(s.damping, b.damping), (s.spin_damping, b.spin_damping)]);
+    let damped = bodies().flat_map(|(s, b)| [(s.damping, b.damping), (s.spin_damping, b.spin_damping), (s.drag, b.drag)]);
     of("damping", damped.filter(|d| d.1 > 0.0).map(|d| d.0).collect());
     of("gravity", layout.gravity.clone().collect());
     of("step", vec![layout.step]);

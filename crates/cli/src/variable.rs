@@ -323,8 +323,13 @@ impl Variable {
             "restitution" | "pair_restitution" => [0.0, 1.0],
             "friction"
             | "pair_friction"
+            | "rolling"
+            | "torsional"
+            | "pair_rolling"
+            | "pair_torsional"
             | "damping"
             | "spin_damping"
+            | "drag"
             | "joint_rest"
             | "joint_stiffness"
             | "joint_damping"

@@ -8,6 +8,7 @@ use crate::island::{Context, Island, LocalBody};
 use crate::joint_factor::JointFactor;
 use crate::joint_rows::{JointRows, Numbers, Placed};
 use crate::line::Line;
+use crate::moments;
 use crate::options::{FrictionCone, Integrator, Options, SolverChoice};
 use crate::predict::{effective_mass, soft_spring};
 use crate::reduced::{Columns, reduce};
@@ -212,7 +213,7 @@ impl<G: Geometry> Assembly<G> {
 /// Builds the rows of the island at its present poses, for the contacts that may act and the joints.
 pub(crate) fn assemble<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>) {
     let model = ctx.model;
-    let Island { bodies, poses, twists, joints, acting, near, assembly, report, .. } = island;
+    let Island { bodies, poses, twists, joints, acting, near, assembly, report, pairs, .. } = island;
     let Assembly { equalities, placed, factor, factored, redundant, groups, lines, .. } = assembly;
 
     // Joints.
@@ -224,19 +225,26 @@ pub(crate) fn assemble<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>) {
     // Contacts that touch, were active, or will be crossed slowly.
     groups.clear();
     lines.clear();
+    let mut rolls = false;
     for (index, contact) in near.iter_mut().enumerate() {
         contact.group = NO_GROUP;
         if !(contact.touching || contact.active || contact.extra) {
             continue;
         }
         contact.group = groups.len();
-        groups.push(Group { source: Source::Contact(index), first: lines.len(), rows: 1 + G::TANGENTS, locked: false });
+        let first = lines.len();
+        let moments = moments::rows::<G>(pairs[contact.pair].arms);
+        groups.push(Group { source: Source::Contact(index), first, rows: 1 + G::TANGENTS + moments, locked: false });
         let arms = contact.arms(poses);
         let normal = contact.contact.normal;
         lines.push(Line::along(contact.bodies, normal, arms, bodies));
         let tangents = G::tangents(normal);
         for tangent in &tangents[..G::TANGENTS] {
             lines.push(Line::along(contact.bodies, *tangent, arms, bodies));
+        }
+        if moments > 0 {
+            rolls = true;
+            moments::push_lines(lines[first], normal, bodies, lines);
         }
     }
 
@@ -282,7 +290,8 @@ pub(crate) fn assemble<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>) {
         }
     }
 
-    let articulated = articulates::<G>(&model.options, lines.len(), equalities.len());
+    // Rows are inserted by the law of a plain contact.
+    let articulated = !rolls && articulates::<G>(&model.options, lines.len(), equalities.len());
     // The end of a step is the start of the next, and rows are added at the pose where others were: the same numbers have the same factor.
     let kept = factor.stands(articulated) && equalities.are(factored);
     if !kept {

@@ -1,6 +1,7 @@
 //! An island: bodies that may meet within the step or are joined, copied out of the world so that it advances on its own clock.
 
 use crate::assembly::Assembly;
+use crate::body_load::RESISTANCES;
 use crate::contacts::{Memory, Near, Report};
 use crate::crossing::Ahead;
 use crate::curvature::Curvature;
@@ -10,6 +11,7 @@ use crate::gradient::record::IslandRecord;
 use crate::joint_effort::JointEffort;
 use crate::ledger::Flow;
 use crate::model::{Body, BodyKind, Model};
+use crate::moments::Arms;
 use crate::options::ImpactLaw;
 use crate::solve::Solve;
 use crate::start::Placement;
@@ -33,7 +35,7 @@ pub(crate) struct LocalBody<G: Geometry> {
     pub kinematic: bool,
     /// Whether a joint holds it.
     pub jointed: bool,
-    /// Whether its velocity or its spin is damped.
+    /// Whether anything resists its motion.
     pub damped: bool,
     /// Mass [kg], 0 unless dynamic.
     pub mass: f64,
@@ -75,7 +77,7 @@ impl<G: Geometry> LocalBody<G> {
             local.dynamic = true;
             local.jointed = jointed;
             local.mass = body.mass;
-            local.damped = [body.damping, body.spin_damping] != [0.0; 2];
+            local.damped = body.resistances() != [0.0; RESISTANCES];
             for axis in 0..G::DIM {
                 local.inv_mass[axis] = if body.locked[axis] == 0.0 { 1.0 / body.mass } else { 0.0 };
             }
@@ -127,6 +129,8 @@ pub(crate) struct LocalPair {
     pub friction: f64,
     /// Restitution of the pair.
     pub restitution: f64,
+    /// Arms of its rolling and torsional friction [m].
+    pub arms: Arms,
     /// Impact law of the pair.
     pub impact: ImpactLaw,
     /// Largest extent of the smaller body [m].

@@ -93,6 +93,11 @@ impl PairTable {
             bodies: [NONE, NONE],
             friction: rule.and_then(|r| r.friction).unwrap_or(0.5 * (a.friction + b.friction)),
             restitution: rule.and_then(|r| r.restitution).unwrap_or(0.5 * (a.restitution + b.restitution)),
+            arms: [
+                rule.and_then(|r| r.rolling).unwrap_or(0.5 * (a.rolling + b.rolling)),
+                // Nothing spins about a normal in the plane.
+                if G::ANG == 1 { 0.0 } else { rule.and_then(|r| r.torsional).unwrap_or(0.5 * (a.torsional + b.torsional)) },
+            ],
             impact: rule.and_then(|r| r.impact).unwrap_or(model.options.impact),
             size: pair_size(extents, i, j),
         }

@@ -6,6 +6,7 @@
 mod arrival;
 mod articulated;
 mod assembly;
+mod body_load;
 pub mod constraints;
 mod contacts;
 pub mod coordinates;
@@ -31,6 +32,7 @@ mod joint_rows;
 pub mod ledger;
 mod line;
 pub mod model;
+mod moments;
 pub mod options;
 mod predict;
 mod project;

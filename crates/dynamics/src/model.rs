@@ -45,6 +45,10 @@ pub struct Body<G: Geometry> {
     pub friction: f64,
     /// Restitution coefficient, 0 to 1; a pair takes the mean.
     pub restitution: f64,
+    /// Arm of rolling friction [m]; a pair takes the mean.
+    pub rolling: f64,
+    /// Arm of torsional friction [m]; a pair takes the mean.
+    pub torsional: f64,
     /// Groups it belongs to, one bit each.
     pub group: u64,
     /// Groups it collides with, one bit each.
@@ -53,6 +57,8 @@ pub struct Body<G: Geometry> {
     pub damping: f64,
     /// Angular damping [1/s].
     pub spin_damping: f64,
+    /// Quadratic drag [kg/m]: the force -drag |v| v at the centre of mass.
+    pub drag: f64,
     /// World axes along which it is held.
     pub locked: G::Lin,
     /// Whether its rotation is held.
@@ -72,10 +78,13 @@ impl<G: Geometry> Body<G> {
             colliders: Vec::new(),
             friction: 0.5,
             restitution: 0.0,
+            rolling: 0.0,
+            torsional: 0.0,
             group: u64::MAX,
             mask: u64::MAX,
             damping: 0.0,
             spin_damping: 0.0,
+            drag: 0.0,
             locked: G::Lin::zero(),
             locked_rotation: false,
             color: 0x0088_8888,
@@ -112,10 +121,25 @@ pub struct PairRule {
     pub restitution: Option<f64>,
     /// Friction, if given.
     pub friction: Option<f64>,
+    /// Arm of rolling friction [m], if given.
+    pub rolling: Option<f64>,
+    /// Arm of torsional friction [m], if given.
+    pub torsional: Option<f64>,
     /// Impact law, if given.
     pub impact: Option<ImpactLaw>,
     /// Whether they collide, if given.
     pub collide: Option<bool>,
+}
+
+impl PairRule {
+    /// Friction, restitution, rolling and torsional friction, where they are given.
+    pub fn coefficients(&self) -> [Option<f64>; 4] {
+        [self.friction, self.restitution, self.rolling, self.torsional]
+    }
+    /// The same to change.
+    pub fn coefficients_mut(&mut self) -> [&mut Option<f64>; 4] {
+        [&mut self.friction, &mut self.restitution, &mut self.rolling, &mut self.torsional]
+    }
 }
 
 /// A force or torque on a body, constant in world axes, or scaled by a control.
@@ -211,7 +235,14 @@ impl<G: Geometry> Model<G> {
                     return Err(ModelError::new(part(), "inertia", "needs to be positive definite"));
                 }
             }
-            for (key, value) in [("friction", body.friction), ("damping", body.damping), ("spin_damping", body.spin_damping)] {
+            for (key, value) in [
+                ("friction", body.friction),
+                ("rolling", body.rolling),
+                ("torsional", body.torsional),
+                ("damping", body.damping),
+                ("spin_damping", body.spin_damping),
+                ("drag", body.drag),
+            ] {
                 if !(value.is_finite() && value >= 0.0) {
                     return Err(ModelError::new(part(), key, format!("found {value}, needs a number >= 0")));
                 }
@@ -244,6 +275,11 @@ impl<G: Geometry> Model<G> {
         for rule in &self.pairs {
             if rule.bodies.iter().any(|&b| b >= count) || rule.bodies[0] == rule.bodies[1] {
                 return Err(ModelError::new("pair", "between", "needs two different bodies of the scene"));
+            }
+            for (key, value) in [("rolling", rule.rolling), ("torsional", rule.torsional)] {
+                if let Some(value) = value.filter(|value| !(value.is_finite() && *value >= 0.0)) {
+                    return Err(ModelError::new("pair", key, format!("found {value}, needs a number >= 0")));
+                }
             }
         }
         for force in &self.forces {

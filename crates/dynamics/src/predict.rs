@@ -1,5 +1,6 @@
 //! Room 3: loads, and the accelerations they give, theory (2.2)-(2.3).
 
+use crate::body_load::{BodyLoad, RESISTANCES};
 use crate::constraints::JointKind;
 use crate::island::{Context, Island, Loads};
 use crate::options::{Integrator, Options};
@@ -24,14 +25,19 @@ pub(crate) fn loads<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, at: I
     for (local, twist) in bodies.iter().zip(twists) {
         let mut load = Loads::zero();
         if local.dynamic {
+            let own = BodyLoad {
+                gravity: model.gravity,
+                mass: local.mass,
+                inertia: local.inertia,
+                resistances: if local.damped { model.bodies[local.index].resistances() } else { [0.0; RESISTANCES] },
+                gyroscopic: false,
+                twist: *twist,
+            };
             if local.damped {
-                let body = &model.bodies[local.index];
-                load.damping.lin = twist.lin * (-body.damping * local.mass);
-                load.damping.ang = G::inertia_apply(local.inertia, twist.ang) * -body.spin_damping;
-                load.total = load.damping;
+                load.damping = own.resisting();
                 *worked = true;
             }
-            load.total.lin += model.gravity * local.mass;
+            load.total = own.value();
             if let Some(push) = ctx.pushes.get(local.index) {
                 load.total = load.total.plus(1.0, *push);
                 load.driving = *push;

@@ -5,12 +5,14 @@ use crate::assembly::{Assembly, Source};
 use crate::constraints::Motor;
 use crate::contacts::Near;
 use crate::island::{Context, Island, IslandReport, LocalPair};
+use crate::moments::{self, Arms};
 use crate::options::FrictionCone;
 use crate::predict::kick_share;
 use crate::secants::Secants;
 use crate::sparse_rows::{SPEED_WANTED, SparseRows, capture, solve_sparse};
 use carom_geometry::Geometry;
 use carom_math::{Twist, Vector};
+use carom_solve::contact::law::Law;
 use carom_solve::contact_solver::ContactSolver;
 use carom_solve::problem::{Block, Cone, Problem};
 use carom_solve::status::{Method, Outcome, SPEED_FLOOR, Status};
@@ -26,6 +28,10 @@ pub(crate) struct Solve {
     pub first: Vec<usize>,
     /// The law of each group.
     pub blocks: Vec<Block>,
+    /// Arms of the moments of each group, over the length of its moment rows; none for a group without.
+    pub arms: Vec<Option<Arms>>,
+    /// The laws of a problem with moments.
+    pub laws: Vec<Law>,
     /// Sub-matrix with the softness of soft rows on its diagonal.
     pub matrix: Vec<f64>,
     /// Target speed of each row.
@@ -127,6 +133,22 @@ impl Solve {
         }
     }
 
+    /// Takes all friction out of the contacts; whether there was any.
+    pub fn slacken(&mut self) -> bool {
+        let mut any = false;
+        for block in &mut self.blocks {
+            if let Block::Contact { friction } = block {
+                any |= *friction > 0.0;
+                *friction = 0.0;
+            }
+        }
+        for arms in self.arms.iter_mut().flatten() {
+            any |= *arms != [0.0; 2];
+            *arms = [0.0; 2];
+        }
+        any
+    }
+
     /// Keeps the move at hand for the next one with the same rows.
     pub fn note_tried(&mut self) {
         let tried = &mut self.tried;
@@ -185,6 +207,7 @@ pub(crate) fn select<G: Geometry>(
     solve.blocks.clear();
     solve.target.clear();
     solve.warm.clear();
+    solve.arms.clear();
     solve.softness.clear();
     solve.leaving.clear();
     solve.pushed.clear();
@@ -194,6 +217,7 @@ pub(crate) fn select<G: Geometry>(
             continue;
         }
         let row = solve.lines.len();
+        let mut arms = None;
         let block = match group.source {
             Source::Contact(c) => {
                 let contact = &near[c];
@@ -212,6 +236,12 @@ pub(crate) fn select<G: Geometry>(
                 for tangent in &G::tangents(contact.contact.normal)[..G::TANGENTS] {
                     solve.target.push(0.0);
                     solve.warm.push(warm.dot(*tangent));
+                }
+                if group.rows > 1 + G::TANGENTS {
+                    let length = moments::length(assembly, group);
+                    arms = Some(pairs[contact.pair].arms.map(|arm| if solve.jammed { 0.0 } else { arm / length }));
+                    solve.target.extend((1 + G::TANGENTS..group.rows).map(|_| 0.0));
+                    solve.warm.extend((1 + G::TANGENTS..group.rows).map(|_| 0.0));
                 }
                 Block::Contact { friction: if solve.jammed { 0.0 } else { pairs[contact.pair].friction } }
             }
@@ -259,6 +289,7 @@ pub(crate) fn select<G: Geometry>(
         solve.leaving.push(false);
         solve.first.push(row);
         solve.blocks.push(block);
+        solve.arms.push(arms);
         solve.lines.extend(group.first..group.first + group.rows);
         assembly.lines[group.first].bodies.into_iter().for_each(|body| solve.pushed[body] = true);
     }
@@ -377,6 +408,9 @@ fn resolve_reduced<G: Geometry>(
     if solve.matrix.len() != solve.lines.len() * solve.lines.len() {
         gather_matrix(assembly, solve);
     }
+    if solve.arms.iter().any(Option::is_some) {
+        return moments::resolve::<G>(solve, solver, cone, report);
+    }
     let Solve { blocks, matrix, free: speeds, warm, impulses, known, .. } = solve;
     if *known && let Some(outcome) = solver.substitute(&Problem { tangents: G::TANGENTS, blocks, matrix, free: speeds, cone }, impulses) {
         report.substitutions += 1;
@@ -420,11 +454,7 @@ fn resolve_sparse<G: Geometry>(
     let tolerance = solve.tolerance;
     let before = solver.factorisations();
     let mut outcome = solve_sparse(assembly, solve, solver, cone, tolerance);
-    let rough = |block: &Block| matches!(block, Block::Contact { friction } if *friction > 0.0);
-    if outcome.status == Status::Failed && solve.blocks.iter().any(rough) {
-        for block in solve.blocks.iter_mut().filter(|block| rough(block)) {
-            *block = Block::Contact { friction: 0.0 };
-        }
+    if outcome.status == Status::Failed && solve.slacken() {
         outcome = solve_sparse(assembly, solve, solver, cone, tolerance);
         solve.jammed = true;
         report.inaccurate = true;

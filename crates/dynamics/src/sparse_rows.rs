@@ -7,6 +7,7 @@ use crate::assembly::Assembly;
 use crate::constraints::MAX_ROWS;
 use crate::island::LocalBody;
 use crate::line::Line;
+use crate::moments::{self, Arms};
 use crate::solve::Solve;
 use carom_geometry::Geometry;
 use carom_math::{Twist, Vector, Wrench};
@@ -190,14 +191,14 @@ pub(crate) fn capture<G: Geometry>(assembly: &Assembly<G>, solve: &mut Solve, co
 
 /// Poses the selected problem: rows, laws, free velocities and warm impulses, those of the joints last.
 fn pose<G: Geometry>(assembly: &Assembly<G>, solve: &mut Solve, cone: Cone) {
-    let Solve { sparse: rows, blocks, first, lines, softness, free, warm, scratch, .. } = solve;
-    rows.set_laws(assembly, blocks, cone);
+    let Solve { sparse: rows, blocks, arms, first, lines, softness, free, warm, scratch, .. } = solve;
+    rows.set_laws(assembly, blocks, arms, cone);
     rows.ready |= rows.version == assembly.version && rows.lines == *lines && rows.softness == *softness;
     if !rows.ready {
         rows.version = assembly.version;
         rows.lines.clone_from(lines);
         rows.softness.clone_from(softness);
-        rows.build(assembly, blocks, first);
+        rows.build(assembly, first);
     }
     let joint_rows = assembly.equalities.len();
     rows.free.clear();
@@ -219,14 +220,14 @@ impl SparseRows {
         self.factors = 0;
     }
 
-    fn set_laws<G: Geometry>(&mut self, assembly: &Assembly<G>, blocks: &[Block], cone: Cone) {
+    fn set_laws<G: Geometry>(&mut self, assembly: &Assembly<G>, blocks: &[Block], arms: &[Option<Arms>], cone: Cone) {
         self.laws.clear();
-        self.laws.extend(blocks.iter().map(|block| Law::of(block, cone, G::TANGENTS)));
+        self.laws.extend(blocks.iter().zip(arms).map(|(block, arms)| moments::law(block, arms.as_ref(), cone, G::TANGENTS)));
         self.laws.extend(assembly.equalities.meetings().map(|(_, rows)| Law::Equality(Equality { rows })));
     }
 
-    fn build<G: Geometry>(&mut self, assembly: &Assembly<G>, blocks: &[Block], first: &[usize]) {
-        let selected = Selection { blocks, first, lines: &self.lines, softness: &self.softness };
+    fn build<G: Geometry>(&mut self, assembly: &Assembly<G>, first: &[usize]) {
+        let selected = Selection { first, lines: &self.lines, softness: &self.softness };
         if G::DIM == 2 {
             fill(&mut self.next_plane, assembly, &selected);
             if !self.plane.same_rows(&self.next_plane) {
@@ -246,7 +247,6 @@ impl SparseRows {
 
 /// The rows that take part, as [`Solve`] selected them.
 struct Selection<'a> {
-    blocks: &'a [Block],
     first: &'a [usize],
     lines: &'a [usize],
     softness: &'a [(usize, f64)],
@@ -257,8 +257,8 @@ fn fill<G: Geometry, const B: usize>(rows: &mut Bodies<B>, assembly: &Assembly<G
     let Assembly { lines, roots, locked_rows, equalities, .. } = assembly;
     rows.begin(roots.len());
     let mut soft = selected.softness.iter().peekable();
-    for (block, &first) in selected.blocks.iter().zip(selected.first) {
-        let count = block.rows(G::TANGENTS);
+    for (position, &first) in selected.first.iter().enumerate() {
+        let count = selected.first.get(position + 1).copied().unwrap_or(selected.lines.len()) - first;
         let mut softness = 0.0;
         while let Some(&&(row, value)) = soft.peek()
             && row <= first

@@ -171,8 +171,9 @@ fn pairs<G: SceneSpace>(tree: &SceneTree, index: &BTreeMap<String, usize>, sink:
         } else if !seen.insert([a.min(b), a.max(b)]) {
             sink.push(Fault::new(span, part, "between", "another [[pair]] has the same bodies").allowed("one rule for a pair"));
         } else {
-            let (restitution, friction) = (pair.restitution, pair.friction);
-            model.pairs.push(PairRule { bodies: [a, b], restitution, friction, impact: pair.impact, collide: pair.collide });
+            let (restitution, friction, [rolling, torsional]) = (pair.restitution, pair.friction, pair.arms);
+            let (impact, collide) = (pair.impact, pair.collide);
+            model.pairs.push(PairRule { bodies: [a, b], restitution, friction, rolling, torsional, impact, collide });
         }
     }
 }

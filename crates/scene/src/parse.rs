@@ -173,7 +173,8 @@ fn materials<'t>(r: &mut Reader<'t>, node: &Node<'t>) -> Vec<MaterialTree> {
         if let Some(f) = r.table(&keys::MATERIAL, Part::new(format!("material \"{}\"", name.escape_debug())), value, &[]) {
             let restitution = f.number("restitution").unwrap_or(crate::check::DEFAULT_RESTITUTION);
             let friction = f.number("friction").unwrap_or(crate::check::DEFAULT_FRICTION);
-            out.push(MaterialTree { name, restitution, friction });
+            let arms = ["rolling", "torsional"].map(|key| f.number(key).unwrap_or(0.0));
+            out.push(MaterialTree { name, restitution, friction, arms });
         }
     }
     out
@@ -182,13 +183,18 @@ fn materials<'t>(r: &mut Reader<'t>, node: &Node<'t>) -> Vec<MaterialTree> {
 fn pair<'t>(r: &mut Reader<'t>, node: &Node<'t>, part: Part) -> Option<PairTree> {
     let f = r.table(&keys::PAIR, part, node, &["between"])?;
     let impact = f.raw("impact").and_then(|node| choice::impact(r, &f.part, node));
-    if !["restitution", "friction", "impact", "collide"].iter().any(|key| f.has(key)) && r.sink.is_clean() {
-        r.sink.push(f.part.fault(f.span.clone(), "", "says nothing about its pair").allowed("restitution, friction, impact, collide"));
+    if !["restitution", "friction", "rolling", "torsional", "impact", "collide"].iter().any(|key| f.has(key)) && r.sink.is_clean() {
+        r.sink.push(
+            f.part
+                .fault(f.span.clone(), "", "says nothing about its pair")
+                .allowed("restitution, friction, rolling, torsional, impact, collide"),
+        );
     }
     Some(PairTree {
         between: f.two_names("between")?,
         restitution: f.number("restitution"),
         friction: f.number("friction"),
+        arms: ["rolling", "torsional"].map(|key| f.number(key)),
         impact,
         collide: f.flag("collide"),
         places: f.places(),

@@ -88,6 +88,8 @@ pub struct MaterialTree {
     pub restitution: f64,
     /// Friction.
     pub friction: f64,
+    /// Arms of rolling and torsional friction [m].
+    pub arms: [f64; 2],
 }
 
 /// A body.
@@ -121,6 +123,8 @@ pub struct BodyTree {
     pub restitution: Option<f64>,
     /// Friction, if given inline.
     pub friction: Option<f64>,
+    /// Arms of rolling and torsional friction [m], if given.
+    pub arms: [Option<f64>; 2],
     /// Groups, if given.
     pub group: Option<Vec<At<String>>>,
     /// Mask, if given.
@@ -129,6 +133,8 @@ pub struct BodyTree {
     pub damping: f64,
     /// Angular damping [1/s].
     pub spin_damping: f64,
+    /// Quadratic drag [kg/m].
+    pub drag: f64,
     /// World axes held.
     pub locked: [bool; 3],
     /// Whether the rotation is held.
@@ -239,6 +245,8 @@ pub struct PairTree {
     pub restitution: Option<f64>,
     /// Friction.
     pub friction: Option<f64>,
+    /// Arms of rolling and torsional friction [m].
+    pub arms: [Option<f64>; 2],
     /// Impact law.
     pub impact: Option<ImpactLaw>,
     /// Whether they touch.

@@ -119,6 +119,8 @@ pub(crate) fn parts<G: SceneSpace>(scene: &SceneOf<G>) -> String {
         out.put("between", quoted_list(pair.bodies.map(name)));
         pair.restitution.iter().for_each(|x| out.put("restitution", number(*x)));
         pair.friction.iter().for_each(|x| out.put("friction", number(*x)));
+        pair.rolling.iter().for_each(|x| out.put("rolling", number(*x)));
+        pair.torsional.iter().for_each(|x| out.put("torsional", number(*x)));
         pair.impact.iter().for_each(|x| out.put("impact", impact(*x)));
         pair.collide.iter().for_each(|x| out.put("collide", x.to_string()));
     }
@@ -238,12 +240,15 @@ fn body<G: SceneSpace>(out: &mut Lines, scene: &SceneOf<G>, index: usize, body: 
     out.put_if(moves(twist.ang.as_slice()), "spin", || rate::<G>(twist.ang));
     out.put("restitution", number(body.restitution));
     out.put("friction", number(body.friction));
+    out.put_if(body.rolling != 0.0, "rolling", || number(body.rolling));
+    out.put_if(body.torsional != 0.0, "torsional", || number(body.torsional));
     for (key, bits) in [("group", body.group), ("mask", body.mask)] {
         let names = scene.groups.iter().enumerate().filter(|(i, _)| bits >> i & 1 == 1).map(|(_, name)| name.as_str());
         out.put_if(bits != u64::MAX, key, || quoted_list(names));
     }
     out.put_if(body.damping != 0.0, "damping", || number(body.damping));
     out.put_if(body.spin_damping != 0.0, "spin_damping", || number(body.spin_damping));
+    out.put_if(body.drag != 0.0, "drag", || number(body.drag));
     let axes = ["x", "y", "z"].into_iter().zip(body.locked.as_slice()).filter(|(_, held)| **held != 0.0).map(|(axis, _)| axis);
     let locked: Vec<&str> = axes.chain(body.locked_rotation.then_some("rotation")).collect();
     out.put_if(!locked.is_empty(), "locked", || quoted_list(locked.iter().copied()));

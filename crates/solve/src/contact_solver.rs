@@ -124,6 +124,16 @@ impl ContactSolver {
         answer.outcome(wanted)
     }
 
+    /// Solves a dense problem whose laws are not those of the blocks of a [`Problem`], by the methods that know a law by its trait alone.
+    pub fn solve_laws(&mut self, laws: &[Law], matrix: &[f64], free: &[f64], warm: &[f64], impulses: &mut [f64]) -> Outcome {
+        self.given.read_dense(laws.iter().map(|law| law.rows()), matrix);
+        let task = Task::new(laws, free, RESIDUAL_AIM);
+        let answer = self.general.solve(&mut self.given, &task, Some(warm), false, &self.interrupt, impulses);
+        self.solves[answer.method as usize] += 1;
+        self.factorisations += answer.factors as u64;
+        answer.outcome(RESIDUAL_WANTED)
+    }
+
     /// Factorisations made since the solver was made.
     pub fn factorisations(&self) -> u64 {
         self.factorisations + self.active.factorisations()

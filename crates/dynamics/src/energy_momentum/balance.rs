@@ -1,6 +1,7 @@
 //! Poses, mean rows and the balance of momentum of each body over a move, theory (13.3)-(13.8) and (13.15).
 
 use super::Midpoint;
+use crate::body_load::{Resistances, resisted};
 use crate::constraints::{Row, Span};
 use crate::island::{Context, Island, LocalBody, LocalJoint};
 use crate::line::Line;
@@ -37,19 +38,14 @@ pub(crate) fn find_unheld<G: Geometry>(model: &Model<G>, joints: &[LocalJoint], 
 /// Mean twist from the half impulse on a body, theory (13.6)-(13.7); `None` where the rate does not converge.
 fn mean_twist<G: Geometry>(
     body: &LocalBody<G>,
-    drags: [f64; 2],
+    resistances: Resistances,
     twist: Twist<G>,
     push: &Wrench<G>,
     t: f64,
     guess: G::Ang,
 ) -> Option<Twist<G>> {
-    let [drag, spin_drag] = drags.map(|rate| 0.5 * t * rate);
-    let mut lin = twist.lin + push.lin.scale(body.inv_mass);
-    for axis in 0..G::DIM {
-        if body.inv_mass[axis] > 0.0 {
-            lin[axis] /= 1.0 + drag;
-        }
-    }
+    let lin = resisted(body, resistances, 0.5 * t, twist.lin + push.lin.scale(body.inv_mass));
+    let spin_drag = 0.5 * t * resistances[1];
     if body.inv_inertia_body == G::inertia_zero() {
         return Some(Twist { lin, ang: twist.ang });
     }
@@ -95,9 +91,8 @@ impl<G: Geometry> Midpoint<G> {
         for (index, body) in island.bodies.iter().enumerate() {
             let mut balanced = self.mean[index];
             if body.dynamic {
-                let spec = &ctx.model.bodies[body.index];
-                let drags = [spec.damping, spec.spin_damping];
-                match mean_twist(body, drags, island.twists[index], &self.pushes[index], t, balanced.ang) {
+                let resistances = ctx.model.bodies[body.index].resistances();
+                match mean_twist(body, resistances, island.twists[index], &self.pushes[index], t, balanced.ang) {
                     Some(twist) => balanced = twist,
                     None => converged = false,
                 }

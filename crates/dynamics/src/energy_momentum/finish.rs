@@ -3,6 +3,7 @@
 use super::balance::path;
 use super::{Given, Midpoint};
 use crate::assembly;
+use crate::body_load::BodyLoad;
 use crate::finish::{account_rows, book, enter, mark_held};
 use crate::integrate::Moved;
 use crate::island::{Context, Island};
@@ -47,11 +48,17 @@ impl<G: Geometry> Midpoint<G> {
         for (index, body) in bodies.iter().enumerate().filter(|(_, body)| body.dynamic) {
             let mean = &self.mean[index];
             flow.work_in += t * self.driving[index].power(mean);
-            let spec = &ctx.model.bodies[body.index];
             let moving = mean.lin.scale(body.inv_mass) * body.mass;
             let turning = if body.inv_inertia_body == G::inertia_zero() { G::Ang::zero() } else { mean.ang };
-            flow.damping_loss += t * spec.damping * body.mass * moving.dot(moving);
-            flow.damping_loss += t * spec.spin_damping * turning.dot(G::inertia_apply(body.inertia, turning));
+            let load = BodyLoad {
+                gravity: ctx.model.gravity,
+                mass: body.mass,
+                inertia: body.inertia,
+                resistances: ctx.model.bodies[body.index].resistances(),
+                gyroscopic: false,
+                twist: *mean,
+            };
+            flow.damping_loss -= t * load.resisting().power(&Twist { lin: moving, ang: turning });
         }
         flow.damping_loss += t * self.dashpots;
         for given in &self.given {

@@ -5,6 +5,7 @@ use super::contact_rows::{self, Along, along};
 use super::friction_rows::{Speed, friction_rows};
 use super::hold::{push, row_count};
 use super::loads::loads;
+use super::moment_rows;
 use super::motion::{ImplicitRate, Loaded, Unfolded, kicked, linear_response, respond};
 use super::program::{Block, Program};
 use super::rate_row::RateRow;
@@ -139,9 +140,11 @@ pub(crate) fn linearise<G: Geometry>(
             system.push(Residual { velocity: *row, ..Residual::zero() }, *row);
         }
     }
+    let mut normal_row = 0;
     for (group, point) in substep.finish.pushed.iter().zip(&points) {
         if let (RowSource::Contact { key, friction, .. }, Some(point)) = (group.source, point) {
             let first = system.count();
+            normal_row = first;
             let normal = point.contact.normal;
             let out = system.next();
             let (v, _) = contact_rows::speed_along(program, out, 1.0, point, &Along::normal(point), &substep.end, &velocity, poses);
@@ -170,6 +173,12 @@ pub(crate) fn linearise<G: Geometry>(
             RowSource::Limit { joint, index, .. } => (joint, JointFunction::Inequality(index)),
             RowSource::Motor { joint } | RowSource::Friction { joint } => (joint, JointFunction::Coordinate),
             RowSource::Spring { joint } => (joint, JointFunction::SpringLength),
+            RowSource::Moment { .. } => {
+                if let Some(point) = point {
+                    moment_rows::rows(program, stage, group, normal_row, point, (&substep.end, &velocity), &mut system, switches);
+                }
+                continue;
+            }
             RowSource::Contact { .. } => continue,
         };
         let at = stage.joint(&stage.joints[joint], &substep.next, poses);

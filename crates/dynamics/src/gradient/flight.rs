@@ -4,20 +4,21 @@ use super::motion::add;
 use super::parameters::BodySlots;
 use super::program::{Block, Program, Wires};
 use super::record::{Length, RowSource, Solved, Strike, Substep};
-use super::slots::{pair, put, twist, wrench};
+use super::slots::{add_wrench, twist, wrench};
 use super::stage::{Running, Stage};
+use crate::body_load::{BodyLoad, LoadChange, RESISTANCES, Resistances, per_mass, per_mass_along, per_mass_transpose};
 use crate::options::Integrator;
 use crate::predict::kick_share;
 use carom_geometry::Geometry;
-use carom_math::{Twist, Vector};
+use carom_math::{Twist, Vector, Wrench};
 
-/// A flight from q, v to q', v' under gravity and damping.
+/// A flight from q, v to q', v' under gravity and what resists.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FlightMap<G: Geometry> {
     before: [Block; 2],
     after: [Block; 2],
     time: Block,
-    /// Gravity, linear and angular damping, where they are asked about.
+    /// Gravity, what resists and the mass, where they are asked about.
     asked: Option<[Block; 3]>,
     /// Velocities at the start and of the move.
     start: Twist<G>,
@@ -26,8 +27,8 @@ pub(crate) struct FlightMap<G: Geometry> {
     /// Part of the length over which each of the two kicks acts; the second may be none.
     shares: [f64; 2],
     gravity: G::Lin,
-    damping: f64,
-    spin_damping: f64,
+    resistances: Resistances,
+    mass: f64,
     /// 1 for the axes along which loads act, 0 for locked ones; last the rotation.
     free: Twist<G>,
 }
@@ -38,33 +39,36 @@ impl<G: Geometry> FlightMap<G> {
         wires.reads(self.before.into_iter().chain([self.time]).chain(self.asked.into_iter().flatten()));
         wires.writes(self.after);
     }
-    /// What a kick of a length gives a velocity: s t (g - c v) along the free axes.
+    /// The load of a unit of its mass at a velocity.
     #[inline]
-    fn kick(&self, duration: f64, gravity: G::Lin, [linear, angular]: [f64; 2], velocity: &Twist<G>) -> Twist<G> {
-        Twist {
-            lin: (gravity - velocity.lin * linear).scale(self.free.lin) * duration,
-            ang: hadamard::<G>(self.free.ang, velocity.ang) * (-angular * duration),
-        }
+    fn load(&self, twist: &Twist<G>) -> BodyLoad<G> {
+        let inertia = G::inertia_from_moments(&[1.0; 3][..G::ANG]);
+        let resistances = per_mass(self.resistances, self.mass);
+        BodyLoad { gravity: self.gravity, mass: 1.0, inertia, resistances, gyroscopic: false, twist: *twist }
+    }
+    /// The part of a vector along the free axes, over a time.
+    #[inline]
+    fn freed(&self, lin: G::Lin, ang: G::Ang, duration: f64) -> Twist<G> {
+        Twist { lin: lin.scale(self.free.lin) * duration, ang: hadamard::<G>(self.free.ang, ang) * duration }
     }
 
     /// The tangent.
     pub fn tangent(&self, x: &mut [f64]) {
         let [pose, velocity] = self.before.map(|block| twist::<G>(&x[block.range()]));
         let time = x[self.time.range().start];
-        let mut gravity = G::Lin::zero();
-        let mut dampings = [0.0; 2];
-        if let Some([by_gravity, linear, angular]) = self.asked {
-            gravity = G::Lin::from_slice(&x[by_gravity.range()]);
-            dampings = [x[linear.range().start], x[angular.range().start]];
+        let mut asked = LoadChange::<G>::none();
+        if let Some([gravity, resistances, mass]) = self.asked {
+            asked.gravity = G::Lin::from_slice(&x[gravity.range()]);
+            asked.resistances.copy_from_slice(&x[resistances.range()]);
+            asked.resistances = per_mass_along(self.resistances, self.mass, asked.resistances, x[mass.range().start]);
         }
-        let own = [self.damping, self.spin_damping];
-        // v + s t (g - c v) for changes of v, g, c and t.
-        let kicked = |share: f64, at: &Twist<G>, change: Twist<G>| {
-            let duration = share * self.length;
-            change
-                .plus(1.0, self.kick(duration, gravity, own, &change))
-                .plus(1.0, self.kick(duration, G::Lin::zero(), dampings, at))
-                .plus(time, self.kick(share, self.gravity, own, at))
+        // v + s t f(v) for changes of v, of f and of t.
+        let kicked = |share: f64, at: &Twist<G>, velocity: Twist<G>| {
+            let load = self.load(at);
+            let mut change = asked;
+            change.velocity = velocity;
+            let (change, value) = (load.along(&change), load.value());
+            velocity.plus(1.0, self.freed(change.lin, change.ang, share * self.length)).plus(time, self.freed(value.lin, value.ang, share))
         };
         let half = kicked(self.shares[0], &self.start, velocity);
         let moved = pose.plus(self.length, half).plus(time, self.half);
@@ -78,36 +82,29 @@ impl<G: Geometry> FlightMap<G> {
     /// The adjoint.
     pub fn adjoint(&self, x: &mut [f64]) {
         let [moved, end] = self.after.map(|block| wrench::<G>(&x[block.range()]));
-        let (t, own) = (self.length, [self.damping, self.spin_damping]);
-        let as_twist = |w: &carom_math::Wrench<G>| Twist { lin: w.lin, ang: w.ang };
-        let [moved, end] = [as_twist(&moved), as_twist(&end)];
-        // The transpose of a kick is the kick without gravity.
-        let back = |share: f64, w: &Twist<G>| w.plus(1.0, self.kick(share * t, G::Lin::zero(), own, w));
-        let half = back(self.shares[1], &end).plus(t, moved);
-        let start = back(self.shares[0], &half);
+        let mut by_time = moved.power(&self.half);
+        let mut by_gravity = G::Lin::zero();
+        let mut by_resistances = [0.0; RESISTANCES];
+        let mut back = |share: f64, at: &Twist<G>, w: &Wrench<G>| {
+            let load = self.load(at);
+            let felt = self.freed(w.lin, w.ang, share);
+            let bar = load.transpose(&Wrench { lin: felt.lin * self.length, ang: felt.ang * self.length });
+            by_time += load.value().power(&felt);
+            by_gravity += bar.gravity;
+            by_resistances.iter_mut().zip(bar.resistances).for_each(|(sum, bar)| *sum += bar);
+            w.plus(1.0, bar.velocity)
+        };
+        let half = back(self.shares[1], &self.half, &end).plus(self.length, moved);
+        let start = back(self.shares[0], &self.start, &half);
         for (block, value) in self.before.into_iter().zip([moved, start]) {
-            let mut values = [0.0; 6];
-            put::<G>(value.lin, value.ang, &mut values);
-            add(x, block, &values[..G::DOF]);
-        }
-        let kicks = [(self.shares[0], &self.start, &half), (self.shares[1], &self.half, &end)];
-        let mut by_time = pair(&moved, &self.half);
-        for (share, at, w) in kicks {
-            by_time += pair(&self.kick(share, self.gravity, own, at), w);
+            add_wrench::<G>(&mut x[block.range()], &value);
         }
         x[self.time.range().start] += by_time;
-        if let Some([gravity, linear, angular]) = self.asked {
-            let mut by_gravity = G::Lin::zero();
-            let mut by_damping = [0.0; 2];
-            for (share, at, w) in kicks {
-                let felt = w.lin.scale(self.free.lin) * (share * t);
-                by_gravity += felt;
-                by_damping[0] -= felt.dot(at.lin);
-                by_damping[1] -= hadamard::<G>(self.free.ang, w.ang).dot(at.ang) * (share * t);
-            }
+        if let Some([gravity, resistances, mass]) = self.asked {
+            let (by_resistances, by_mass) = per_mass_transpose(self.resistances, self.mass, by_resistances);
             add(x, gravity, by_gravity.as_slice());
-            x[linear.range().start] += by_damping[0];
-            x[angular.range().start] += by_damping[1];
+            add(x, resistances, &by_resistances);
+            x[mass.range().start] += by_mass;
         }
     }
 }
@@ -130,7 +127,7 @@ pub(crate) fn unstruck<G: Geometry>(stage: &mut Stage<G>, strike: &Strike<G>) {
     }
 }
 
-/// Finds the bodies that nothing but gravity and damping moves in a substep and marks them in the stage; returns whether they are all that move.
+/// Finds the bodies that nothing but its own load moves in a substep and marks them in the stage; returns whether they are all that move.
 pub(crate) fn find<G: Geometry>(stage: &mut Stage<G>, substep: &Substep<G>) -> bool {
     stage.flies.clear();
     // In space the rotation of a free body is no closed form.
@@ -169,7 +166,6 @@ pub(crate) fn linearise<G: Geometry>(program: &mut Program<G>, stage: &Stage<G>,
     for local in 0..stage.bodies.len() {
         let (true, Some(pose), Some(velocity)) = (stage.flies[local], running.poses[local], running.twists[local]) else { continue };
         let body = &stage.bodies[local];
-        let [damping, spin_damping] = stage.dampings(body);
         let slots: &BodySlots = &stage.parameters.1.bodies[body.index];
         let after = [program.fresh(G::DOF), program.fresh(G::DOF)];
         let mut free = Twist::<G>::zero();
@@ -185,15 +181,15 @@ pub(crate) fn linearise<G: Geometry>(program: &mut Program<G>, stage: &Stage<G>,
             time,
             asked: theta.map(|theta| {
                 let gravity = theta.part(stage.parameters.1.gravity.start, G::DIM);
-                [gravity, theta.part(slots.damping, 1), theta.part(slots.spin_damping, 1)]
+                [gravity, theta.part(slots.damping, RESISTANCES), theta.part(slots.mass, 1)]
             }),
             start: substep.twists[local],
             half: substep.half[local],
             length: substep.length,
             shares,
             gravity: stage.model.gravity,
-            damping,
-            spin_damping,
+            resistances: stage.resistances(body),
+            mass: body.mass,
             free,
         });
         (running.poses[local], running.twists[local]) = (Some(after[0]), Some(after[1]));

@@ -3,6 +3,7 @@
 use super::contact_point::ContactPoint;
 use super::contact_rows::{self, Along, along, columns};
 use super::friction_rows::{Speed, friction_rows};
+use super::moment_rows;
 use super::parameters::Coefficient;
 use super::program::{Block, Program};
 use super::rate_row::RateRow;
@@ -20,6 +21,7 @@ use carom_math::{Pose, Vector, Wrench};
 pub(crate) fn row_count<G: Geometry>(pushed: &Pushed<G>) -> usize {
     match pushed.source {
         RowSource::Contact { friction, .. } if friction > 0.0 => 1 + G::TANGENTS,
+        RowSource::Moment { .. } => G::ANG,
         _ => 1,
     }
 }
@@ -81,6 +83,14 @@ pub(crate) fn push_rows<G: Geometry>(
                     total[body] = total[body].plus(1.0, wrench);
                 }
                 points.push(Some(point));
+                continue;
+            }
+            RowSource::Moment { .. } => {
+                let point: Option<ContactPoint<G>> = points.last().copied().flatten();
+                if let Some(point) = &point {
+                    moment_rows::impulse(program, point, &group.impulses, out, total);
+                }
+                points.push(point);
                 continue;
             }
             RowSource::Limit { joint, index, .. } => (joint, JointFunction::Inequality(index)),
@@ -147,6 +157,7 @@ pub(crate) fn hold_rows<G: Geometry>(
 ) -> Vec<(Key<G>, ContactPoint<G>)> {
     let t = substep.length;
     let mut ends = Vec::with_capacity(points.len());
+    let mut normal_row = 0;
     for (group, point) in substep.hold.pushed.iter().zip(points) {
         if let (RowSource::Contact { key, bodies, friction, deep, rebound }, Some(start)) = (group.source, point) {
             let at_end = group.held || !(rebound.is_some() || deep || substep.hold.uncorrected);
@@ -156,6 +167,7 @@ pub(crate) fn hold_rows<G: Geometry>(
                 ends.push((key, end));
             }
             let first = system.count();
+            normal_row = first;
             let out = system.next();
             let normal = start.contact.normal;
             let along_normal = Along::normal(start);
@@ -236,6 +248,11 @@ pub(crate) fn hold_rows<G: Geometry>(
                     if matches!(group.source, RowSource::Spring { .. }) { JointFunction::SpringLength } else { JointFunction::Coordinate };
                 let pose = nothing();
                 system.push(Residual { pose, ..row }, start.row(function, 0));
+            }
+            RowSource::Moment { .. } => {
+                if let Some(start) = point {
+                    moment_rows::rows(program, stage, group, normal_row, start, (&substep.half, velocity), system, switches);
+                }
             }
             RowSource::Contact { .. } => {}
         }

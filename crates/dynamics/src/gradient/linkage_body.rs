@@ -1,12 +1,13 @@
 //! The bodies of a linkage or a patch: how they answer impulses at q and at q', and the loads on them alone, theory (17.5)-(17.8), (17.18).
 
 use super::linkage::Linkage;
-use super::motion::{ImplicitRate, LoadMap, Unfolded, carrier, changed, turned};
+use super::motion::{ImplicitRate, LoadMap, LoadSlots, Unfolded, carrier, changed, turned, turned_transpose};
 use super::parameters::BodySlots;
 use super::program::Block;
 use super::record::Substep;
 use super::slots::{add_wrench, cross, inertia_len};
 use super::stage::{Running, Stage};
+use crate::body_load::{BodyLoad, RESISTANCES, Resistances};
 use crate::island::LocalBody;
 use carom_geometry::Geometry;
 use carom_math::{Pose, Twist, Vector, Wrench};
@@ -18,8 +19,8 @@ pub(crate) struct BodyParameters {
     pub mass: usize,
     /// First of the numbers of the inertia in the body frame.
     pub inertia: usize,
-    /// Linear and angular damping.
-    pub dampings: [usize; 2],
+    /// First of what resists.
+    pub resistances: usize,
 }
 
 /// A body of a linkage over a substep.
@@ -41,8 +42,8 @@ pub(crate) struct LinkBody<G: Geometry> {
     pub per_mass: f64,
     /// Inverse mass per axis [1/kg].
     pub inv_mass: G::Lin,
-    /// Damping of its velocity and of its spin [1/s].
-    pub dampings: [f64; 2],
+    /// What resists its motion.
+    pub resistances: Resistances,
     /// How a covector on the orientation at q' is carried over the move, columns over the length of the move.
     pub carrier: [G::Ang; 3],
     /// Velocity at q, of the move and at q'.
@@ -200,9 +201,9 @@ impl<G: Geometry> LinkBody<G> {
     ) -> Self {
         let body = &stage.bodies[local];
         let parameters = asked.filter(|_| body.dynamic).map(|theta| {
-            let BodySlots { mass, inertia, damping, spin_damping, .. } = &stage.parameters.1.bodies[body.index];
+            let BodySlots { mass, inertia, damping, .. } = &stage.parameters.1.bodies[body.index];
             let at = |slot: usize| theta.range().start + slot;
-            BodyParameters { mass: at(*mass), inertia: at(inertia.start), dampings: [at(*damping), at(*spin_damping)] }
+            BodyParameters { mass: at(*mass), inertia: at(inertia.start), resistances: at(*damping) }
         });
         let space = G::ANG > 1;
         let (length, half, after) = (substep.length, substep.half[local], substep.end[local]);
@@ -218,28 +219,27 @@ impl<G: Geometry> LinkBody<G> {
             mass: body.mass,
             per_mass: if body.mass > 0.0 { 1.0 / body.mass } else { 0.0 },
             inv_mass: body.inv_mass,
-            dampings: stage.dampings(body),
+            resistances: stage.resistances(body),
             carrier: if space { carrier::<G>(&half, length).map(|column| column * per_time) } else { [G::Ang::zero(); 3] },
             twists: [substep.twists[local], half, after],
             unfolded: turns.then(|| columns::<G>(&rate.unfolded(end.inertia))),
         }
     }
 
-    /// Gravity, damping and, at q, the gyroscopic torque.
+    /// Its load in a room; the gyroscopic torque counts at q.
     #[inline]
-    pub(super) fn force(&self, room: usize, turned: &Turned<G>, gravity: G::Lin) -> Wrench<G> {
-        let twist = &self.twists[room];
-        let mut force = Wrench { lin: (gravity - twist.lin * self.dampings[0]) * self.mass, ang: G::Ang::zero() };
-        if G::ANG > 1 && room == 0 {
-            force.ang -= G::gyroscopic(turned.inertia, twist.ang);
-        }
-        if self.dampings[1] != 0.0 {
-            force.ang -= G::inertia_apply(turned.inertia, twist.ang) * self.dampings[1];
-        }
-        force
+    fn load(&self, room: usize, inertia: G::Inertia, gravity: G::Lin) -> BodyLoad<G> {
+        let gyroscopic = room == 0 && G::ANG > 1;
+        BodyLoad { gravity, mass: self.mass, inertia, resistances: self.resistances, gyroscopic, twist: self.twists[room] }
     }
 
-    /// How these change along a change of the velocity and a turn, and of the parameters in their slots.
+    /// The load itself.
+    #[inline]
+    pub(super) fn force(&self, room: usize, turned: &Turned<G>, gravity: G::Lin) -> Wrench<G> {
+        self.load(room, turned.inertia, gravity).value()
+    }
+
+    /// How it changes along a change of the velocity and a turn, and of the parameters in their slots.
     #[inline]
     pub(super) fn load_tangent(
         &self,
@@ -249,25 +249,14 @@ impl<G: Geometry> LinkBody<G> {
         (velocity, turn): (&Twist<G>, G::Ang),
         x: &[f64],
     ) -> Wrench<G> {
-        let slot = |at: usize| Block::at(at, 1);
-        let map = LoadMap {
-            out: Block::NOWHERE,
-            velocity: None,
-            turn: None,
-            mass: self.parameters.map(|p| slot(p.mass)),
-            inertia_block: self.parameters.map(|p| Block::at(p.inertia, inertia_len(G::ANG))),
-            dampings: self.parameters.map(|p| p.dampings.map(slot)),
-            gravity_block: gravity.block,
-            twist: self.twists[room],
-            inertia: at.inertia,
-            rotation,
-            body_mass: self.mass,
-            damping: self.dampings[0],
-            spin_damping: self.dampings[1],
-            gravity: gravity.value,
-            gyroscopic: if room == 0 && G::ANG > 1 { 1.0 } else { 0.0 },
-        };
-        map.along(velocity, turn, x)
+        let asked = self.parameters.zip(gravity.block).map(|(slots, gravity)| LoadSlots {
+            mass: Block::at(slots.mass, 1),
+            inertia: Block::at(slots.inertia, inertia_len(G::ANG)),
+            resistances: Block::at(slots.resistances, RESISTANCES),
+            gravity,
+        });
+        let load = self.load(room, at.inertia, gravity.value);
+        LoadMap { out: Block::NOWHERE, velocity: None, turn: None, asked, rotation, load }.along(*velocity, turn, x)
     }
 
     /// Adds the cotangents of the loads, given those of their impulses over a time: returns those of the velocity and of the orientation.
@@ -281,35 +270,24 @@ impl<G: Geometry> LinkBody<G> {
         by_gravity: &mut G::Lin,
         x: &mut [f64],
     ) -> (Wrench<G>, G::Ang) {
-        let twist = &self.twists[room];
-        let [damping, spin_damping] = self.dampings;
-        let gyroscopic = room == 0 && G::ANG > 1;
-        let mut by_velocity = Wrench { lin: w.lin * (-damping * self.mass), ang: G::Ang::zero() };
+        let load = self.load(room, turned.inertia, gravity);
+        let bar = load.transpose(w);
+        let rate = load.twist.ang;
         let mut by_turn = G::Ang::zero();
-        if gyroscopic || spin_damping != 0.0 {
-            let momentum = G::inertia_apply(turned.inertia, twist.ang);
-            let mut felt = w.ang * -spin_damping;
-            if gyroscopic {
-                // w . (rate x z) = (w x rate) . z.
-                felt -= cross::<G>(w.ang, twist.ang);
-                by_velocity.ang -= cross::<G>(momentum, w.ang);
-            }
-            let pushed = G::inertia_apply(turned.inertia, felt);
-            by_velocity.ang += pushed;
+        if load.turns() {
             if G::ANG > 1 {
-                by_turn = cross::<G>(momentum, felt) - cross::<G>(twist.ang, pushed);
+                by_turn = turned_transpose::<G>(turned.inertia, bar.momentum, rate);
             }
             if let Some(slots) = self.parameters {
-                add_inertia::<G>(&turned.matrix, felt, twist.ang, 1.0, &mut x[slots.inertia..]);
+                add_inertia::<G>(&turned.matrix, bar.momentum, rate, 1.0, &mut x[slots.inertia..]);
             }
         }
         if let Some(slots) = self.parameters {
-            x[slots.mass] += w.lin.dot(gravity - twist.lin * damping);
-            x[slots.dampings[0]] -= self.mass * w.lin.dot(twist.lin);
-            x[slots.dampings[1]] -= w.ang.dot(G::inertia_apply(turned.inertia, twist.ang));
-            *by_gravity += w.lin * self.mass;
+            x[slots.mass] += bar.mass;
+            x[slots.resistances..].iter_mut().zip(bar.resistances).for_each(|(x, bar)| *x += bar);
+            *by_gravity += bar.gravity;
         }
-        (by_velocity, by_turn)
+        (bar.velocity, by_turn)
     }
 
     /// d(M^-1 p) at q for a change of the impulse, of the pose and of the inertia, theory (17.6).

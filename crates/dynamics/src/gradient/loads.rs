@@ -1,10 +1,11 @@
 //! Derivatives of room 3: gravity, damping, springs, forces and controls as wrenches, theory (17.18).
 
 use super::joint_rows::JointAt;
-use super::motion::LoadMap;
+use super::motion::{LoadMap, LoadSlots};
 use super::program::{Block, Program};
 use super::slots::put;
 use super::stage::Stage;
+use crate::body_load::{BodyLoad, RESISTANCES};
 use crate::constraints::{Joint, JointFunction, JointKind, JointParameter};
 use crate::predict::{effective_mass, soft_spring};
 use carom_geometry::Geometry;
@@ -27,26 +28,29 @@ pub(crate) fn loads<G: Geometry>(
         let slots = &stage.parameters.1.bodies[body.index];
         let spec = &model.bodies[body.index];
         let theta = program.free(stage.parameters.0);
-        let part = |first: usize, len: usize| theta.map(|theta| theta.part(first, len));
-        let turns = G::ANG > 1 && (gyroscopic || spec.spin_damping != 0.0);
+        let load = BodyLoad {
+            gravity: model.gravity,
+            mass: spec.mass,
+            inertia: body.inertia,
+            resistances: spec.resistances(),
+            gyroscopic,
+            twist: twists.0[local],
+        };
+        let turns = G::ANG > 1 && load.turns();
         let map = LoadMap {
             out: block,
             velocity: twists.1[local],
             turn: if turns { poses.1[local].map(|pose| pose.part(G::DIM, G::ANG)) } else { None },
-            mass: part(slots.mass, 1),
-            inertia_block: part(slots.inertia.start, slots.inertia.len()),
-            dampings: theta.map(|theta| [theta.part(slots.damping, 1), theta.part(slots.spin_damping, 1)]),
-            gravity_block: part(stage.parameters.1.gravity.start, G::DIM),
-            twist: twists.0[local],
-            inertia: body.inertia,
+            asked: theta.map(|theta| LoadSlots {
+                mass: theta.part(slots.mass, 1),
+                inertia: theta.part(slots.inertia.start, slots.inertia.len()),
+                resistances: theta.part(slots.damping, RESISTANCES),
+                gravity: theta.part(stage.parameters.1.gravity.start, G::DIM),
+            }),
             rotation: poses.0[local].rotation,
-            body_mass: spec.mass,
-            damping: spec.damping,
-            spin_damping: spec.spin_damping,
-            gravity: model.gravity,
-            gyroscopic: f64::from(u8::from(gyroscopic)),
+            load,
         };
-        values[local] = map.value();
+        values[local] = load.value();
         program.load(map);
     }
     joint_and_force_loads(program, stage, time, poses, twists, out, &mut values);

@@ -4,6 +4,7 @@ use super::mean_motion::write;
 use super::motion::{MassBlocks, changed, turned};
 use super::program::{Block, Program};
 use super::slots::{cross, twist, wrench};
+use crate::body_load::{BodyLoad, LoadChange, Resistances};
 use crate::island::LocalBody;
 use carom_geometry::Geometry;
 use carom_math::{Pose, Twist, Vector, Wrench};
@@ -19,8 +20,8 @@ pub(crate) struct Balance<G: Geometry> {
     before: Twist<G>,
     mean: Twist<G>,
     torque: G::Ang,
-    /// Linear and angular damping [1/s].
-    drags: [f64; 2],
+    /// What resists at the mean twist.
+    load: BodyLoad<G>,
     length: f64,
     /// (A - L Gamma)^-1, how mean twists answer to what is left of the balance.
     inverse: Square,
@@ -34,12 +35,14 @@ impl<G: Geometry> Balance<G> {
         body: &LocalBody<G>,
         (before, mean): (&Twist<G>, &Twist<G>),
         torque: G::Ang,
-        drags: [f64; 2],
+        resistances: Resistances,
         length: f64,
         stiffness: &Square,
     ) -> Self {
         let (before, mean) = (*before, *mean);
-        let mut out = Balance { body: body.clone(), before, mean, torque, drags, length, inverse: [[0.0; 6]; 6], regular: true };
+        let (gravity, gyroscopic) = (G::Lin::zero(), false);
+        let load = BodyLoad { gravity, mass: body.mass, inertia: body.inertia, resistances, gyroscopic, twist: mean };
+        let mut out = Balance { body: body.clone(), before, mean, torque, load, length, inverse: [[0.0; 6]; 6], regular: true };
         let mut matrix = Matrix6::<f64>::identity();
         for j in 0..G::DOF {
             let mut unit = [0.0; 6];
@@ -64,17 +67,25 @@ impl<G: Geometry> Balance<G> {
 
     /// A: how the balance answers to the mean twist.
     fn resistance(&self, change: Twist<G>) -> Twist<G> {
-        let [drag, spin_drag] = self.drags.map(|rate| 0.5 * self.length * rate);
-        let mut lin = change.lin;
-        for axis in (0..G::DIM).filter(|&axis| self.moves(axis)) {
-            lin[axis] *= 1.0 + drag;
-        }
+        let slowed = self.slowed(&LoadChange { velocity: change, ..LoadChange::none() });
+        let lin = change.lin - slowed.lin;
         if !self.body.turns() {
             return Twist { lin, ang: change.ang };
         }
         let inertia = |rate: G::Ang| G::inertia_apply(self.body.inertia, rate);
         let bent = cross::<G>(change.ang, inertia(self.mean.ang) + self.torque) + cross::<G>(self.mean.ang, inertia(change.ang));
-        Twist { lin, ang: inertia(change.ang) * (1.0 + spin_drag) + bent * (0.5 * self.length) }
+        Twist { lin, ang: inertia(change.ang) - slowed.ang + bent * (0.5 * self.length) }
+    }
+
+    /// What a change makes of the half impulse of all that resists, as it enters the balance.
+    fn slowed(&self, change: &LoadChange<G>) -> Twist<G> {
+        self.entered(&self.load.along(change), 0.5 * self.length)
+    }
+
+    /// A wrench over a time as it enters the balance.
+    fn entered(&self, wrench: &Wrench<G>, duration: f64) -> Twist<G> {
+        let ang = if self.body.turns() { wrench.ang * duration } else { G::Ang::zero() };
+        Twist { lin: wrench.lin.scale(self.body.inv_mass) * duration, ang }
     }
 
     /// L: how it answers to a half impulse.
@@ -104,9 +115,9 @@ impl<G: Geometry> Balance<G> {
 
     /// What a change of the inertia leaves of the balance.
     fn unbalanced(&self, inertia: impl Fn(G::Ang) -> G::Ang) -> Twist<G> {
-        let spin_drag = 0.5 * self.length * self.drags[1];
         let at_mean = inertia(self.mean.ang);
-        let ang = at_mean * (1.0 + spin_drag) + cross::<G>(self.mean.ang, at_mean) * (0.5 * self.length) - inertia(self.before.ang);
+        let slowed = self.slowed(&LoadChange { momentum: at_mean, ..LoadChange::none() });
+        let ang = at_mean - slowed.ang + cross::<G>(self.mean.ang, at_mean) * (0.5 * self.length) - inertia(self.before.ang);
         Twist { lin: G::Lin::zero(), ang: -ang }
     }
 
@@ -120,13 +131,12 @@ impl<G: Geometry> Balance<G> {
 
     /// What a longer move leaves of the balance, half impulses held.
     fn longer(&self) -> Twist<G> {
-        let [drag, spin_drag] = self.drags.map(|rate| 0.5 * rate);
-        let lin = self.unlocked(self.mean.lin) * -drag;
-        if !self.body.turns() {
-            return Twist { lin, ang: G::Ang::zero() };
+        let mut out = self.entered(&self.load.resisting(), 0.5);
+        if self.body.turns() {
+            let momentum = G::inertia_apply(self.body.inertia, self.mean.ang);
+            out.ang -= cross::<G>(self.mean.ang, momentum + self.torque) * 0.5;
         }
-        let momentum = G::inertia_apply(self.body.inertia, self.mean.ang);
-        Twist { lin, ang: momentum * -spin_drag - cross::<G>(self.mean.ang, momentum + self.torque) * 0.5 }
+        out
     }
 
     /// How the mean twist changes with the length, where the half impulse changes by `push`.
@@ -134,7 +144,7 @@ impl<G: Geometry> Balance<G> {
         self.settled(self.spread(push).plus(1.0, self.longer()))
     }
 
-    /// out += the mean twist, from slots of the half impulse, of the velocity before, of the pose, of mass, inertia and drag, and of the length.
+    /// out += the mean twist, from slots of the half impulse, of the velocity before, of the pose, of mass, inertia and what resists, and of the length.
     pub fn linearise(
         &self,
         program: &mut Program<G>,
@@ -143,7 +153,7 @@ impl<G: Geometry> Balance<G> {
         before: Option<Block>,
         pose: (Block, &Pose<G>),
         mass: MassBlocks,
-        drags: [Block; 2],
+        resistances: Block,
         time: Option<Block>,
     ) {
         let turns = self.body.turns();
@@ -167,22 +177,17 @@ impl<G: Geometry> Balance<G> {
                 write(&self.settled(self.unbalanced(|rate| changed::<G>(pose.1.rotation, x, rate))), y);
             });
         }
-        let [drag, spin_drag] = self.drags.map(|rate| 0.5 * self.length * rate);
-        let free = self.unlocked(self.mean.lin);
-        let gained = free * (1.0 + drag) - self.unlocked(self.before.lin);
-        debug_assert!(self.body.mass > 0.0 && spin_drag >= 0.0, "a body that moves has a mass, and drag takes");
+        let gained = self.unlocked(self.mean.lin - self.before.lin);
         program.linear(out, mass.mass, |x, y| {
-            write(&self.settled(Twist { lin: gained * (-x[0] / self.body.mass), ang: G::Ang::zero() }), y);
+            let mut rest = self.slowed(&LoadChange { mass: x[0], ..LoadChange::none() });
+            rest.lin -= gained * (x[0] / self.body.mass);
+            write(&self.settled(rest), y);
         });
-        program.linear(out, drags[0], |x, y| {
-            write(&self.settled(Twist { lin: free * (-0.5 * self.length * x[0]), ang: G::Ang::zero() }), y);
+        program.linear(out, resistances, |x, y| {
+            let mut change = LoadChange::none();
+            change.resistances.copy_from_slice(x);
+            write(&self.settled(self.slowed(&change)), y);
         });
-        if turns {
-            program.linear(out, drags[1], |x, y| {
-                let ang = inertia(self.mean.ang) * (-0.5 * self.length * x[0]);
-                write(&self.settled(Twist { lin: G::Lin::zero(), ang }), y);
-            });
-        }
         if let Some(time) = time {
             program.stacked(out, time, &self.settled(self.longer()));
         }

@@ -5,6 +5,7 @@ use super::contact_point::ContactPoint;
 use super::contact_rows::{self, Direction, along};
 use super::friction_rows::{Speed, friction_rows};
 use super::mean_motion::MeanMove;
+use super::moment_rows;
 use super::program::{Block, Program};
 use super::rate_row::RateRow;
 use super::record::{RowSource, Substep};
@@ -71,6 +72,7 @@ impl<G: Geometry> MeanHold<'_, G> {
         let substep = self.substep;
         let t = substep.length;
         let mut ends = Vec::with_capacity(points.len());
+        let mut normal_row = 0;
         for (group, point) in substep.hold.pushed.iter().zip(points) {
             let (joint, function) = match (group.source, point) {
                 (RowSource::Contact { key, bodies, friction, deep, .. }, Some(start)) => {
@@ -82,11 +84,19 @@ impl<G: Geometry> MeanHold<'_, G> {
                         ends.push((key, end));
                     }
                     let first = system.count();
+                    normal_row = first;
                     let row = self.normal(program, start, end.as_ref(), deep, system.next());
                     system.push(row, along(start, start.contact.normal));
                     if friction > 0.0 {
                         let speeds = self.slip(program, start, end.as_ref().filter(|_| group.held));
                         friction_rows(program, stage, key.bodies, friction, group, first, start, speeds, system, switches);
+                    }
+                    continue;
+                }
+                (RowSource::Moment { .. }, point) => {
+                    if let Some(start) = point {
+                        let twists = (&substep.mean[..], self.mean);
+                        moment_rows::rows(program, stage, group, normal_row, start, twists, system, switches);
                     }
                     continue;
                 }

@@ -9,12 +9,14 @@ use super::mean_balance::Balance;
 use super::mean_hold::MeanHold;
 use super::mean_motion::{MeanMove, Shared, write};
 use super::mean_push::{Lengthened, MoveSlots, Pushes, pushes};
+use super::moment_rows;
 use super::motion::moved;
 use super::program::{Block, Program};
 use super::record::{Length, RowSource, Solved, Substep};
 use super::slots::{put, twist, wrench};
 use super::stage::{Running, Stage, Switches};
 use super::system::{Residual, System, TimeColumn, nothing};
+use crate::body_load::RESISTANCES;
 use crate::constraints::JointFunction;
 use crate::energy_momentum::find_unheld;
 use carom_geometry::Geometry;
@@ -132,8 +134,8 @@ pub(crate) fn linearise<G: Geometry>(
     for b in 0..count {
         let (Some(balance), Some(out), Some(push), Some(pose)) = (&balances[b], known[b], impulses[b], running.poses[b]) else { continue };
         let slots = &stage.parameters.1.bodies[stage.bodies[b].index];
-        let drags = [slots.damping, slots.spin_damping].map(|slot| stage.parameters.0.part(slot, 1));
-        balance.linearise(program, out, push, running.twists[b], (pose, &substep.poses[b]), stage.mass(b), drags, time);
+        let resistances = stage.parameters.0.part(slots.damping, RESISTANCES);
+        balance.linearise(program, out, push, running.twists[b], (pose, &substep.poses[b]), stage.mass(b), resistances, time);
     }
     let mean: Slots = (0..count).map(|b| known[b].or(driven[b])).collect();
     let guess: Slots = (0..count)
@@ -293,12 +295,11 @@ fn driven_mean<G: Geometry>(
 fn balance<G: Geometry>(stage: &Stage<G>, substep: &Substep<G>, pushed: &Pushes<G>, body: usize) -> Option<Balance<G>> {
     let local = &stage.bodies[body];
     local.dynamic.then(|| {
-        let spec = &stage.model.bodies[local.index];
         Balance::new(
             local,
             (&substep.twists[body], &substep.mean[body]),
             pushed.total[body].ang,
-            [spec.damping, spec.spin_damping],
+            stage.resistances(local),
             substep.length,
             &pushed.stiffness[body],
         )
@@ -320,14 +321,18 @@ fn take_back<G: Geometry>(
     let mut unknown = joint_rows;
     for (group, point) in substep.hold.pushed.iter().zip(points) {
         let back = group.impulses.map(|impulse| -impulse);
-        if let Some(point) = point {
+        if let (Some(point), RowSource::Moment { .. }) = (point, group.source) {
+            // Their values are added with those of all rows below.
+            let mut counted = vec![Wrench::zero(); stage.bodies.len()];
+            moment_rows::impulse(program, point, &back, &out, &mut counted);
+        } else if let Some(point) = point {
             contact_rows::impulse(program, point, &back, &running.poses, &out);
         } else {
             let (joint, function) = match group.source {
                 RowSource::Limit { joint, index, .. } => (joint, JointFunction::Inequality(index)),
                 RowSource::Spring { joint } => (joint, JointFunction::SpringLength),
                 RowSource::Motor { joint } | RowSource::Friction { joint } => (joint, JointFunction::Coordinate),
-                RowSource::Contact { .. } => continue,
+                RowSource::Contact { .. } | RowSource::Moment { .. } => continue,
             };
             stage.joint(&stage.joints[joint], &substep.poses, &running.poses).impulse(program, function, &back[..1], &out);
         }

@@ -33,6 +33,7 @@ mod mean_loads;
 mod mean_motion;
 mod mean_push;
 mod mean_step;
+mod moment_rows;
 mod motion;
 mod named;
 mod parameters;

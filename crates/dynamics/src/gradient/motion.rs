@@ -7,7 +7,7 @@ mod response;
 
 pub(crate) use displacement::{AnswerMap, MoveMap, answered, carrier, displaced, moved};
 pub(crate) use implicit_rate::{ImplicitRate, RateMap, Unfolded};
-pub(crate) use load::LoadMap;
+pub(crate) use load::{LoadMap, LoadSlots};
 pub(crate) use response::{Loaded, ResponseMap, kicked, linear_response, respond, response};
 
 use super::program::Block;

@@ -28,10 +28,16 @@ pub struct BodySlots {
     pub friction: usize,
     /// Restitution coefficient.
     pub restitution: usize,
-    /// Linear damping [1/s].
+    /// Arm of rolling friction [m].
+    pub rolling: usize,
+    /// Arm of torsional friction [m].
+    pub torsional: usize,
+    /// Linear damping [1/s]; what resists stands in the order of [`crate::body_load::Resistances`] from here on.
     pub damping: usize,
     /// Angular damping [1/s].
     pub spin_damping: usize,
+    /// Quadratic drag [kg/m].
+    pub drag: usize,
     /// Colliders in order.
     pub colliders: Vec<ColliderSlots>,
 }
@@ -54,8 +60,8 @@ pub struct Parameters {
     pub bodies: Vec<BodySlots>,
     /// Joints in order, each in the order of its own parameters.
     pub joints: Vec<Range<usize>>,
-    /// Friction and restitution of pair rules, where they are given.
-    pub pairs: Vec<[Option<usize>; 2]>,
+    /// Friction, restitution, rolling and torsional friction of pair rules, where they are given.
+    pub pairs: Vec<[Option<usize>; 4]>,
     /// Forces in order.
     pub forces: Vec<ForceSlots>,
     /// Gravity [m/s^2].
@@ -75,6 +81,10 @@ pub(crate) enum Coefficient {
     Friction,
     /// Of restitution.
     Restitution,
+    /// The arm of rolling friction.
+    Rolling,
+    /// The arm of torsional friction.
+    Torsional,
 }
 
 impl Parameters {
@@ -93,8 +103,11 @@ impl Parameters {
                 inertia: take(inertia_len(G::ANG)),
                 friction: take(1).start,
                 restitution: take(1).start,
+                rolling: take(1).start,
+                torsional: take(1).start,
                 damping: take(1).start,
                 spin_damping: take(1).start,
+                drag: take(1).start,
                 colliders: body
                     .colliders
                     .iter()
@@ -103,7 +116,7 @@ impl Parameters {
             })
             .collect();
         let joints = model.joints.iter().map(|joint| take(joint.parameter_count())).collect();
-        let pairs = model.pairs.iter().map(|rule| [rule.friction, rule.restitution].map(|value| value.map(|_| take(1).start))).collect();
+        let pairs = model.pairs.iter().map(|rule| rule.coefficients().map(|value| value.map(|_| take(1).start))).collect();
         let forces = model.forces.iter().map(|_| ForceSlots { force: take(G::DIM), torque: take(G::ANG), at: take(G::DIM) }).collect();
         let gravity = take(G::DIM);
         let step = take(1).start;
@@ -116,6 +129,8 @@ impl Parameters {
         let own = |body: usize| match which {
             Coefficient::Friction => self.bodies[body].friction,
             Coefficient::Restitution => self.bodies[body].restitution,
+            Coefficient::Rolling => self.bodies[body].rolling,
+            Coefficient::Torsional => self.bodies[body].torsional,
         };
         let found = match ruled {
             Some(slot) => [Some((slot, 1.0)), None],
@@ -138,8 +153,11 @@ impl Parameters {
             body.inertia = G::inertia_sum(body.inertia, inertia::<G>(&tangent[slots.inertia.clone()]));
             body.friction += tangent[slots.friction];
             body.restitution += tangent[slots.restitution];
+            body.rolling += tangent[slots.rolling];
+            body.torsional += tangent[slots.torsional];
             body.damping += tangent[slots.damping];
             body.spin_damping += tangent[slots.spin_damping];
+            body.drag += tangent[slots.drag];
             for (collider, slots) in body.colliders.iter_mut().zip(&slots.colliders) {
                 collider.local = collider.local.advanced(twist::<G>(&tangent[slots.placement.clone()]), 1.0);
                 let change = &tangent[slots.shape.clone()];
@@ -154,7 +172,7 @@ impl Parameters {
             *joint = joint.perturbed(&tangent[slots.clone()]);
         }
         for (rule, slots) in out.pairs.iter_mut().zip(&self.pairs) {
-            for (value, slot) in [&mut rule.friction, &mut rule.restitution].into_iter().zip(slots) {
+            for (value, slot) in rule.coefficients_mut().into_iter().zip(slots) {
                 if let (Some(value), Some(slot)) = (value, slot) {
                     *value += tangent[*slot];
                 }

@@ -10,7 +10,7 @@ use carom_math::{Pose, Twist, Wrench};
 pub(crate) struct PatchBody<G: Geometry> {
     /// Its number in the island.
     pub local: usize,
-    /// Velocities, masses, dampings, parameters, and how it turns.
+    /// Velocities, masses, what resists, parameters, and how it turns.
     pub link: LinkBody<G>,
     /// At q and at q'.
     pub turned: [Turned<G>; 2],

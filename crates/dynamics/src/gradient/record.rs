@@ -5,6 +5,7 @@ use super::friction_mode::FrictionMode;
 use crate::assembly::Source;
 use crate::contacts::{Key, NO_GROUP};
 use crate::island::{Context, Island, LocalJoint};
+use crate::moments::{self, Arms};
 use crate::options::{ImpactLaw, Integrator};
 use crate::solve::Phase;
 use carom_geometry::Geometry;
@@ -60,6 +61,15 @@ pub(crate) enum RowSource<G: Geometry> {
         deep: bool,
         /// Restitution that drives it apart, where that is part of the solve (c inside the problem).
         rebound: Option<f64>,
+    },
+    /// The moments of the contact that stands before it; its impulses are those about its axes [N m s].
+    Moment {
+        /// Bodies of the model.
+        bodies: [usize; 2],
+        /// Arms it was solved with [m].
+        arms: Arms,
+        /// Normal impulse of the contact [N s].
+        pushed: f64,
     },
     /// A limit or rope.
     Limit {
@@ -442,7 +452,8 @@ fn solved<G: Geometry>(island: &Island<G>, ctx: &Context<G>, phase: Phase) -> (S
         let group = assembly.groups[index];
         let row = solve.first[position];
         let mut impulses = [0.0; 3];
-        impulses[..group.rows].copy_from_slice(&solve.impulses[row..row + group.rows]);
+        let plain = group.rows.min(1 + G::TANGENTS);
+        impulses[..plain].copy_from_slice(&solve.impulses[row..row + plain]);
         let one_sided = matches!(group.source, Source::Contact(_) | Source::Limit { .. });
         let (mut slack, mut at_switch) = (0.0, false);
         // An impulse that moves nothing is rounding, however small the others are, and must not decide.
@@ -496,6 +507,14 @@ fn solved<G: Geometry>(island: &Island<G>, ctx: &Context<G>, phase: Phase) -> (S
         let rounding = nothing && matches!(group.source, Source::Limit { .. });
         let list = if one_sided && (impulses[0] <= 0.0 || rounding) { &mut out.idle } else { &mut out.pushed };
         list.push(Pushed { source, impulses, held, opening, weak: at_switch, slack, friction });
+        if let (true, Source::Contact(c), false) = (plain < group.rows, group.source, impulses[0] <= 0.0) {
+            let length = moments::length(assembly, &group);
+            let mut turned = [0.0; 3];
+            turned.iter_mut().zip(&solve.impulses[row + plain..row + group.rows]).for_each(|(moment, l)| *moment = length * l);
+            let arms = if solve.jammed { [0.0; 2] } else { pairs[near[c].pair].arms };
+            let source = RowSource::Moment { bodies: near[c].key.bodies, arms, pushed: impulses[0] };
+            out.pushed.push(Pushed { source, impulses: turned, held: false, opening: 0, weak: at_switch, slack: 0.0, friction });
+        }
     }
     // Contacts within the margin that have no rows: smoothed complementarity feels them.
     if phase == Phase::Move && !uncorrected {

@@ -1,5 +1,6 @@
 //! Slices of slots as vectors, twists and small symmetric matrices, and back.
 
+pub(crate) use crate::body_load::cross;
 use carom_math::{Space, Twist, Vector, Wrench};
 
 /// The twist in the first DOF numbers, linear part first.
@@ -50,18 +51,6 @@ pub(crate) fn add_wrench<S: Space>(x: &mut [f64], value: &Wrench<S>) {
 #[inline]
 pub(crate) fn pair<S: Space>(a: &Twist<S>, b: &Twist<S>) -> f64 {
     a.lin.dot(b.lin) + a.ang.dot(b.ang)
-}
-
-/// a x b of two rates, zero in the plane.
-#[inline]
-pub(crate) fn cross<S: Space>(a: S::Ang, b: S::Ang) -> S::Ang {
-    let mut out = S::Ang::zero();
-    if S::ANG == 3 {
-        out[0] = a[1] * b[2] - a[2] * b[1];
-        out[1] = a[2] * b[0] - a[0] * b[2];
-        out[2] = a[0] * b[1] - a[1] * b[0];
-    }
-    out
 }
 
 /// Numbers that describe a symmetric inertia: 1 in the plane, 6 in space.

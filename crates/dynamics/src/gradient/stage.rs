@@ -7,6 +7,7 @@ use super::parameters::{Coefficient, Parameters};
 use super::program::{Block, Program};
 use super::system::Sides;
 use super::weak::Weak;
+use crate::body_load::{RESISTANCES, Resistances};
 use crate::constraints::{MAX_ROWS, Row};
 use crate::island::{LocalBody, LocalJoint};
 use crate::model::Model;
@@ -121,13 +122,9 @@ impl<'a, G: Geometry> Stage<'a, G> {
             body.turn_to(pose);
         }
     }
-    /// Damping of a body's velocity and of its spin [1/s].
-    pub fn dampings(&self, body: &LocalBody<G>) -> [f64; 2] {
-        if !body.damped {
-            return [0.0; 2];
-        }
-        let spec = &self.model.bodies[body.index];
-        [spec.damping, spec.spin_damping]
+    /// What resists the motion of a body.
+    pub fn resistances(&self, body: &LocalBody<G>) -> Resistances {
+        if body.damped { self.model.bodies[body.index].resistances() } else { [0.0; RESISTANCES] }
     }
     /// Takes every body by the maps of rows.
     pub fn walk_all(&mut self) {

@@ -127,13 +127,17 @@ fn body<G: SceneSpace>(
             return None;
         };
         (body.restitution, body.friction) = (material.restitution, material.friction);
+        [body.rolling, body.torsional] = material.arms;
     }
     body.restitution = tree.restitution.unwrap_or(body.restitution);
     body.friction = tree.friction.unwrap_or(body.friction);
+    body.rolling = tree.arms[0].unwrap_or(body.rolling);
+    body.torsional = tree.arms[1].unwrap_or(body.torsional);
     body.group = bits(&tree.group, groups);
     body.mask = bits(&tree.mask, groups);
     body.damping = tree.damping;
     body.spin_damping = tree.spin_damping;
+    body.drag = tree.drag;
     for k in 0..G::DIM {
         body.locked[k] = f64::from(u8::from(tree.locked[k]));
     }

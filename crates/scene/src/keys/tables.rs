@@ -148,6 +148,14 @@ pub const MATERIAL: Table = Table {
     keys: &[
         key("restitution", UNIT, "", "0", "0 does not bounce, 1 keeps the energy."),
         key("friction", NOT_NEGATIVE, "", "0.5", "Coulomb coefficient, static and sliding."),
+        key(
+            "rolling",
+            NOT_NEGATIVE,
+            "m",
+            "0",
+            "Arm of rolling friction: contacts resist rolling by a moment of up to this times the normal force; impacts ignore it.",
+        ),
+        only(Where::Space, key("torsional", NOT_NEGATIVE, "m", "0", "Arm of torsional friction, against spinning about the normal.")),
     ],
 };
 
@@ -198,10 +206,19 @@ pub const BODY: Table = Table {
         key("material", Kind::Name, "", "restitution 0, friction 0.5", "A name of `[materials]`."),
         key("restitution", UNIT, "", "of the material", "For this body alone."),
         key("friction", NOT_NEGATIVE, "", "of the material", "For this body alone."),
+        key("rolling", NOT_NEGATIVE, "m", "of the material", "For this body alone."),
+        only(Where::Space, key("torsional", NOT_NEGATIVE, "m", "of the material", "For this body alone.")),
         key("group", Kind::Names, "", "all groups", "Groups it belongs to (at most 64 names in a scene)."),
         key("mask", Kind::Names, "", "all groups", "Groups it collides with; two bodies touch when each is in the other's mask."),
         key("damping", NOT_NEGATIVE, "1/s", "0", "Linear damping."),
         key("spin_damping", NOT_NEGATIVE, "1/s", "0", "Angular damping."),
+        key(
+            "drag",
+            NOT_NEGATIVE,
+            "kg/m",
+            "0",
+            "Quadratic drag: a force of drag times the square of the speed, against the velocity of the centre of mass.",
+        ),
         key(
             "locked",
             Kind::Choices(LOCKS),
@@ -359,6 +376,8 @@ pub const PAIR: Table = Table {
         key("between", Kind::TwoNames, "", "required", "The two bodies."),
         key("restitution", UNIT, "", "mean of the two", "Restitution of the pair."),
         key("friction", NOT_NEGATIVE, "", "mean of the two", "Friction of the pair."),
+        key("rolling", NOT_NEGATIVE, "m", "mean of the two", "Arm of rolling friction of the pair."),
+        only(Where::Space, key("torsional", NOT_NEGATIVE, "m", "mean of the two", "Arm of torsional friction of the pair.")),
         key("impact", Kind::Special(Special::Impact), "", "the scene's", "Impact law of the pair."),
         key("collide", Kind::Flag, "", "by group and mask", "Whether they touch at all."),
     ],

@@ -7,6 +7,7 @@ mod bounded;
 mod equality;
 mod interior;
 mod pyramid;
+mod rolling;
 mod round;
 mod unilateral;
 
@@ -14,6 +15,7 @@ pub use bounded::Bounded;
 pub use equality::Equality;
 pub use interior::{Interior, Stage};
 pub use pyramid::Pyramid;
+pub use rolling::Rolling;
 pub use round::Round;
 pub use unilateral::Unilateral;
 
@@ -43,12 +45,17 @@ pub struct LawChange {
     pub lower: f64,
     /// Of the upper bound.
     pub upper: f64,
+    /// Of the greatest rolling impulse over the normal one.
+    pub rolling: f64,
+    /// Of the greatest spinning impulse over the normal one.
+    pub torsional: f64,
 }
 
 impl LawChange {
     /// Sum of the products.
     pub fn dot(&self, other: &LawChange) -> f64 {
-        self.friction * other.friction + self.lower * other.lower + self.upper * other.upper
+        let moments = self.rolling * other.rolling + self.torsional * other.torsional;
+        self.friction * other.friction + self.lower * other.lower + self.upper * other.upper + moments
     }
 
     /// Adds a multiple of another one.
@@ -56,6 +63,8 @@ impl LawChange {
         self.friction += factor * other.friction;
         self.lower += factor * other.lower;
         self.upper += factor * other.upper;
+        self.rolling += factor * other.rolling;
+        self.torsional += factor * other.torsional;
     }
 }
 
@@ -79,6 +88,11 @@ pub trait ContactLaw {
 
     /// The impulses of the block alone, for velocities `free` without them and its own matrix by rows; l holds a guess and takes the result.
     fn solve_alone(&self, own: &[f64], free: &[f64], l: &mut [f64]);
+
+    /// Whether its smoothed form is one of its own; where it is not, sweeps begin what the interior point would.
+    fn smooths(&self) -> bool {
+        true
+    }
 
     /// Begins the smoothed form strictly inside its bounds, near l and w where they are given: the impulses are pushed in by `push` (as a velocity),
     /// theory (4.34).
@@ -119,6 +133,8 @@ pub enum Law {
     Round(Round),
     /// Contact with a pyramid.
     Pyramid(Pyramid),
+    /// Contact that also resists rolling and spinning.
+    Rolling(Rolling),
     /// Push, never pull.
     Unilateral(Unilateral),
     /// Impulse between two bounds.
@@ -161,6 +177,7 @@ impl std::ops::Deref for Law {
         match self {
             Law::Round(law) => law,
             Law::Pyramid(law) => law,
+            Law::Rolling(law) => law,
             Law::Unilateral(law) => law,
             Law::Bounded(law) => law,
             Law::Equality(law) => law,

@@ -1,7 +1,7 @@
 //! Problems over bodies as files, so that what a scene met once can be solved again: plain numbers, all of eight bytes, little-endian.
 
 use super::bodies::Bodies;
-use super::law::{Bounded, Equality, Law, Pyramid, Round, Unilateral};
+use super::law::{Bounded, Equality, Law, Pyramid, Rolling, Round, Unilateral};
 use super::system::System;
 
 /// A problem read back: rows over bodies, laws, free velocities and the impulses it was begun with.
@@ -33,8 +33,12 @@ impl<const B: usize> Stored<B> {
                 Law::Unilateral(Unilateral) => (2.0, 0.0, 0.0),
                 Law::Bounded(Bounded { lower, upper }) => (3.0, lower, upper),
                 Law::Equality(Equality { rows }) => (4.0, rows as f64, 0.0),
+                Law::Rolling(law) => (5.0, law.friction, law.tangents as f64),
             };
             out.extend([kind, a, b, bodies.softness_of(block), bodies.sides(block).count() as f64]);
+            if let Law::Rolling(law) = law {
+                out.extend([law.edges as f64, law.rolling, law.torsional]);
+            }
             for (body, rows) in bodies.sides(block) {
                 out.push(body as f64);
                 out.extend_from_slice(rows);
@@ -60,12 +64,20 @@ impl<const B: usize> Stored<B> {
         stored.bodies.begin(head[1] as usize);
         for _ in 0..head[2] as usize {
             let about = take(5)?;
+            let more = if about[0] == 5.0 { take(3)? } else { &[] };
             let law = match about[0] as usize {
                 0 => Law::Round(Round { friction: about[1], tangents: about[2] as usize }),
                 1 => Law::Pyramid(Pyramid { friction: about[1], edges: about[2] as usize }),
                 2 => Law::Unilateral(Unilateral),
                 3 => Law::Bounded(Bounded { lower: about[1], upper: about[2] }),
                 4 => Law::Equality(Equality { rows: about[1] as usize }),
+                5 if about[2] == 1.0 || about[2] == 2.0 => Law::Rolling(Rolling {
+                    friction: about[1],
+                    tangents: about[2] as usize,
+                    edges: more[0] as usize,
+                    rolling: more[1],
+                    torsional: more[2],
+                }),
                 _ => return None,
             };
             let rows = law.rows();

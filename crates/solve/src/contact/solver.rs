@@ -178,8 +178,9 @@ impl Solver {
         }
         let coarse = Task { aim: task.aim.max(BARRIER_AIM), ..*task };
         let push = answer.residual.clamp(PUSH[0], PUSH[1]);
+        let smooth = task.laws.iter().all(|law| law.smooths());
         for push in [Some(push), None] {
-            if push.is_some() && !warm {
+            if !smooth || (push.is_some() && !warm) {
                 continue;
             }
             self.trial.copy_from_slice(&self.start);

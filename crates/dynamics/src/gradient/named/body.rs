@@ -10,7 +10,11 @@ use carom_geometry::Geometry;
 use carom_math::Vector;
 
 /// Names of bodies and of the scene.
-const BODIES: [&str; 9] = ["mass", "inertia", "centre", "friction", "restitution", "damping", "spin_damping", "gravity", "step"];
+const BODIES: [&str; 12] =
+    ["mass", "inertia", "centre", "friction", "restitution", "rolling", "torsional", "damping", "spin_damping", "drag", "gravity", "step"];
+
+/// Names of the coefficients of pair rules, in the order of [`crate::model::PairRule::coefficients`].
+const PAIRS: [&str; 4] = ["pair_friction", "pair_restitution", "pair_rolling", "pair_torsional"];
 
 /// The names of this file that a model has.
 pub(super) fn keys<G: Geometry>(model: &Model<G>) -> Vec<String> {
@@ -21,8 +25,9 @@ pub(super) fn keys<G: Geometry>(model: &Model<G>) -> Vec<String> {
             keys.push(key.to_string());
         }
     };
-    add(model.pairs.iter().any(|p| p.friction.is_some()), "pair_friction");
-    add(model.pairs.iter().any(|p| p.restitution.is_some()), "pair_restitution");
+    for (which, key) in PAIRS.into_iter().enumerate() {
+        add(model.pairs.iter().any(|p| p.coefficients()[which].is_some()), key);
+    }
     for key in ["force_force", "force_torque", "force_at"] {
         add(!model.forces.is_empty(), key);
     }
@@ -42,7 +47,7 @@ impl<G: Geometry> Names<G> {
         let pairs = |which: usize| {
             let mut out = Quantity::numbers();
             for (p, (rule, slots)) in model.pairs.iter().zip(&layout.pairs).enumerate() {
-                if let (Some(value), Some(slot)) = ([rule.friction, rule.restitution][which], slots[which]) {
+                if let (Some(value), Some(slot)) = (rule.coefficients()[which], slots[which]) {
                     out.row(Row::Pair(p));
                     out.entry(value, [(slot, 1.0)]);
                 }
@@ -55,10 +60,11 @@ impl<G: Geometry> Names<G> {
             "centre" => self.centres(model, layout),
             "friction" => each(|b| b.friction, |s| s.friction),
             "restitution" => each(|b| b.restitution, |s| s.restitution),
+            "rolling" => each(|b| b.rolling, |s| s.rolling),
+            "torsional" => each(|b| b.torsional, |s| s.torsional),
             "damping" => each(|b| b.damping, |s| s.damping),
             "spin_damping" => each(|b| b.spin_damping, |s| s.spin_damping),
-            "pair_friction" => pairs(0),
-            "pair_restitution" => pairs(1),
+            "drag" => each(|b| b.drag, |s| s.drag),
             "force_force" | "force_torque" | "force_at" => forces(model, layout, key),
             "gravity" => {
                 let mut out = Quantity::vectors(G::DIM);
@@ -72,7 +78,7 @@ impl<G: Geometry> Names<G> {
                 out.entry(model.step, [(layout.step, 1.0)]);
                 out.single()
             }
-            _ => return None,
+            _ => return PAIRS.iter().position(|name| *name == key).map(pairs),
         })
     }
 
@@ -140,10 +146,15 @@ impl<G: Geometry> Names<G> {
                 }
                 (Row::Body(b), "friction") => model.bodies[b].friction = new[0],
                 (Row::Body(b), "restitution") => model.bodies[b].restitution = new[0],
+                (Row::Body(b), "rolling") => model.bodies[b].rolling = new[0],
+                (Row::Body(b), "torsional") => model.bodies[b].torsional = new[0],
                 (Row::Body(b), "damping") => model.bodies[b].damping = new[0],
                 (Row::Body(b), "spin_damping") => model.bodies[b].spin_damping = new[0],
-                (Row::Pair(p), "pair_friction") => model.pairs[p].friction = Some(new[0]),
-                (Row::Pair(p), "pair_restitution") => model.pairs[p].restitution = Some(new[0]),
+                (Row::Body(b), "drag") => model.bodies[b].drag = new[0],
+                (Row::Pair(p), key) => {
+                    let which = PAIRS.iter().position(|name| *name == key);
+                    which.into_iter().for_each(|which| *model.pairs[p].coefficients_mut()[which] = Some(new[0]));
+                }
                 (Row::Force(f), "force_force") => model.forces[f].force = G::Lin::from_slice(new),
                 (Row::Force(f), "force_torque") => model.forces[f].torque = G::Ang::from_slice(new),
                 (Row::Force(f), "force_at") => model.forces[f].at = G::Lin::from_slice(new),
@@ -178,7 +189,8 @@ fn shift<G: Geometry>(model: &mut Model<G>, body: usize, by: G::Lin) {
 fn check_range<G: Geometry>(model: &Model<G>, change: &Change<'_>, row: Row, new: &[f64]) -> Result<(), NameError> {
     let (fits, needs): (fn(&f64) -> bool, _) = match change.key {
         "mass" | "step" => (|x| *x > 0.0, "a number above 0"),
-        "friction" | "pair_friction" | "damping" | "spin_damping" | "inertia" => (|x| *x >= 0.0, "a number >= 0"),
+        "friction" | "pair_friction" | "rolling" | "torsional" | "pair_rolling" | "pair_torsional" | "damping" | "spin_damping"
+        | "drag" | "inertia" => (|x| *x >= 0.0, "a number >= 0"),
         "restitution" | "pair_restitution" => (|x| (0.0..=1.0).contains(x), "a number from 0 to 1"),
         _ => return Ok(()),
     };

@@ -43,7 +43,7 @@ fn balls(integrator: Integrator) -> World<Planar> {
             Body::<Planar>::new(format!("ball {k}"), BodyKind::Dynamic, 1.0 + 0.3 * k as f64, Planar::inertia_from_moments(&[0.004]));
         ball.colliders.push(Collider { shape: Shape::ball(radius).expect("a sound shape"), local: Pose::identity() });
         (ball.restitution, ball.friction) = (0.6, 0.4);
-        (ball.damping, ball.spin_damping) = (0.2 * k as f64, 0.3);
+        (ball.damping, ball.spin_damping, ball.drag) = (0.2 * k as f64, 0.3, 0.1);
         ball.locked.x = if k == 3 { 1.0 } else { 0.0 };
         ball.locked_rotation = k == 4;
         let v = if k == 0 {

@@ -38,7 +38,7 @@ impl<G: Geometry> Yard<G> {
     fn body(&mut self, mass: f64, moments: [f64; 3], (x, y): (f64, f64)) -> usize {
         let name = format!("body {}", self.model.bodies.len());
         let mut body = Body::new(name, BodyKind::Dynamic, mass, G::inertia_from_moments(&moments[..G::ANG]));
-        (body.damping, body.spin_damping) = (0.05, 0.1);
+        (body.damping, body.spin_damping, body.drag) = (0.05, 0.1, 0.2);
         self.model.bodies.push(body);
         self.state.poses.push(Pose { position: Self::at(x, y), rotation: G::identity() });
         let mut twist = Twist::<G>::zero();

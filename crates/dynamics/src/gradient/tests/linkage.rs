@@ -36,7 +36,7 @@ fn arm<G: Geometry>(kinds: &[JointKind], doubled: bool) -> World<G> {
     let mut bodies = vec![(base, 0.0)];
     for k in 0..6 {
         let mut body = Body::new(format!("link {k}"), BodyKind::Dynamic, 1.0 + 0.3 * k as f64, G::inertia_from_moments(&moments[..G::ANG]));
-        (body.damping, body.spin_damping) = (0.05 * k as f64, 0.3);
+        (body.damping, body.spin_damping, body.drag) = (0.05 * k as f64, 0.3, 0.4);
         bodies.push((body, LINK * (k as f64 + 0.5)));
     }
     for (k, (body, x)) in bodies.into_iter().enumerate() {

@@ -27,7 +27,7 @@ fn over_floor(friction: f64, placed: Vec<Placed>) -> World<Spatial> {
         let mut body = Body::<Spatial>::new(format!("body {k}"), BodyKind::Dynamic, mass, inertia);
         body.colliders.push(Collider { shape, local: Pose::identity() });
         (body.friction, body.restitution) = (friction, 0.2);
-        (body.damping, body.spin_damping) = (0.1 * k as f64, 0.2);
+        (body.damping, body.spin_damping, body.drag) = (0.1 * k as f64, 0.2, 0.3);
         model.bodies.push(body);
         state.poses.push(Pose { position, rotation: UnitQuaternion::from_scaled_axis(turn) });
         state.twists.push(Twist { lin, ang });

@@ -58,7 +58,7 @@ fn drive_of(change: &ProblemChange, impulses: &[f64]) -> (Vec<f64>, Vec<LawChang
     let n = impulses.len();
     let drive = (0..n).map(|i| dot(&change.matrix[i * n..(i + 1) * n], impulses) + change.free[i]).collect();
     let laws = (0..change.friction.len())
-        .map(|k| LawChange { friction: change.friction[k], lower: change.lower[k], upper: change.upper[k] })
+        .map(|k| LawChange { friction: change.friction[k], lower: change.lower[k], upper: change.upper[k], ..LawChange::default() })
         .collect();
     (drive, laws)
 }
@@ -153,7 +153,12 @@ fn the_transpose_is_the_transpose() {
         let (one, two) = (numbers(&mut random), numbers(&mut random));
         let changes: Vec<LawChange> = laws
             .iter()
-            .map(|_| LawChange { friction: random.between(-1.0, 1.0), lower: random.between(-1.0, 1.0), upper: random.between(-1.0, 1.0) })
+            .map(|_| LawChange {
+                friction: random.between(-1.0, 1.0),
+                lower: random.between(-1.0, 1.0),
+                upper: random.between(-1.0, 1.0),
+                ..LawChange::default()
+            })
             .collect();
         // First what bodies bring about, whatever is redundant; then anything, of which a part may be lost.
         for (drive, bar) in [(multiply(&sample, &one), multiply(&sample, &two)), (one, two)] {
