@@ -3,6 +3,7 @@
 mod boundary;
 mod choices;
 mod closed_forms;
+mod combine;
 mod energy_momentum;
 mod hubs;
 mod jacobian;

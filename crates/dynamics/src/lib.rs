@@ -6,6 +6,7 @@
 mod arrival;
 mod articulated;
 mod assembly;
+pub mod combine;
 pub mod constraints;
 mod contacts;
 pub mod coordinates;
@@ -42,6 +43,7 @@ mod simultaneous;
 mod snapshot;
 mod solve;
 mod sparse_rows;
+mod stabilise;
 mod start;
 pub mod state;
 mod step;
@@ -51,6 +53,7 @@ pub mod tolerances;
 pub mod world;
 
 pub use carom_solve::interrupt::Interrupt;
+pub use combine::{Combination, Combine};
 pub use constraints::{Joint, JointKind, JointSpec, Motor};
 pub use error::{ModelError, StepError};
 pub use joint_effort::JointEffort;

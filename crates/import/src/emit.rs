@@ -6,7 +6,7 @@ use crate::robot::{Filter, FrictionRule, Geom, Notes, Robot, TieKind};
 use crate::text::Fault;
 use carom_dynamics::{BodyKind, JointKind, Motor, Tolerances};
 use carom_scene::error::Span;
-use carom_scene::tree::{At, BodyTree, JointTree, PairTree, Places, SceneTree, ShapeTree, Solid, Triple};
+use carom_scene::tree::{At, BodyTree, CombineTree, JointTree, PairTree, Places, SceneTree, ShapeTree, Solid, Triple};
 use nalgebra::{Isometry3, Vector3};
 use std::collections::BTreeSet;
 
@@ -85,6 +85,7 @@ fn empty(name: &str, span: &Span) -> BodyTree {
         material: None,
         restitution: None,
         friction: None,
+        combine: CombineTree::default(),
         group: None,
         mask: None,
         damping: 0.0,
@@ -187,6 +188,7 @@ pub fn emit(robot: &Robot, assembly: &Assembly, options: &Options, notes: &mut N
         step: robot.step,
         duration: DURATION,
         options: carom_dynamics::options::Options::default(),
+        combine: CombineTree::default(),
         tolerances: Tolerances::default(),
         materials: Vec::new(),
         bodies,
