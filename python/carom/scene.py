@@ -22,6 +22,16 @@ Numbers = Union[Sequence[float], np.ndarray]
 Rows = Union[Sequence[Sequence[float]], np.ndarray]
 
 
+Rule = Literal["max", "product", "geometric", "min", "mean"]
+
+
+class CombineKeys(TypedDict, total=False):
+    """How the coefficients of two bodies become that of their pair."""
+
+    friction: Rule
+    restitution: Rule
+
+
 class TopKeys(TypedDict, total=False):
     """Keys of the top level."""
 
@@ -35,7 +45,9 @@ class TopKeys(TypedDict, total=False):
     friction_cone: Literal["cone"] | int
     integrator: Literal["verlet", "euler", "energy-momentum"]
     gyroscopic: Literal["exact", "forward"]
-    time_of_impact: Literal["event", "halving", "off"]
+    time_of_impact: Literal["event", "halving", "halving-literal", "off"]
+    stabilisation: Literal["position", "velocity", "velocity-literal"]
+    combine: CombineKeys
     tolerances: Mapping[str, float]
 
 
@@ -46,6 +58,7 @@ class MaterialKeys(TypedDict, total=False):
     friction: float
     rolling: float
     torsional: float
+    combine: CombineKeys
 
 
 class BodyKeys(TypedDict, total=False):
@@ -67,6 +80,7 @@ class BodyKeys(TypedDict, total=False):
     friction: float
     rolling: float
     torsional: float
+    combine: CombineKeys
     group: Sequence[str]
     mask: Sequence[str]
     damping: float

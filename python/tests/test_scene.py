@@ -110,3 +110,25 @@ def test_every_key_has_a_type():
         known = {key.rstrip("_") for key in kind.__annotations__}
         wanted = set(tables[table]) - (calls if table == "SCENE" else {"name"} if table in ("BODY", "JOINT") else set())
         assert known == wanted, table
+
+
+def test_coefficients_combine_by_the_rule_of_the_scene_the_material_or_the_body():
+    def way(top, material, body):
+        scene = carom.Scene(2, step=0.005, **top)
+        scene.material("wood", friction=0.2, **material)
+        scene.body("ground", kind="static", shape={"half_space": [0, 1]}, material="wood")
+        scene.body("block", shape={"box": [0.4, 0.1]}, position=[0, 0.05], velocity=[2, 0], friction=0.45, **body)
+        world = scene.world()
+        world.step(40)
+        return world, 2 - world.v[1, 0]
+
+    rules = {"max": 0.45, "product": 0.09, "geometric": 0.3, "min": 0.2, "mean": 0.325}
+    for rule, friction in rules.items():
+        for keys in [({"combine": {"friction": rule}}, {}, {}), ({}, {"combine": {"friction": rule}}, {}), ({}, {}, {"combine": {"friction": rule}})]:
+            assert way(*keys)[1] == pytest.approx(friction * 9.81 * 0.2, abs=1e-9), (rule, keys)
+    world, slowed = way({"combine": {"friction": "min"}}, {"combine": {"friction": "product"}}, {})
+    assert slowed == pytest.approx(0.09 * 9.81 * 0.2, abs=1e-9)  # the first in the list holds
+    status = way({"combine": {"friction": "max"}}, {}, {})[0].rollout(5).backward(dq=np.ones((2, 3))).status
+    assert list(status) == ["exact"] * 5
+    with pytest.raises(carom.SceneError, match='did you mean "geometric"'):
+        carom.Scene(2, combine={"friction": "geometrc"})

@@ -113,11 +113,30 @@ def newton_off(integrator: str) -> None:
         stepped(integrator, BALL, 'impact = "newton"', f'time_of_impact = "{how}"')
 
 
+def literal(integrator: str) -> None:
+    made = world(integrator, BALL, 'impact = "newton"', 'time_of_impact = "halving-literal"')
+    made.step(STEPS)
+    assert np.isfinite(made.q).all()  # its books show what the scheme gains
+    with pytest.raises(carom.SolveError, match="halving-literal"):
+        made.rollout(2).backward(dq=np.zeros((2, 3)))
+
+
+def stabilised(integrator: str) -> None:
+    for how in ("velocity", "velocity-literal"):
+        made = world(integrator, ARM, 'impact = "newton"', 'time_of_impact = "halving"', f'stabilisation = "{how}"')
+        made.step(STEPS)
+        assert np.isfinite(made.q).all()
+        with pytest.raises(carom.SolveError, match="stabilisation"):
+            made.rollout(2).backward(dq=np.zeros((1, 3)))
+
+
 ROWS = {
     "impact law `auto`, one contact": lambda i: stepped(i, BALL),
     **{f"impact law `{law}`": lambda i, law=law: stepped(i, BALL, f'impact = "{law}"') for law in ("reflections", "gauss-seidel", "stronge", "newton")},
     **{f'`time_of_impact = "{how}"`': lambda i, how=how: stepped(i, BALL, f'time_of_impact = "{how}"') for how in ("event", "halving", "off")},
     "`newton` with `halving` or `off`": newton_off,
+    "`newton` with `halving-literal`": literal,
+    '`stabilisation = "velocity"` or `"velocity-literal"` (with `newton`, `halving`)': stabilised,
     '`gyroscopic = "forward"` (space)': lambda i: stepped(i, BOX, 'gyroscopic = "forward"', dimension=3),
     "`friction_cone = 8` (space)": lambda i: stepped(i, BOX, "friction_cone = 8", dimension=3),
     "joints, limits, motors": lambda i: stepped(i, ARM),

@@ -4,6 +4,7 @@ mod boundary;
 mod choices;
 mod closed_forms;
 mod drag;
+mod combine;
 mod energy_momentum;
 mod hubs;
 mod jacobian;

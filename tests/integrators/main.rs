@@ -3,4 +3,6 @@
 mod chain;
 mod contact;
 mod free;
+mod kernel;
+mod stabilisation;
 mod top;

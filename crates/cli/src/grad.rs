@@ -300,7 +300,7 @@ const MOVE_GAPS: [&str; 4] = ["q[", "centre", "shape_", "joint_"];
 type Count = fn(&Switches) -> usize;
 
 /// The kinds of switches, with words for people.
-const KINDS: [(&str, &str, Count); 8] = [
+const KINDS: [(&str, &str, Count); 9] = [
     ("weak", "contact with neither load nor gap: it may close or open", |s| s.weak),
     ("friction", "contact between sticking and sliding", |s| s.friction),
     ("grazing", "impact with hardly any closing speed", |s| s.grazing),
@@ -309,6 +309,7 @@ const KINDS: [(&str, &str, Count); 8] = [
     ("projected", "position projected, which the derivative leaves out", |s| s.projected),
     ("unconverged", "solve that did not converge, or length that was held", |s| s.unconverged),
     ("stepped", "move that was stepped: nothing is said of the times of its impacts", |s| s.stepped),
+    ("combined", "contact whose coefficient has no slope by those of its bodies", |s| s.combined),
 ];
 
 impl Told {

@@ -102,6 +102,7 @@ impl Summary {
             (total.impact_capped, "an impact problem reached its cap"),
             (total.inaccurate, "a solve ended above its tolerance"),
             (total.unconverged, "a joint correction did not converge"),
+            (total.gyroscopic, "the gyroscopic torque at the end of a move was not found"),
             (total.soft_spring, "a stiff spring became a soft row"),
             (total.projected, "positions were projected"),
             (total.placed, "the start was put right"),

@@ -9,7 +9,7 @@ use crate::integrate::Moved;
 use crate::island::{Context, Island};
 use crate::joint_effort;
 use crate::ledger::Flow;
-use crate::options::Integrator;
+use crate::options::{Integrator, TimeOfImpact};
 use crate::predict::{self, Instant, kick_share};
 use crate::solve::{self, Phase};
 use crate::stepped;
@@ -101,8 +101,11 @@ pub(crate) fn finish<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, move
     if G::ANG > 1 {
         pushed.resize(island.bodies.len(), G::Ang::zero());
     }
-    book(island, &before, &after, kick_share(ctx.model.options.integrator) * t, &mut pushed);
-    joint_effort::account(island, ctx, kick_share(ctx.model.options.integrator) * t);
+    // Loads act as long as they were solved for, which is longer than a move that shrank with its velocity kept.
+    let literal = ctx.model.options.time_of_impact == TimeOfImpact::HalvingLiteral;
+    let acted = if literal { island.solve.duration } else { kick_share(ctx.model.options.integrator) * t };
+    book(island, &before, &after, acted, &mut pushed);
+    joint_effort::account(island, ctx, acted);
     island.turning = pushed;
     island.twists = before;
     island.half = after;
@@ -142,10 +145,15 @@ fn end<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, t: f64, time: f64)
     match ctx.model.options.integrator {
         Integrator::Verlet | Integrator::EnergyMomentum => second_kick(island, ctx, t, time),
         Integrator::Euler => {
-            // The joints hold at q'; their velocities follow without a kick.
+            // The joints hold at q'; their velocities follow without a kick. Where rows are those of the start pose alone the velocity stays what the
+            // solve made it, and the next solve holds it at q'.
+            let alone = ctx.model.options.start_pose_only();
             let Island { assembly, solve, half, twists, .. } = island;
             twists.clear();
             twists.extend_from_slice(half);
+            if alone {
+                return;
+            }
             solve.joint_target.clear();
             solve.joint_target.resize(assembly.equalities.len(), 0.0);
             assembly.hold_joints(&solve.joint_target, &mut solve.reaction, twists);
@@ -172,8 +180,12 @@ fn second_kick<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, t: f64, ti
     let mut pushed = std::mem::take(&mut island.turning);
     scratch.clear();
     let booked = island.flow;
+    let (mut settled, mut found) = (false, true);
     for round in 0..GYROSCOPIC_CAP {
-        if !end_velocity(island, t, &pushed, (1..PLAIN_ROUNDS).contains(&round), &mut scratch) {
+        let ended = end_velocity(island, t, &pushed, (1..PLAIN_ROUNDS).contains(&round), &mut scratch);
+        found = ended.found;
+        if !ended.changed {
+            settled = true;
             break;
         }
         let Island { assembly, solve, solver, twists, report, .. } = island;
@@ -186,9 +198,11 @@ fn second_kick<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, t: f64, ti
         island.half = before;
         island.twists = after;
         if G::ANG == 1 {
+            settled = true;
             break;
         }
     }
+    island.report.gyroscopic |= !(settled && found);
     island.scratch = scratch;
     island.turning = pushed;
 }
@@ -247,11 +261,20 @@ pub(crate) fn account_rows<G: Geometry>(island: &mut Island<G>) {
     }
 }
 
+/// What a round of the search for the end velocity came to.
+struct Ended {
+    /// Velocities differ from those of the round before.
+    changed: bool,
+    /// Every implicit torque was found.
+    found: bool,
+}
+
 /// v1/2 + (t/2) M^-1 f' with the gyroscopic torque implicit at the end velocity, given the angular impulses of rows or, `known`, the velocities that they
 /// made of it in the round before, theory (2.24). At the end of the rounds both are the same; but the answer of a light body between heavy ones to
-/// impulses that nearly cancel is far from its velocity before that. Returns whether this differs from what `out` held before.
-fn end_velocity<G: Geometry>(island: &Island<G>, t: f64, pushed: &[G::Ang], known: bool, out: &mut Vec<Twist<G>>) -> bool {
+/// impulses that nearly cancel is far from its velocity before that.
+fn end_velocity<G: Geometry>(island: &Island<G>, t: f64, pushed: &[G::Ang], known: bool, out: &mut Vec<Twist<G>>) -> Ended {
     let mut changed = out.len() != island.bodies.len();
+    let mut found = true;
     if changed {
         out.clear();
         out.resize(island.bodies.len(), Twist::zero());
@@ -271,7 +294,8 @@ fn end_velocity<G: Geometry>(island: &Island<G>, t: f64, pushed: &[G::Ang], know
             if body.turns() && rate != G::Ang::zero() {
                 let momentum = G::inertia_apply(body.inertia, twist.ang) + pushed[index];
                 let implicit = if plain { None } else { G::implicit_rate(body.inertia, 0.5 * t, momentum, rate) };
-                // Where Newton does not converge the torque is taken at the predicted velocity.
+                // Where Newton does not converge the torque is taken at the predicted velocity, and the report says so.
+                found &= plain || implicit.is_some();
                 twist.ang = match implicit {
                     Some(end) => end - reaction,
                     None => twist.ang - G::inertia_apply(body.inv_inertia, G::gyroscopic(body.inertia, rate)) * (0.5 * t),
@@ -284,5 +308,5 @@ fn end_velocity<G: Geometry>(island: &Island<G>, t: f64, pushed: &[G::Ang], know
         }
         out[index] = twist;
     }
-    changed
+    Ended { changed, found }
 }

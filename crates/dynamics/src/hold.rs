@@ -6,7 +6,7 @@ use crate::contacts::arms;
 use crate::energy_momentum;
 use crate::island::{Context, Island};
 use crate::options::{ImpactLaw, Integrator, TimeOfImpact};
-use crate::predict::kick;
+use crate::predict::kick_found;
 use crate::solve::{OpenRow, Phase, resolve, select};
 use carom_geometry::Geometry;
 use carom_math::Vector;
@@ -53,20 +53,15 @@ pub(crate) struct Held {
     pub outcome: Outcome,
 }
 
-/// Whether the source's own scheme was asked for, where rows are the start pose's only.
-fn start_pose_only(options: &crate::options::Options) -> bool {
-    options.integrator == Integrator::Euler && options.impact == ImpactLaw::Newton && options.time_of_impact == TimeOfImpact::Halving
-}
-
 /// Rooms 3 to 5 for a move of length t: velocities v1/2 in `island.half`, poses q' in `island.next`.
 pub(crate) fn hold<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, t: f64) -> Held {
-    hold_rows(island, ctx, t, start_pose_only(&ctx.model.options))
+    hold_rows(island, ctx, t, ctx.model.options.start_pose_only())
 }
 
 /// The same where events are looked for or, `stepped`, are not: then few rounds correct it, and where they do not end the rows of the start pose are
 /// taken and the overlap is left to the projection, theory (2.33). Rounds that diverge would feed energy.
 pub(crate) fn hold_move<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, t: f64, stepped: bool) -> Held {
-    if !stepped || start_pose_only(&ctx.model.options) {
+    if !stepped || ctx.model.options.start_pose_only() {
         return hold(island, ctx, t);
     }
     let held = hold_within(island, ctx, t, false, STEPPED_ROUNDS);
@@ -113,7 +108,13 @@ fn hold_within<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, t: f64, un
     let alone = island.solve.lines.is_empty();
     let mut scratch = std::mem::take(if alone { &mut island.half } else { &mut island.scratch });
     scratch.clear();
-    scratch.extend((0..island.bodies.len()).map(|body| kick(island, body, options, t)));
+    // Where the gyroscopic torque of a body is not found the move is too long.
+    let mut turned = true;
+    scratch.extend((0..island.bodies.len()).map(|body| {
+        let (twist, found) = kick_found(island, body, options, t);
+        turned &= found;
+        twist
+    }));
     if alone {
         std::mem::swap(&mut island.half, &mut scratch);
     }
@@ -198,6 +199,7 @@ fn hold_within<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, t: f64, un
         misses[round % RATE_ROUNDS] = worst;
         (before, last) = (last, worst);
     }
+    held.converged &= turned;
     if island.assembly.sparse && held.converged {
         island.solve.note_tried();
     }
@@ -238,13 +240,15 @@ pub(crate) fn select_move<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>,
 
 /// Newton restitution inside the problem: c = k min(0, J v) where the approach is faster than the rest speed, theory (2.15).
 fn restitution_targets<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>) {
+    // One that does not rebound at all is corrected over the move like any other; where none is, it answers to its coefficient as the others do.
+    let least = if ctx.model.options.start_pose_only() { 0.0 } else { f64::MIN_POSITIVE };
     for position in 0..island.solve.groups.len() {
         let group = island.assembly.groups[island.solve.groups[position]];
         if let Source::Contact(c) = group.source {
             let near = &island.near[c];
             let approach = island.assembly.lines[group.first].speed(&island.twists);
             let restitution = island.pairs[near.pair].restitution;
-            if near.touching && restitution > 0.0 && approach < -crate::impact::rest_speed(island, ctx, near) {
+            if near.touching && restitution >= least && approach < -crate::impact::rest_speed(island, ctx, near) {
                 island.solve.target[island.solve.first[position]] = -restitution * approach;
                 island.solve.leaving[position] = true;
             }

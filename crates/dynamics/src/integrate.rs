@@ -81,8 +81,8 @@ pub(crate) fn integrate<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, r
         let turned = largest_turn(island, ctx, &island.half, t);
         // A problem that could not be solved is a shorter move's problem too, but an easier one.
         let solved = held.converged && held.outcome.status != Status::Failed;
-        // Mean rows do no work.
-        let strained = solved && turns && strained(island, ctx, t);
+        // Mean rows do no work; where rows are those of the start pose alone no target bends.
+        let strained = solved && turns && !ctx.model.options.start_pose_only() && strained(island, ctx, t);
         if !stepped && !solved && stepped::spent(island, ctx) && stepped::steps(ctx) {
             stepped = true;
             (t, event, struck) = (base, false, None);
@@ -118,6 +118,16 @@ pub(crate) fn integrate<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, r
                 t *= 0.5;
                 decided.length = part(t);
                 held = hold::hold(island, ctx, t);
+            }
+            TimeOfImpact::HalvingLiteral => {
+                if t * 0.5 < least || !overlaps_after(island, ctx) {
+                    break;
+                }
+                t *= 0.5;
+                decided.length = part(t);
+                let Island { next, poses, half, .. } = island;
+                next.clear();
+                next.extend(poses.iter().zip(half.iter()).map(|(pose, twist)| pose.advanced(*twist, t)));
             }
             TimeOfImpact::Event if stepped => {
                 trials += 1;

@@ -312,6 +312,8 @@ pub struct IslandReport {
     pub soft_spring: bool,
     /// The substep could not be made short enough for the joint correction to converge.
     pub unconverged: bool,
+    /// The gyroscopic torque at the end of a move was not found with the impulses there: it is that of the velocity predicted for it.
+    pub gyroscopic: bool,
     /// Positions were projected.
     pub projected: bool,
     /// The state started wrong and was put right before it moved; `World::placement` says what was.
@@ -347,6 +349,7 @@ impl IslandReport {
         self.inaccurate |= other.inaccurate;
         self.soft_spring |= other.soft_spring;
         self.unconverged |= other.unconverged;
+        self.gyroscopic |= other.gyroscopic;
         self.projected |= other.projected;
         self.placed |= other.placed;
     }

@@ -3,6 +3,7 @@
 use crate::constraints::{Joint, JointKind};
 use crate::contacts::Memory;
 use crate::curvature::Curvature;
+use crate::gradient::Coefficient;
 use crate::impact::root;
 use crate::island::{Island, LocalBody, LocalJoint, LocalPair};
 use crate::joint_graph::JointGraphs;
@@ -91,8 +92,8 @@ impl PairTable {
         let rule = self.rule(model, i, j);
         LocalPair {
             bodies: [NONE, NONE],
-            friction: rule.and_then(|r| r.friction).unwrap_or(0.5 * (a.friction + b.friction)),
-            restitution: rule.and_then(|r| r.restitution).unwrap_or(0.5 * (a.restitution + b.restitution)),
+            friction: rule.and_then(|r| r.friction).unwrap_or_else(|| Coefficient::Friction.of_two(a, b)),
+            restitution: rule.and_then(|r| r.restitution).unwrap_or_else(|| Coefficient::Restitution.of_two(a, b)),
             arms: [
                 rule.and_then(|r| r.rolling).unwrap_or(0.5 * (a.rolling + b.rolling)),
                 // Nothing spins about a normal in the plane.

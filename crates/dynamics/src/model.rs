@@ -1,8 +1,9 @@
 //! What never changes during a run: bodies, joints, pairs, forces, choices, tolerances.
 
+use crate::combine::Combination;
 use crate::constraints::Joint;
 use crate::error::ModelError;
-use crate::options::{Gyroscopic, ImpactLaw, Integrator, Options};
+use crate::options::{Gyroscopic, ImpactLaw, Integrator, Options, Stabilisation, TimeOfImpact};
 use crate::tolerances::Tolerances;
 use carom_geometry::{Geometry, MassProperties};
 use carom_math::{Pose, Vector};
@@ -41,14 +42,16 @@ pub struct Body<G: Geometry> {
     pub inertia: G::Inertia,
     /// Its shapes; none for a point mass.
     pub colliders: Vec<Collider<G>>,
-    /// Friction coefficient; a pair takes the mean.
+    /// Friction coefficient.
     pub friction: f64,
-    /// Restitution coefficient, 0 to 1; a pair takes the mean.
+    /// Restitution coefficient, 0 to 1.
     pub restitution: f64,
     /// Arm of rolling friction [m]; a pair takes the mean.
     pub rolling: f64,
     /// Arm of torsional friction [m]; a pair takes the mean.
     pub torsional: f64,
+    /// How a pair combines them with those of the other body.
+    pub combine: Combination,
     /// Groups it belongs to, one bit each.
     pub group: u64,
     /// Groups it collides with, one bit each.
@@ -80,6 +83,7 @@ impl<G: Geometry> Body<G> {
             restitution: 0.0,
             rolling: 0.0,
             torsional: 0.0,
+            combine: Combination::default(),
             group: u64::MAX,
             mask: u64::MAX,
             damping: 0.0,
@@ -112,7 +116,7 @@ impl<G: Geometry> Body<G> {
     }
 }
 
-/// What two bodies do together, where it is not the mean of what they do alone.
+/// What two bodies do together, where it is not combined from what they do alone.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PairRule {
     /// The two bodies.
@@ -258,11 +262,22 @@ impl<G: Geometry> Model<G> {
             }
         }
         let count = self.bodies.len();
-        let inside = self.options.impact == ImpactLaw::Newton && self.options.time_of_impact != crate::options::TimeOfImpact::Event;
+        let inside = self.options.impact == ImpactLaw::Newton && self.options.time_of_impact != TimeOfImpact::Event;
         if inside && self.options.integrator == Integrator::EnergyMomentum {
             let reason = "\"energy-momentum\" does not mix with impact \"newton\" unless time_of_impact is \"event\": restitution would be part of \
                           the solve, and a mean velocity has no rebound";
             return Err(ModelError::new("scene", "integrator", reason));
+        }
+        let Options { integrator, impact, time_of_impact, stabilisation, .. } = self.options;
+        if time_of_impact == TimeOfImpact::HalvingLiteral && !(integrator == Integrator::Euler && impact == ImpactLaw::Newton) {
+            let reason = "\"halving-literal\" keeps the velocity of the whole step while the step shrinks; that is a choice of integrator \"euler\" with \
+                          impact \"newton\", whose velocity comes from one solve";
+            return Err(ModelError::new("scene", "time_of_impact", reason));
+        }
+        if stabilisation != Stabilisation::Position && !self.options.start_pose_only() {
+            let reason = "is a choice of integrator \"euler\" with impact \"newton\" and time_of_impact \"halving\" or \"halving-literal\"; every other \
+                          move closes its joints itself and leaves no drift; allowed: \"position\"";
+            return Err(ModelError::new("scene", "stabilisation", reason));
         }
         if self.options.gyroscopic == Gyroscopic::Forward && self.options.integrator != Integrator::Verlet {
             return Err(ModelError::new("scene", "gyroscopic", "\"forward\" is a choice of integrator \"verlet\" alone"));

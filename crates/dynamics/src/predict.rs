@@ -130,9 +130,15 @@ pub(crate) fn kick_share(integrator: Integrator) -> f64 {
 /// v + s t a for one body, theory (2.3): its velocity before rows act in a move of length t. Under `euler` the gyroscopic torque is implicit,
 /// theory (2.24) over the whole step: explicit it would feed energy to a fast-spinning body until it flies apart.
 pub(crate) fn kick<G: Geometry>(island: &Island<G>, body: usize, options: &Options, t: f64) -> Twist<G> {
+    kick_found(island, body, options, t).0
+}
+
+/// The same, and whether the implicit torque was found; where it was not it is explicit.
+pub(crate) fn kick_found<G: Geometry>(island: &Island<G>, body: usize, options: &Options, t: f64) -> (Twist<G>, bool) {
     let integrator = options.integrator;
     let twist = island.twists[body];
     let mut kicked = twist.plus(kick_share(integrator) * t, island.free[body]);
+    let mut found = true;
     let local = &island.bodies[body];
     if options.forward() && local.dynamic {
         kicked.ang -= forward_gyroscopic(island, body, t);
@@ -140,11 +146,12 @@ pub(crate) fn kick<G: Geometry>(island: &Island<G>, body: usize, options: &Optio
     if integrator == Integrator::Euler && G::ANG > 1 && local.dynamic {
         let momentum = G::inertia_apply(local.inertia, twist.ang) + island.loads[body].total.ang * t;
         let turns = G::inertia_apply(local.inv_inertia, momentum).norm() > 0.0;
-        if let (true, Some(rate)) = (turns, G::implicit_rate(local.inertia, t, momentum, twist.ang)) {
-            kicked.ang = rate;
+        match if turns { G::implicit_rate(local.inertia, t, momentum, twist.ang) } else { Some(kicked.ang) } {
+            Some(rate) => kicked.ang = rate,
+            None => found = false,
         }
     }
-    kicked
+    (kicked, found)
 }
 
 /// How much the gyroscopic torque of half a move of length t slows a body more at the velocity after the torques of the loads than before them,

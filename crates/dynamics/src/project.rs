@@ -224,7 +224,7 @@ pub(crate) fn project<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>) -> 
     // Bodies that were turned have other inertias: their kinetic energy counts as well.
     let turned = kinetic - kinetic_before;
     let gained = if turned.abs() > TURNING_NOISE * kinetic_before { lifted + turned } else { lifted };
-    if gained > 0.0 && kinetic > 0.0 {
+    if gained > 0.0 && kinetic > 0.0 && !ctx.model.options.start_pose_only() {
         let kept = ((kinetic - gained) / kinetic).max(0.0).sqrt();
         for (body, twist) in island.bodies.iter().zip(island.twists.iter_mut()) {
             if body.dynamic {
@@ -253,6 +253,10 @@ pub(crate) fn bring_home<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, 
     ctx.go_on()?;
     refuse_open(island, ctx)?;
     grow_travelled(island, ctx);
+    if ctx.model.options.start_pose_only() {
+        // Positions alone: the velocity is that of the solve, and the next one holds it at these poses.
+        return Ok(());
+    }
     let Island { assembly, solve, twists, .. } = island;
     solve.joint_target.clear();
     solve.joint_target.resize(assembly.equalities.len(), 0.0);
@@ -320,7 +324,7 @@ fn displacement<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, aim: Aim)
         near.extra = true;
     }
     assembly::assemble(island, ctx);
-    let Island { bodies, poses, joints, near, pairs, assembly, solve, solver, scratch, report, .. } = island;
+    let Island { bodies, poses, joints, near, pairs, assembly, solve, scratch, .. } = island;
     solve.joint_target.clear();
     solve.joint_target.resize(assembly.equalities.len(), 0.0);
     for joint in joints.iter().filter(|j| j.rows > 0) {
@@ -349,6 +353,13 @@ fn displacement<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, aim: Aim)
     }
     scratch.clear();
     scratch.resize(bodies.len(), Twist::zero());
+    least_change(island);
+}
+
+/// The least mass-weighted change of the scratch velocities after which the joints have the speeds of `solve.joint_target`, and the lines of `solve.lines` at
+/// least those of `solve.target`.
+pub(crate) fn least_change<G: Geometry>(island: &mut Island<G>) {
+    let Island { assembly, solve, solver, scratch, report, .. } = island;
     assembly.hold_joints(&solve.joint_target, &mut solve.reaction, scratch);
     let n = solve.lines.len();
     solve.free.clear();

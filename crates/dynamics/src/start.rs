@@ -172,7 +172,9 @@ fn short(x: f64) -> String {
 pub(crate) fn place<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>) -> Result<(), StepError> {
     if !ctx.fresh {
         let closed = (island.current && island.solve.closed) || island.joints.is_empty();
-        if closed || project::worst_joint(island, ctx) <= SET_APART {
+        // Where drift is taken back by velocities it is the scheme's own.
+        let drifts = ctx.model.options.stabilisation.share().is_some();
+        if closed || drifts || project::worst_joint(island, ctx) <= SET_APART {
             return Ok(());
         }
         // Torn apart by a step that did not converge: what this gains is taken from the motion.

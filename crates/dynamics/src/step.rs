@@ -10,6 +10,7 @@ use crate::island::{Context, Island};
 use crate::options::{ImpactLaw, SolverChoice, TimeOfImpact};
 use crate::predict::{Instant, accelerate, loads};
 use crate::project::project;
+use crate::stabilise::stabilise;
 use crate::start::place;
 use crate::{assembly, contacts, stepped};
 use carom_geometry::Geometry;
@@ -135,7 +136,10 @@ fn substep<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, elapsed: f64, 
     });
     let projected = island.report.projected;
     island.report.projected = false;
-    project(island, ctx)?; //                                                                  positions             (2.27)
+    match options.stabilisation.share() {
+        None => project(island, ctx)?, //                                                      positions             (2.27)
+        Some(share) => stabilise(island, ctx, share * moved.time), //                          A.7                   (2.60)
+    }
     let now = island.report.projected;
     note(island, |record, _| {
         if let Some(substep) = record.last() {

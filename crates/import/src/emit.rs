@@ -6,7 +6,7 @@ use crate::robot::{Filter, FrictionRule, Geom, Notes, Robot, TieKind};
 use crate::text::Fault;
 use carom_dynamics::{BodyKind, JointKind, Motor, Tolerances};
 use carom_scene::error::Span;
-use carom_scene::tree::{At, BodyTree, JointTree, PairTree, Places, SceneTree, ShapeTree, Solid, Triple};
+use carom_scene::tree::{At, BodyTree, CombineTree, JointTree, PairTree, Places, SceneTree, ShapeTree, Solid, Triple};
 use nalgebra::{Isometry3, Vector3};
 use std::collections::BTreeSet;
 
@@ -86,6 +86,7 @@ fn empty(name: &str, span: &Span) -> BodyTree {
         restitution: None,
         friction: None,
         arms: [None; 2],
+        combine: CombineTree::default(),
         group: None,
         mask: None,
         damping: 0.0,
@@ -189,6 +190,7 @@ pub fn emit(robot: &Robot, assembly: &Assembly, options: &Options, notes: &mut N
         step: robot.step,
         duration: DURATION,
         options: carom_dynamics::options::Options::default(),
+        combine: CombineTree::default(),
         tolerances: Tolerances::default(),
         materials: Vec::new(),
         bodies,

@@ -35,6 +35,7 @@ fn status(report: &StepReport, notes: impl Fn() -> Vec<String>) -> String {
         (report.inaccurate, "inaccurate"),
         (report.soft_spring, "soft spring"),
         (report.unconverged, "unconverged"),
+        (report.gyroscopic, "gyroscopic torque not found"),
     ];
     let mut said: Vec<String> = flags.iter().filter(|(set, _)| *set).map(|(_, word)| (*word).to_string()).collect();
     if report.placed {
@@ -68,6 +69,7 @@ pub fn flags(switches: &Switches) -> Vec<(&'static str, usize)> {
         ("unconverged", switches.unconverged),
         ("stepped", switches.stepped),
         ("smoothed", switches.smoothed),
+        ("combined", switches.combined),
     ];
     all.into_iter().filter(|(_, count)| *count > 0).collect()
 }

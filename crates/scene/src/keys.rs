@@ -101,6 +101,8 @@ pub enum Special {
     Impact,
     /// Friction cone.
     Cone,
+    /// Rules by which two bodies combine their coefficients.
+    Combine,
     /// Motor table.
     Motor,
     /// Count of a repeat.

@@ -9,7 +9,7 @@ mod shape;
 use crate::error::{Fault, SceneErrors, Sink};
 use crate::keys::{self, Special, Table};
 use crate::read::{Fields, Node, Part, Reader, array, span, text};
-use crate::tree::{ForceTree, MaterialTree, PairTree, SceneTree};
+use crate::tree::{CombineTree, ForceTree, MaterialTree, PairTree, SceneTree};
 use carom_dynamics::options::Options;
 use carom_dynamics::{Tolerances, options};
 use toml::de::{DeTable, DeValue};
@@ -105,11 +105,18 @@ fn scene<'t>(r: &mut Reader<'t>, root: &Node<'t>) -> Option<SceneTree> {
             },
             time_of_impact: match f.text("time_of_impact").as_deref() {
                 Some("halving") => options::TimeOfImpact::Halving,
+                Some("halving-literal") => options::TimeOfImpact::HalvingLiteral,
                 Some("off") => options::TimeOfImpact::Off,
                 _ => options::TimeOfImpact::Event,
             },
+            stabilisation: match f.text("stabilisation").as_deref() {
+                Some("velocity") => options::Stabilisation::Velocity,
+                Some("velocity-literal") => options::Stabilisation::VelocityLiteral,
+                _ => options::Stabilisation::Position,
+            },
             ..Options::default()
         },
+        combine: f.raw("combine").map_or_else(CombineTree::default, |node| choice::combine(r, &f.part, node)),
         tolerances: f.raw("tolerances").map_or_else(Tolerances::default, |node| choice::tolerances(r, node)),
         materials: f.raw("materials").map_or_else(Vec::new, |node| materials(r, node)),
         bodies,
@@ -156,7 +163,7 @@ pub(crate) fn part_name(word: &str, node: &Node<'_>) -> Option<String> {
 /// Asserts at compile time of the tables that a raw value has its reader: what `Special` lists is read in this module.
 const _: fn(Special) = |special| match special {
     Special::Shape | Special::Mesh | Special::Heightfield | Special::Heights | Special::Spacing | Special::Faces => {}
-    Special::Impact | Special::Cone | Special::Tolerances | Special::Dimension | Special::Inertia | Special::Motor => {}
+    Special::Impact | Special::Cone | Special::Combine | Special::Tolerances | Special::Dimension | Special::Inertia | Special::Motor => {}
     Special::Count | Special::Offset | Special::Body | Special::Joint | Special::Materials => {}
     Special::Bodies | Special::Joints | Special::Pairs | Special::Forces | Special::Repeats => {}
 };
@@ -174,7 +181,8 @@ fn materials<'t>(r: &mut Reader<'t>, node: &Node<'t>) -> Vec<MaterialTree> {
             let restitution = f.number("restitution").unwrap_or(crate::check::DEFAULT_RESTITUTION);
             let friction = f.number("friction").unwrap_or(crate::check::DEFAULT_FRICTION);
             let arms = ["rolling", "torsional"].map(|key| f.number(key).unwrap_or(0.0));
-            out.push(MaterialTree { name, restitution, friction, arms });
+            let combine = f.raw("combine").map_or_else(CombineTree::default, |node| choice::combine(r, &f.part, node));
+            out.push(MaterialTree { name, restitution, friction, arms, combine });
         }
     }
     out

@@ -101,6 +101,7 @@ fn of_special(special: Special) -> Value {
         Special::Cone => {
             json!({ "anyOf": [{ "const": "cone" }, { "type": "integer", "minimum": 4, "maximum": keys::MAX_CONE, "multipleOf": 2 }] })
         }
+        Special::Combine => reference(&keys::COMBINE),
         Special::Motor => reference(&keys::MOTOR),
         Special::Count => json!({ "anyOf": [count, list(count.clone(), 1, 3)] }),
         Special::Offset => json!({ "anyOf": [vector, { "type": "array", "items": vector.clone() }] }),

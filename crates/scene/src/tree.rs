@@ -2,7 +2,7 @@
 
 use crate::error::Span;
 use carom_dynamics::options::{ImpactLaw, Options};
-use carom_dynamics::{BodyKind, JointKind, Motor, Tolerances};
+use carom_dynamics::{BodyKind, Combination, Combine, JointKind, Motor, Tolerances};
 
 /// A point, vector or rate; in the plane the last entries stay 0.
 pub type Triple = [f64; 3];
@@ -61,6 +61,8 @@ pub struct SceneTree {
     pub duration: f64,
     /// Choices.
     pub options: Options,
+    /// How coefficients combine.
+    pub combine: CombineTree,
     /// Tolerances.
     pub tolerances: Tolerances,
     /// Materials in the order of their names.
@@ -79,6 +81,22 @@ pub struct SceneTree {
     pub places: Places,
 }
 
+/// How coefficients combine, as far as it is said.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct CombineTree {
+    /// Friction.
+    pub friction: Option<Combine>,
+    /// Restitution.
+    pub restitution: Option<Combine>,
+}
+
+impl CombineTree {
+    /// What is said here, and otherwise what was said before.
+    pub fn over(self, before: Combination) -> Combination {
+        Combination { friction: self.friction.unwrap_or(before.friction), restitution: self.restitution.unwrap_or(before.restitution) }
+    }
+}
+
 /// A material.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MaterialTree {
@@ -90,6 +108,8 @@ pub struct MaterialTree {
     pub friction: f64,
     /// Arms of rolling and torsional friction [m].
     pub arms: [f64; 2],
+    /// How they combine with those of another body.
+    pub combine: CombineTree,
 }
 
 /// A body.
@@ -125,6 +145,8 @@ pub struct BodyTree {
     pub friction: Option<f64>,
     /// Arms of rolling and torsional friction [m], if given.
     pub arms: [Option<f64>; 2],
+    /// How they combine, as far as it is given inline.
+    pub combine: CombineTree,
     /// Groups, if given.
     pub group: Option<Vec<At<String>>>,
     /// Mask, if given.

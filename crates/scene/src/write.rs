@@ -3,8 +3,8 @@
 use crate::check::is_centred;
 use crate::solid::SceneSpace;
 use crate::{Scene, SceneOf};
-use carom_dynamics::options::{FrictionCone, Gyroscopic, ImpactLaw, Integrator, Order, SolverChoice, TimeOfImpact};
-use carom_dynamics::{Body, BodyKind, JointSpec, Motor, Tolerances};
+use carom_dynamics::options::{FrictionCone, Gyroscopic, ImpactLaw, Integrator, Order, SolverChoice, Stabilisation, TimeOfImpact};
+use carom_dynamics::{Body, BodyKind, Combination, JointSpec, Motor, Tolerances};
 use carom_math::Vector;
 use std::fmt::Write;
 
@@ -97,7 +97,13 @@ fn text<G: SceneSpace>(scene: &SceneOf<G>) -> String {
     match options.time_of_impact {
         TimeOfImpact::Event => {}
         TimeOfImpact::Halving => out.put("time_of_impact", quoted("halving")),
+        TimeOfImpact::HalvingLiteral => out.put("time_of_impact", quoted("halving-literal")),
         TimeOfImpact::Off => out.put("time_of_impact", quoted("off")),
+    }
+    match options.stabilisation {
+        Stabilisation::Position => {}
+        Stabilisation::Velocity => out.put("stabilisation", quoted("velocity")),
+        Stabilisation::VelocityLiteral => out.put("stabilisation", quoted("velocity-literal")),
     }
     tolerances(&mut out, &model.tolerances);
     out.0 + &parts(scene)
@@ -242,6 +248,10 @@ fn body<G: SceneSpace>(out: &mut Lines, scene: &SceneOf<G>, index: usize, body: 
     out.put("friction", number(body.friction));
     out.put_if(body.rolling != 0.0, "rolling", || number(body.rolling));
     out.put_if(body.torsional != 0.0, "torsional", || number(body.torsional));
+    out.put_if(body.combine != Combination::default(), "combine", || {
+        let Combination { friction, restitution } = body.combine;
+        format!("{{ friction = {}, restitution = {} }}", quoted(friction.name()), quoted(restitution.name()))
+    });
     for (key, bits) in [("group", body.group), ("mask", body.mask)] {
         let names = scene.groups.iter().enumerate().filter(|(i, _)| bits >> i & 1 == 1).map(|(_, name)| name.as_str());
         out.put_if(bits != u64::MAX, key, || quoted_list(names));

@@ -48,6 +48,9 @@ pub(crate) fn linearise<G: Geometry>(
     switches: &mut Switches,
 ) -> Vec<Option<Block>> {
     let Arrived { poses, half, values, taken } = arrived;
+    if stage.model.options.start_pose_only() {
+        return half.to_vec();
+    }
     let kicks = stage.model.options.integrator == Integrator::Verlet;
     let t = substep.length;
     let share = 0.5;

@@ -67,6 +67,7 @@ pub use energy::{EnergyGradient, energies, energy_gradient};
 pub use jacobian::StepJacobian;
 pub(crate) use named::nearest;
 pub use named::{NameError, Names, Quantity, Row};
+pub(crate) use parameters::Coefficient;
 pub use parameters::{BodySlots, ColliderSlots, ForceSlots, Parameters};
 pub use rollout::{Cotangents, Direction, Gradient, GradientError, Rollout, Tape};
 pub(crate) use slots::cross;

@@ -123,18 +123,35 @@ impl Parameters {
         Parameters { bodies, joints, pairs, forces, gravity, step, len, rules: PairTable::new(model) }
     }
 
-    /// The slots that a coefficient of two bodies comes from, with weights: that of their rule, or half of each body's own.
-    pub(crate) fn coefficient(&self, [a, b]: [usize; 2], which: Coefficient) -> impl Iterator<Item = (usize, f64)> {
-        let ruled = self.rules.rule_index(a, b).and_then(|rule| self.pairs[rule][which as usize]);
+    /// The slot of a coefficient that the rule of two bodies gives.
+    fn ruled(&self, [a, b]: [usize; 2], which: Coefficient) -> Option<usize> {
+        self.rules.rule_index(a, b).and_then(|rule| self.pairs[rule][which as usize])
+    }
+
+    /// Whether a coefficient of two bodies has a slope on both sides by their own.
+    pub(crate) fn smooth<G: Geometry>(&self, model: &Model<G>, [a, b]: [usize; 2], which: Coefficient) -> bool {
+        self.ruled([a, b], which).is_some() || which.slope(&model.bodies[a], &model.bodies[b]).smooth
+    }
+
+    /// The slots that a coefficient of two bodies comes from, with weights: that of their rule, or each body's own as they combine.
+    pub(crate) fn coefficient<G: Geometry>(
+        &self,
+        model: &Model<G>,
+        [a, b]: [usize; 2],
+        which: Coefficient,
+    ) -> impl Iterator<Item = (usize, f64)> + use<G> {
         let own = |body: usize| match which {
             Coefficient::Friction => self.bodies[body].friction,
             Coefficient::Restitution => self.bodies[body].restitution,
             Coefficient::Rolling => self.bodies[body].rolling,
             Coefficient::Torsional => self.bodies[body].torsional,
         };
-        let found = match ruled {
+        let found = match self.ruled([a, b], which) {
             Some(slot) => [Some((slot, 1.0)), None],
-            None => [Some((own(a), 0.5)), Some((own(b), 0.5))],
+            None => {
+                let [by_a, by_b] = which.slope(&model.bodies[a], &model.bodies[b]).weights;
+                [Some((own(a), by_a)), Some((own(b), by_b))]
+            }
         };
         found.into_iter().flatten()
     }

@@ -216,6 +216,8 @@ pub(crate) struct Substep<G: Geometry> {
     pub finish: Solved<G>,
     /// The move was stepped: its impacts were put at its end, and their derivative is not taken down.
     pub stepped: bool,
+    /// A gyroscopic torque was not found: its derivative is taken as if it had been.
+    pub explicit: bool,
     /// Positions were projected afterwards: their derivative is taken as if they had not been.
     pub projected: bool,
 }
@@ -276,6 +278,7 @@ impl<G: Geometry> IslandRecord<G> {
             hold: Solved::default(),
             finish: Solved::default(),
             stepped: false,
+            explicit: false,
             projected: false,
         });
     }
@@ -345,6 +348,7 @@ impl<G: Geometry> Substep<G> {
     /// Notes room 7.
     pub fn note_finish(&mut self, island: &Island<G>, ctx: &Context<G>) -> usize {
         self.end.clone_from(&island.twists);
+        self.explicit = island.report.gyroscopic;
         if ctx.model.options.integrator == Integrator::Euler {
             // Only the joints act there.
             self.finish = Solved { reaction: island.solve.reaction.clone(), ..Solved::default() };

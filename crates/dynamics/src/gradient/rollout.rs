@@ -6,7 +6,7 @@ use super::step::{StepRecord, Wrt, differentiate};
 use super::weak::Weak;
 use super::workbench::Workbench;
 use crate::error::{Cause, StepError};
-use crate::options::{FrictionCone, Integrator};
+use crate::options::{FrictionCone, Integrator, Stabilisation, TimeOfImpact};
 use crate::state::State;
 use crate::world::{Remembered, StepReport, World};
 use carom_geometry::Geometry;
@@ -284,6 +284,13 @@ impl<G: Geometry> Rollout<G> {
     /// Whether a choice at switches makes sense for this run.
     pub(super) fn check_weak(&self, weak: Weak) -> Result<(), GradientError> {
         let options = &self.world.model().options;
+        if options.stabilisation != Stabilisation::Position {
+            let value = if options.stabilisation == Stabilisation::Velocity { "velocity" } else { "velocity-literal" };
+            return Err(GradientError::Choice { key: "stabilisation", value, instead: "\"position\"" });
+        }
+        if options.time_of_impact == TimeOfImpact::HalvingLiteral {
+            return Err(GradientError::Choice { key: "time_of_impact", value: "halving-literal", instead: "\"halving\" or \"event\"" });
+        }
         if let Weak::Smoothed { kappa } = weak
             && !(kappa > 0.0 && kappa.is_finite())
         {

@@ -1,10 +1,12 @@
 //! What the substeps of an island share while they are differentiated: model, slots of parameters and controls, bodies, joints, and the
 //! running slots of the state; and what makes a derivative less than exact.
 
+use super::friction_mode::FrictionMode;
 use super::joint_rows::JointAt;
 use super::motion::MassBlocks;
 use super::parameters::{Coefficient, Parameters};
 use super::program::{Block, Program};
+use super::record::{RowSource, Substep};
 use super::system::Sides;
 use super::weak::Weak;
 use crate::body_load::{RESISTANCES, Resistances};
@@ -35,6 +37,8 @@ pub struct Switches {
     pub stepped: usize,
     /// Rows whose complementarity was smoothed.
     pub smoothed: usize,
+    /// Contacts whose coefficients have no slope by those of their bodies: a tie under `max` or `min`, `geometric` at 0.
+    pub combined: usize,
 }
 
 impl Switches {
@@ -57,6 +61,7 @@ impl Switches {
         self.unconverged += other.unconverged;
         self.stepped += other.stepped;
         self.smoothed += other.smoothed;
+        self.combined += other.combined;
     }
 }
 
@@ -165,6 +170,21 @@ impl<'a, G: Geometry> Stage<'a, G> {
     /// The slots that a coefficient of two bodies of the model comes from, with weights.
     pub fn coefficient(&self, bodies: [usize; 2], which: Coefficient) -> impl Iterator<Item = (Block, f64)> + use<'a, G> {
         let (theta, layout) = self.parameters;
-        layout.coefficient(bodies, which).map(move |(slot, weight)| (theta.part(slot, 1), weight))
+        layout.coefficient(self.model, bodies, which).map(move |(slot, weight)| (theta.part(slot, 1), weight))
+    }
+    /// Contacts of a substep that depend on a coefficient without a slope: those that slide or could, and those that strike.
+    pub fn combined(&self, substep: &Substep<G>) -> usize {
+        let smooth = |bodies: [usize; 2], which: Coefficient| self.parameters.1.smooth(self.model, bodies, which);
+        let struck = substep.strikes.iter().flat_map(|strike| strike.contacts.iter().map(|(key, _)| (key.bodies, true, strike.elastic)));
+        let pushed = substep.hold.pushed.iter().chain(&substep.finish.pushed).filter_map(|group| match group.source {
+            RowSource::Contact { key, friction, rebound, .. } => {
+                Some((key.bodies, friction <= 0.0 || group.friction != FrictionMode::Sticks, rebound.is_some()))
+            }
+            _ => None,
+        });
+        let rough = |(bodies, slides, bounces): &([usize; 2], bool, bool)| {
+            (*slides && !smooth(*bodies, Coefficient::Friction)) || (*bounces && !smooth(*bodies, Coefficient::Restitution))
+        };
+        struck.chain(pushed).filter(rough).count()
     }
 }

@@ -41,6 +41,7 @@ pub(crate) fn linearise<G: Geometry>(
     }
     stage.walk_all();
     switches.irregular += undirected_springs(stage, &substep.poses);
+    switches.combined += stage.combined(substep);
     if let Some(arrival) = &substep.arrival {
         arrival::linearise(program, stage, substep, arrival, running, switches);
     }
@@ -291,6 +292,7 @@ pub(crate) fn linearise<G: Geometry>(
 fn advance_clock<G: Geometry>(program: &mut Program<G>, substep: &Substep<G>, running: &mut Running, time: Block, switches: &mut Switches) {
     switches.projected += usize::from(substep.projected);
     switches.stepped += usize::from(substep.stepped);
+    switches.unconverged += usize::from(substep.explicit);
     let remaining = program.fresh(1);
     program.copy(remaining, running.remaining);
     program.scaled(remaining, time, -1.0);

@@ -6,7 +6,7 @@ use crate::mesh;
 use crate::repeat::{Copy, Expanded};
 use crate::solid::{SceneSpace, is_convex};
 use crate::tree::{At, BodyTree, MaterialTree, SceneTree, ShapeTree, Solid};
-use carom_dynamics::{Body, BodyKind, Collider, Model, State};
+use carom_dynamics::{Body, BodyKind, Collider, Combination, Model, State};
 use carom_geometry::MassProperties;
 use carom_math::{Pose, Twist, Vector};
 use std::collections::{BTreeMap, BTreeSet};
@@ -76,7 +76,7 @@ pub fn bodies<G: SceneSpace>(
     let mut last: Option<(usize, Option<Body<G>>)> = None;
     for (i, copy) in expanded.bodies.iter().enumerate() {
         if last.as_ref().is_none_or(|(written, _)| *written != copy.written) {
-            let made = body::<G>(copy, &tree.materials, groups, sink, folder);
+            let made = body::<G>(copy, &tree.materials, tree.combine.over(Combination::default()), groups, sink, folder);
             last = Some((copy.written, made));
         }
         let Some((_, Some(made))) = &last else { continue };
@@ -108,6 +108,7 @@ pub fn bodies<G: SceneSpace>(
 fn body<G: SceneSpace>(
     copy: &Copy<'_>,
     materials: &[MaterialTree],
+    combine: Combination,
     groups: &[String],
     sink: &mut Sink<'_>,
     folder: Option<&Path>,
@@ -117,6 +118,7 @@ fn body<G: SceneSpace>(
     let mut body = Body::<G>::new(copy.name.clone(), tree.kind, f64::INFINITY, G::inertia_zero());
     body.restitution = DEFAULT_RESTITUTION;
     body.friction = DEFAULT_FRICTION;
+    body.combine = combine;
     if let Some(name) = &tree.material {
         let Some(material) = materials.iter().find(|m| m.name == name.value) else {
             let fault = Fault::new(name.span.clone(), part, "material", "unknown material").quoted();
@@ -128,11 +130,13 @@ fn body<G: SceneSpace>(
         };
         (body.restitution, body.friction) = (material.restitution, material.friction);
         [body.rolling, body.torsional] = material.arms;
+        body.combine = material.combine.over(body.combine);
     }
     body.restitution = tree.restitution.unwrap_or(body.restitution);
     body.friction = tree.friction.unwrap_or(body.friction);
     body.rolling = tree.arms[0].unwrap_or(body.rolling);
     body.torsional = tree.arms[1].unwrap_or(body.torsional);
+    body.combine = tree.combine.over(body.combine);
     body.group = bits(&tree.group, groups);
     body.mask = bits(&tree.mask, groups);
     body.damping = tree.damping;

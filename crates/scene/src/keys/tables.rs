@@ -35,7 +35,11 @@ pub const INTEGRATORS: &[&str] = &["verlet", "euler", "energy-momentum"];
 /// Places of the gyroscopic torque of `verlet`.
 pub const GYROSCOPIC: &[&str] = &["exact", "forward"];
 /// Treatments of impacts within the step.
-pub const TIMES_OF_IMPACT: &[&str] = &["event", "halving", "off"];
+pub const TIMES_OF_IMPACT: &[&str] = &["event", "halving", "halving-literal", "off"];
+/// What takes back the drift of joints.
+pub const STABILISATIONS: &[&str] = &["position", "velocity", "velocity-literal"];
+/// Rules by which two bodies combine a coefficient, in the order in which they win.
+pub const COMBINE_RULES: &[&str] = &["max", "product", "geometric", "min", "mean"];
 /// Choices that are planned and refused by name: (key, choice).
 pub const NOT_YET: &[(&str, &str)] = &[];
 /// Kinds of bodies.
@@ -82,6 +86,20 @@ pub const SCENE: Table = Table {
             "Where `verlet` takes the gyroscopic torque of the move in space: before or after the torques of the loads.",
         ),
         key("time_of_impact", Kind::Choice(TIMES_OF_IMPACT), "", "\"event\"", "What is done about bodies that would meet within the step."),
+        key(
+            "stabilisation",
+            Kind::Choice(STABILISATIONS),
+            "",
+            "\"position\"",
+            "What takes back the drift of joints under `euler` with `newton` and `halving`.",
+        ),
+        key(
+            "combine",
+            Kind::Special(Special::Combine),
+            "",
+            "`{ friction = \"mean\", restitution = \"mean\" }`",
+            "How the coefficients of two bodies become those of their pair, where their materials say nothing else.",
+        ),
         key("tolerances", Kind::Special(Special::Tolerances), "", "see below", "Named tolerances."),
         key("materials", Kind::Special(Special::Materials), "", "none", "Named materials."),
         key("body", Kind::Special(Special::Bodies), "", "none", "The bodies, in order."),
@@ -100,6 +118,16 @@ pub const IMPACT: Table = Table {
         key("law", Kind::Choice(LAWS), "", "required", "The law."),
         key("order", Kind::Choice(ORDERS), "", "\"lexicographic\"", "Order of the pairwise reflections; `gauss-seidel` only."),
         key("seed", Kind::Whole(0, u64::MAX), "", "0", "Of the generator; order `random` only."),
+    ],
+};
+
+/// `combine`.
+pub const COMBINE: Table = Table {
+    heading: "combine = { ... }",
+    about: "How the coefficients of two bodies become that of their pair; where the two ask for different rules, the first in the list holds.",
+    keys: &[
+        key("friction", Kind::Choice(COMBINE_RULES), "", "of the scene; there \"mean\"", "The rule for friction."),
+        key("restitution", Kind::Choice(COMBINE_RULES), "", "of the scene; there \"mean\"", "The rule for restitution."),
     ],
 };
 
@@ -137,14 +165,20 @@ pub const TOLERANCES: Table = Table {
             "Events at which a step may be cut, per island; past them the rest of the step is stepped.",
         ),
         key("max_rounds", Kind::Whole(1, MAX_CAP), "", "20", "Rounds of impact at one instant."),
-        key("max_halvings", Kind::Whole(0, 60), "", "10", "Halvings of a step under `time_of_impact = \"halving\"`."),
+        key(
+            "max_halvings",
+            Kind::Whole(0, 60),
+            "",
+            "10",
+            "Halvings of a step under `time_of_impact = \"halving\"` and `\"halving-literal\"`.",
+        ),
     ],
 };
 
 /// `[materials.NAME]`.
 pub const MATERIAL: Table = Table {
     heading: "[materials.NAME]",
-    about: "What bodies are made of. A pair takes the mean of its two bodies unless a `[[pair]]` says otherwise.",
+    about: "What bodies are made of. A pair combines the values of its two bodies by their `combine`, the mean by default, unless a `[[pair]]` says otherwise.",
     keys: &[
         key("restitution", UNIT, "", "0", "0 does not bounce, 1 keeps the energy."),
         key("friction", NOT_NEGATIVE, "", "0.5", "Coulomb coefficient, static and sliding."),
@@ -156,6 +190,7 @@ pub const MATERIAL: Table = Table {
             "Arm of rolling friction: contacts resist rolling by a moment of up to this times the normal force; impacts ignore it.",
         ),
         only(Where::Space, key("torsional", NOT_NEGATIVE, "m", "0", "Arm of torsional friction, against spinning about the normal.")),
+        key("combine", Kind::Special(Special::Combine), "", "of the scene", "How they combine with those of another body."),
     ],
 };
 
@@ -208,6 +243,7 @@ pub const BODY: Table = Table {
         key("friction", NOT_NEGATIVE, "", "of the material", "For this body alone."),
         key("rolling", NOT_NEGATIVE, "m", "of the material", "For this body alone."),
         only(Where::Space, key("torsional", NOT_NEGATIVE, "m", "of the material", "For this body alone.")),
+        key("combine", Kind::Special(Special::Combine), "", "of the material", "For this body alone."),
         key("group", Kind::Names, "", "all groups", "Groups it belongs to (at most 64 names in a scene)."),
         key("mask", Kind::Names, "", "all groups", "Groups it collides with; two bodies touch when each is in the other's mask."),
         key("damping", NOT_NEGATIVE, "1/s", "0", "Linear damping."),
@@ -371,11 +407,11 @@ pub const MOTOR: Table = Table {
 /// `[[pair]]`.
 pub const PAIR: Table = Table {
     heading: "[[pair]]",
-    about: "What two bodies do together, where it is not the mean of what they do alone.",
+    about: "What two bodies do together, where it is not combined from what they do alone.",
     keys: &[
         key("between", Kind::TwoNames, "", "required", "The two bodies."),
-        key("restitution", UNIT, "", "mean of the two", "Restitution of the pair."),
-        key("friction", NOT_NEGATIVE, "", "mean of the two", "Friction of the pair."),
+        key("restitution", UNIT, "", "combined from the two", "Restitution of the pair."),
+        key("friction", NOT_NEGATIVE, "", "combined from the two", "Friction of the pair."),
         key("rolling", NOT_NEGATIVE, "m", "mean of the two", "Arm of rolling friction of the pair."),
         only(Where::Space, key("torsional", NOT_NEGATIVE, "m", "mean of the two", "Arm of torsional friction of the pair.")),
         key("impact", Kind::Special(Special::Impact), "", "the scene's", "Impact law of the pair."),
@@ -438,4 +474,4 @@ pub const REPEAT: Table = Table {
 
 /// All tables in the order of the reference.
 pub const TABLES: &[&Table] =
-    &[&SCENE, &IMPACT, &TOLERANCES, &MATERIAL, &BODY, &SHAPE, &HEIGHTFIELD, &MESH, &JOINT, &MOTOR, &PAIR, &FORCE, &REPEAT];
+    &[&SCENE, &IMPACT, &COMBINE, &TOLERANCES, &MATERIAL, &BODY, &SHAPE, &HEIGHTFIELD, &MESH, &JOINT, &MOTOR, &PAIR, &FORCE, &REPEAT];

@@ -1,10 +1,10 @@
 //! `[[body]]`.
 
-use super::shape;
+use super::{choice, shape};
 use crate::error::Fault;
 use crate::keys::{self, Bound};
 use crate::read::{Node, Part, Reader, array, fixed, number, span};
-use crate::tree::BodyTree;
+use crate::tree::{BodyTree, CombineTree};
 use carom_dynamics::BodyKind;
 
 /// Reads a body.
@@ -33,6 +33,7 @@ pub fn body<'t>(r: &mut Reader<'t>, node: &Node<'t>, part: Part) -> Option<BodyT
     let holds = |word: &str| locked.iter().any(|w| w.value == word);
     let shapes = f.raw("shape").map_or_else(Vec::new, |node| shape::shapes(r, node, &f.part, kind));
     let inertia = f.raw("inertia").and_then(|node| inertia(r, &f.part, node));
+    let combine = f.raw("combine").map_or_else(CombineTree::default, |node| choice::combine(r, &f.part, node));
     Some(BodyTree {
         name: f.text_at("name"),
         kind,
@@ -49,6 +50,7 @@ pub fn body<'t>(r: &mut Reader<'t>, node: &Node<'t>, part: Part) -> Option<BodyT
         restitution: f.number("restitution"),
         friction: f.number("friction"),
         arms: ["rolling", "torsional"].map(|key| f.number(key)),
+        combine,
         group: f.names("group"),
         mask: f.names("mask"),
         damping: f.number("damping").unwrap_or(0.0),

@@ -1,9 +1,10 @@
-//! The choices of a scene that are more than a word: impact law, friction cone, tolerances.
+//! The choices of a scene that are more than a word: impact law, friction cone, how coefficients combine, tolerances.
 
 use crate::keys::{self, Key, Kind};
 use crate::read::{Node, Part, Reader, span, text, whole};
-use carom_dynamics::Tolerances;
+use crate::tree::CombineTree;
 use carom_dynamics::options::{FrictionCone, ImpactLaw, Order};
+use carom_dynamics::{Combine, Tolerances};
 use toml::de::DeValue;
 
 /// The law as a plain word.
@@ -68,6 +69,13 @@ pub fn cone<'t>(r: &mut Reader<'t>, part: &Part, node: &Node<'t>) -> Option<Fric
     let allowed = format!("\"cone\", or an even number from {LEAST} to {}", keys::MAX_CONE);
     r.sink.push(part.fault(span(node), "friction_cone", problem).quoted().allowed(allowed));
     None
+}
+
+/// `{ friction = "max", restitution = "min" }`; either may be left out.
+pub fn combine<'t>(r: &mut Reader<'t>, part: &Part, node: &Node<'t>) -> CombineTree {
+    let Some(f) = r.table(&keys::COMBINE, part.inner("combine"), node, &[]) else { return CombineTree::default() };
+    let rule = |key: &str| f.text(key).as_deref().and_then(Combine::named);
+    CombineTree { friction: rule("friction"), restitution: rule("restitution") }
 }
 
 /// `[tolerances]`.

@@ -87,6 +87,24 @@ fn materials_are_named_and_overridden() {
 }
 
 #[test]
+fn rules_of_combination_come_from_the_scene_the_material_and_the_body() {
+    use carom_dynamics::{Combination, Combine};
+    let text = "combine = { friction = \"min\" }\n[materials.ice]\nfriction = 0.01\ncombine = { restitution = \"max\" }\n[[body]]\nshape = { ball = 1 }\n\
+                [[body]]\nshape = { ball = 1 }\nmaterial = \"ice\"\n\
+                [[body]]\nshape = { ball = 1 }\nmaterial = \"ice\"\ncombine = { friction = \"geometric\" }\n";
+    let s = plane(text);
+    let rules: Vec<Combination> = s.model.bodies.iter().map(|b| b.combine).collect();
+    let of = |friction, restitution| Combination { friction, restitution };
+    assert_eq!(rules, [of(Combine::Min, Combine::Mean), of(Combine::Min, Combine::Max), of(Combine::Geometric, Combine::Max)]);
+    // What is written back says the same.
+    let written = carom_scene::to_toml(&Scene::Planar(s));
+    let Ok(Scene::Planar(again)) = from_toml(&written, "again.toml") else { panic!("{written}") };
+    assert_eq!(again.model.bodies.iter().map(|b| b.combine).collect::<Vec<_>>(), rules);
+    assert_eq!(plane("[[body]]\nshape = { ball = 1 }\n").model.bodies[0].combine, Combination::default());
+    assert_eq!(carom_scene::keys::COMBINE_RULES, Combine::ALL.map(Combine::name), "words and engine have the same order");
+}
+
+#[test]
 fn repeats_come_after_the_rest_with_the_last_index_fastest() {
     let s = plane(
         "[[repeat]]\ncount = [2, 3]\noffset = [[10, 0], [0, 1]]\nbody = { name = \"g\", shape = { ball = 0.1 }, position = [1, 1] }\n\
