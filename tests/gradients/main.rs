@@ -6,6 +6,7 @@ mod closed_forms;
 mod energy_momentum;
 mod hubs;
 mod jacobian;
+mod linearise;
 mod locked;
 mod names;
 mod rack;
