@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,8 @@ import numpy as np
 from ._carom import ModelError, SolveError, StepError
 from ._check import count as whole
 from ._check import flag, flat, numbers, table
-from .rollout import Gradient, Rollout
+from ._derivatives import Jacobian, Linearised, jacobian, linearise
+from .rollout import Gradient, Rollout, at_switches
 from .world import Parameters, World
 
 __all__ = ["Batch"]
@@ -154,6 +156,18 @@ class Batch:
         if self._last is None:
             raise SolveError("backward: there is no rollout yet")
         return self._last.backward(dq, dv, weak=weak, kappa=kappa)
+
+    def jacobian(self, wrt: Iterable[str] = ("q", "v"), *, weak: str | None = None, kappa: float | None = None) -> Jacobian:
+        """As :meth:`World.jacobian` in every world: (count, rows, columns) each."""
+        return jacobian(self._native, wrt, at_switches(weak, kappa), False)
+
+    def linearise(self, controls: Any = None, *, weak: str | None = None, kappa: float | None = None) -> Linearised:
+        """As :meth:`World.linearise` in every world, with their axis first; ``controls`` is (nu,) for all, or (count, nu)."""
+        nu = self._sizes[1]
+        given = None if controls is None else numbers("controls", controls, (nu,), (self._count, nu), error=StepError)
+        if given is not None:
+            given = flat(np.broadcast_to(given, (self._count, nu)))
+        return linearise(self._native, given, at_switches(weak, kappa), False)
 
     def __repr__(self) -> str:
         return f"Batch(count={self._count}, bodies={self._sizes[0]}, controls={self._sizes[1]})"

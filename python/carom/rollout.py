@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -14,6 +14,7 @@ import numpy as np
 
 from ._carom import Error, Gradients, ModelError, Rollouts, SolveError
 from ._check import flat, number, numbers, table, word
+from ._derivatives import Jacobian, Linearised, along, linearise_along
 from ._film import draw
 from .replay import Replay
 
@@ -147,20 +148,6 @@ class Gradient(Mapping):
         return f"Gradient({self.weak}: q0{self.q0.shape}, v0{self.v0.shape}, controls{self.controls.shape}, {', '.join(self)})"
 
 
-class Jacobian(dict):
-    """Dense Jacobians by name; ``weak`` says in words what they are at contacts that stand at a switch, ``flags`` what was counted."""
-
-    def __init__(self, arrays: Mapping[str, np.ndarray], weak: str, flags: Mapping[str, int]) -> None:
-        super().__init__(arrays)
-        self.weak, self.flags = weak, dict(flags)
-
-    def _repr_html_(self) -> str:
-        return table("Jacobian", {"at switches": self.weak, **self})
-
-    def __repr__(self) -> str:
-        return f"Jacobian({self.weak}: {', '.join(f'{name}{value.shape}' for name, value in self.items())})"
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class Rollout:
     """States of a run: ``q`` (T+1, n, 3 or 7), ``v`` (T+1, n, 3 or 6), ``time`` and ``energy`` (T+1,), ``contacts`` (T,), ``status``.
@@ -269,6 +256,16 @@ class Rollout:
         """The same of cotangents whose shapes are right, with the parameters or without them."""
         poses, rates = None if dq is None else self._tangent(dq), None if dv is None else self._tangent(dv)
         return Gradient(self._native, self._native.backward(poses, rates, *side, parameters), self._batch)
+
+    def jacobians(
+        self, wrt: Iterable[str] = ("q", "v"), *, weak: str | None = None, kappa: float | None = None
+    ) -> Jacobian:
+        """Dense Jacobians of every step, (T, rows, columns) each; as :meth:`World.jacobian`, under the controls of the run. Needs the whole tape."""
+        return along(self._native, wrt, at_switches(weak, kappa), self._batch is None)
+
+    def linearise(self, *, weak: str | None = None, kappa: float | None = None) -> Linearised:
+        """(A, B) of every step, (T, 2 nc, 2 nc) and (T, 2 nc, nu); as :meth:`World.linearise`, under the controls of the run. Needs the whole tape."""
+        return linearise_along(self._native, at_switches(weak, kappa), self._batch is None)
 
     def _alone(self, name: str) -> None:
         if self._batch is not None:

@@ -13,9 +13,10 @@ import numpy as np
 
 from ._carom import ModelError, SceneError, StepError, Worlds, scenes
 from ._check import Result, count, flag, flat, number, numbers, table
+from ._derivatives import Jacobian, Linearised, jacobian, linearise
 from ._words import Words, row_of
 from .replay import Replay
-from .rollout import Jacobian, Rollout, at_switches
+from .rollout import Rollout, at_switches
 
 __all__ = ["Contact", "Ledger", "Parameters", "Shape", "World"]
 
@@ -399,25 +400,24 @@ class World(Words):
 
     def jacobian(
         self, wrt: Iterable[str] = ("q", "v"), *, weak: str | None = None, kappa: float | None = None
-    ) -> dict[str, np.ndarray]:
+    ) -> Jacobian:
         """Dense Jacobians of one step without controls: rows are the tangent state, q of all bodies, then v of all.
 
         ``wrt`` names ``q``, ``v``, ``controls`` and keys of ``params``; the columns of a parameter are its entries in order. ``weak`` and
         ``kappa`` as in :meth:`Rollout.backward`; the result's ``weak`` says which they are and ``flags`` counts what is at a switch.
         """
-        side = at_switches(weak, kappa)
-        names = [wrt] if isinstance(wrt, str) else wrt
-        try:
-            names = list(names)
-        except TypeError as cause:
-            raise ModelError(f"wrt: needs names, found {wrt!r}") from cause
-        if not all(isinstance(name, str) for name in names):
-            raise ModelError(f"wrt: needs names, found {wrt!r}")
-        try:
-            arrays, label, flags = self._native.jacobian(names, *side)
-        except ModelError as error:
-            raise ModelError(f"wrt: {error}") from None
-        return Jacobian(arrays, label, dict(flags))
+        return jacobian(self._native, wrt, at_switches(weak, kappa), True)
+
+    def linearise(self, controls: Any = None, *, weak: str | None = None, kappa: float | None = None) -> Linearised:
+        """(A, B) of one step in joint coordinates: x' = A x + B u, (2 nc, 2 nc) and (2 nc, nu); the world does not move.
+
+        x are the changes of ``joint_q``, then those of ``joint_v``, in the order of ``joint_names``; a free root's are position and rotation vector, world
+        axes (q <- exp(d) q), a ball's turn likewise in the axes of its second body. ``controls`` (nu,) are those the step is taken under, 0 by default.
+        Where joints close loops it holds for x with ``loop_jacobian() @ x = 0``. ``weak`` and ``kappa`` as in :meth:`Rollout.backward`.
+        """
+        nu = self._sizes[1]
+        given = None if controls is None else flat(numbers("controls", controls, (nu,), error=StepError))
+        return linearise(self._native, given, at_switches(weak, kappa), True)
 
     def _repr_html_(self) -> str:
         bodies, nu, _, _ = self._sizes

@@ -9,7 +9,7 @@ use carom_tests::differences::{altered, relative};
 use carom_tests::random::Random;
 
 /// A trunk on two legs of two links, with springs, dampers, controls, friction and limits, just above the ground.
-const LEGGED: &str = r#"
+pub(crate) const LEGGED: &str = r#"
 dimension = 3
 step = 0.004
 [materials.all]
@@ -141,7 +141,7 @@ fn differences_agree<G: Geometry>(world: &World<G>, seed: u64) {
 }
 
 /// The world of a text after some steps.
-fn after(text: &str, steps: usize) -> World<carom_math::Spatial> {
+pub(crate) fn after(text: &str, steps: usize) -> World<carom_math::Spatial> {
     let scene = carom_scene::from_toml(text, "jacobian.toml").unwrap();
     let Scene::Spatial(scene) = scene else { unreachable!("scenes of space") };
     let mut world = World::new(scene.model, scene.state).unwrap();

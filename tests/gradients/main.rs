@@ -8,6 +8,7 @@ mod combine;
 mod energy_momentum;
 mod hubs;
 mod jacobian;
+mod linearise;
 mod locked;
 mod names;
 mod rack;

@@ -13,8 +13,8 @@ use std::time::Instant;
 /// Room between the lowest point of a model without ground and the ground it gets [m].
 const ROOM: f64 = 0.02;
 
-/// Derivatives taken for their mean cost.
-const JACOBIANS: usize = 10;
+/// Derivatives taken for their least cost.
+const DERIVATIVES: usize = 30;
 
 /// Nanoseconds this thread has worked, or have passed where nobody counts them.
 fn worked(since: Instant) -> f64 {
@@ -63,24 +63,39 @@ fn measure(path: &Path, seconds: f64) -> Result<(), Box<dyn std::error::Error>> 
         total.merge(&report);
         depth = depth.max(-world.deepest());
     }
-    // The dense derivative of a step by its state, where the run ended.
-    let start = worked(since);
-    for _ in 0..JACOBIANS {
+    // The derivative of a step where the run ended, by its state and in joint coordinates; the least of several counts.
+    let least = |work: &mut dyn FnMut() -> Result<(), Box<dyn std::error::Error>>| -> Result<f64, Box<dyn std::error::Error>> {
+        let mut least = f64::INFINITY;
+        for _ in 0..DERIVATIVES {
+            let start = Instant::now();
+            work()?;
+            least = least.min(start.elapsed().as_secs_f64() * 1e6);
+        }
+        Ok(least)
+    };
+    let alone = least(&mut || Ok(world.rollout(1, &controls, Tape::Full).map(|_| ())?))?;
+    let jacobian = least(&mut || {
         let rollout = world.rollout(1, &controls, Tape::Full)?;
         rollout.jacobian(0, Wrt::StatesAndControls, Weak::AsSolved, &Interrupt::NEVER)?;
-    }
-    let jacobian = (worked(since) - start) / JACOBIANS as f64;
+        Ok(())
+    })?;
+    let linearised = least(&mut || {
+        world.linearise(&controls, Weak::AsSolved, &Interrupt::NEVER)?;
+        Ok(())
+    })?;
     let each = |count: usize| count as f64 / steps as f64;
     let ledger = world.ledger();
     println!(
-        "{:<22} {:>3} joints, {:>8.1} us a step, {:>6.1} x real time, slowest {:>6.0} us, derivative of a step {:.0} us; a step: substeps {:.2}, solves {:.2}, corrections {:.2}, substitutions \
+        "{:<22} {:>3} joints, {:>8.1} us a step, {:>6.1} x real time, slowest {:>6.0} us, there a recorded step {:.1} us, jacobian {:.0} us, linearise {:.1} us; a step: substeps {:.2}, solves {:.2}, corrections {:.2}, substitutions \
          {:.2}, factorisations {:.2}; joint gap {:.0e}, depth {:.0e} m, residual {:.0e} m/s, drift {:.0e} of {:.1e} J",
         path.file_stem().map_or_else(String::new, |name| name.to_string_lossy().into_owned()),
         joints,
         spent * 1e-3 / steps as f64,
         seconds * 1e9 / spent,
         slowest * 1e-3,
-        jacobian * 1e-3,
+        alone,
+        jacobian,
+        linearised,
         each(total.substeps),
         each(total.solves),
         each(total.corrections),

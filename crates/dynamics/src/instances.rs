@@ -5,13 +5,14 @@
 //! and these tables make this crate compile them with all that lies behind them.
 
 use crate::error::{ModelError, StepError};
-use crate::gradient::{Cotangents, Direction, Gradient, GradientError, Rollout, StepRecord, Tape, Weak, Wrt};
+use crate::gradient::{Cotangents, Direction, Gradient, GradientError, Linearised, Rollout, StepJacobian, StepRecord, Tape, Weak, Wrt};
 use crate::model::Model;
 use crate::start::Placement;
 use crate::state::State;
 use crate::world::{StepReport, World};
 use carom_geometry::Geometry;
 use carom_math::{Planar, Spatial};
+use carom_solve::interrupt::Interrupt;
 
 /// The doors of the engine in one space.
 // Types are those of the functions; nothing reads them.
@@ -27,6 +28,8 @@ struct Doors<G: Geometry> {
     rollout: fn(&World<G>, usize, &[f64], Tape) -> Result<Rollout<G>, StepError>,
     backward: fn(&Rollout<G>, &Cotangents, Wrt, Weak) -> Result<Gradient, GradientError>,
     forward: fn(&Rollout<G>, &Direction, Weak) -> Result<(Vec<f64>, Vec<f64>), GradientError>,
+    jacobian: fn(&Rollout<G>, usize, Wrt, Weak, &Interrupt) -> Result<StepJacobian, GradientError>,
+    linearise: fn(&Rollout<G>, usize, Weak, &Interrupt) -> Result<Linearised, GradientError>,
 }
 
 impl<G: Geometry> Doors<G> {
@@ -42,6 +45,8 @@ impl<G: Geometry> Doors<G> {
             rollout: World::rollout,
             backward: Rollout::backward_by,
             forward: Rollout::forward_by,
+            jacobian: Rollout::jacobian,
+            linearise: Rollout::linearise,
         }
     }
 }

@@ -5,7 +5,8 @@ use crate::outline::Drawn;
 use crate::words::Words;
 use carom_dynamics::error::Cause;
 use carom_dynamics::gradient::{
-    Cotangents, Gradient, GradientError, NameError, Names, Parameters, Quantity, Rollout, Switches, Tape, Weak, Wrt,
+    Cotangents, Gradient, GradientError, LineariseError, Linearised, NameError, Names, Parameters, Quantity, Rollout, Switches, Tape, Weak,
+    Wrt,
 };
 use carom_dynamics::{Interrupt, Ledger, ModelError, Snapshot, SnapshotError, State, StepError, StepReport, World};
 use carom_geometry::Geometry;
@@ -108,6 +109,8 @@ pub trait Engine: Losses + Words + Send + Sync {
     fn replay(&self, steps: usize, interrupt: &Interrupt) -> Result<String, StepError>;
     /// One-step Jacobians.
     fn jacobian(&self, wrt: &[String], weak: Weak, interrupt: &Interrupt) -> Result<Jacobians, Fault>;
+    /// The derivative of a step under controls in joint coordinates.
+    fn linearise(&self, controls: &[f64], weak: Weak, interrupt: &Interrupt) -> Result<Linearised, Fault>;
     /// Shapes of all bodies, in order.
     fn shapes(&self) -> Vec<Drawn>;
     /// Everything there is to it.
@@ -138,6 +141,10 @@ pub trait Run: Send + Sync {
     fn meshes(&self, theme: Theme) -> Result<Vec<Mesh>, RenderError>;
     /// The adjoint, by all or by states and controls.
     fn backward(&self, cotangents: &Cotangents, wrt: Wrt, weak: Weak, interrupt: &Interrupt) -> Result<Gradient, GradientError>;
+    /// The Jacobians of one of its steps.
+    fn jacobian(&self, step: usize, wrt: &[String], weak: Weak, interrupt: &Interrupt) -> Result<Jacobians, Fault>;
+    /// The derivative of one of its steps in joint coordinates.
+    fn linearise(&self, step: usize, weak: Weak, interrupt: &Interrupt) -> Result<Linearised, Fault>;
     /// Names of the parameters.
     fn keys(&self) -> Vec<String>;
     /// The gradient by a named parameter, from that by the flat ones.
@@ -178,6 +185,37 @@ impl<G: Geometry> Held<G> {
         world.watch_joints(true);
         Ok(Held { world, names, name, duration, text, edits: Vec::new() })
     }
+}
+
+/// The Jacobians of a step of a rollout by name.
+fn jacobian_of<G: Geometry>(
+    rollout: &Rollout<G>,
+    step: usize,
+    names: &Names<G>,
+    wrt: &[String],
+    weak: Weak,
+    interrupt: &Interrupt,
+) -> Result<Jacobians, Fault> {
+    let (model, layout) = (rollout.end().model(), rollout.layout());
+    let states = ["q", "v", "controls"];
+    let quantities: Vec<Option<Quantity>> = wrt
+        .iter()
+        .map(|key| if states.contains(&key.as_str()) { Ok(None) } else { names.get(model, layout, key).map(Some) })
+        .collect::<Result<_, _>>()
+        .map_err(Fault::Name)?;
+    let held = quantities.iter().all(Option::is_none);
+    let chosen = if held { Wrt::StatesAndControls } else { Wrt::Everything };
+    let all = rollout.jacobian(step, chosen, weak, interrupt).map_err(Fault::Gradient)?;
+    let found = wrt.iter().zip(&quantities).map(|(key, quantity)| match (key.as_str(), quantity) {
+        (_, Some(quantity)) => {
+            let rows = all.parameters.chunks_exact(layout.len.max(1));
+            (quantity.len(), rows.flat_map(|row| quantity.gradient(row)).collect())
+        }
+        ("controls", _) => (model.control_count(), all.controls.clone()),
+        ("q", _) => (model.bodies.len() * G::DOF, all.poses.clone()),
+        _ => (model.bodies.len() * G::DOF, all.twists.clone()),
+    });
+    Ok(Jacobians { found: found.collect(), switches: all.switches })
 }
 
 fn write_poses<G: Geometry>(state: &State<G>, out: &mut Vec<f64>) {
@@ -347,28 +385,15 @@ impl<G: Draw> Engine for Held<G> {
     }
 
     fn jacobian(&self, wrt: &[String], weak: Weak, interrupt: &Interrupt) -> Result<Jacobians, Fault> {
-        let model = self.world.model();
-        let layout = Parameters::of(model);
-        let states = ["q", "v", "controls"];
-        let quantities: Vec<Option<Quantity>> = wrt
-            .iter()
-            .map(|key| if states.contains(&key.as_str()) { Ok(None) } else { self.names.get(model, &layout, key).map(Some) })
-            .collect::<Result<_, _>>()
-            .map_err(Fault::Name)?;
-        let held = quantities.iter().all(Option::is_none);
-        let chosen = if held { Wrt::StatesAndControls } else { Wrt::Everything };
         let rollout = self.world.rollout_unless(1, &[], Tape::Full, interrupt).map_err(Fault::Step)?;
-        let all = rollout.jacobian(0, chosen, weak, interrupt).map_err(Fault::Gradient)?;
-        let found = wrt.iter().zip(&quantities).map(|(key, quantity)| match (key.as_str(), quantity) {
-            (_, Some(quantity)) => {
-                let rows = all.parameters.chunks_exact(layout.len.max(1));
-                (quantity.len(), rows.flat_map(|row| quantity.gradient(row)).collect())
-            }
-            ("controls", _) => (model.control_count(), all.controls.clone()),
-            ("q", _) => (model.bodies.len() * G::DOF, all.poses.clone()),
-            _ => (model.bodies.len() * G::DOF, all.twists.clone()),
-        });
-        Ok(Jacobians { found: found.collect(), switches: all.switches })
+        jacobian_of(&rollout, 0, &self.names, wrt, weak, interrupt)
+    }
+
+    fn linearise(&self, controls: &[f64], weak: Weak, interrupt: &Interrupt) -> Result<Linearised, Fault> {
+        self.world.linearise(controls, weak, interrupt).map_err(|error| match error {
+            LineariseError::Step(error) => Fault::Step(error),
+            LineariseError::Gradient(error) => Fault::Gradient(error),
+        })
     }
 
     fn shapes(&self) -> Vec<Drawn> {
@@ -417,6 +442,12 @@ impl<G: Draw> Run for Ran<G> {
     }
     fn backward(&self, cotangents: &Cotangents, wrt: Wrt, weak: Weak, interrupt: &Interrupt) -> Result<Gradient, GradientError> {
         self.rollout.backward_unless(cotangents, wrt, weak, interrupt)
+    }
+    fn jacobian(&self, step: usize, wrt: &[String], weak: Weak, interrupt: &Interrupt) -> Result<Jacobians, Fault> {
+        jacobian_of(&self.rollout, step, &self.names, wrt, weak, interrupt)
+    }
+    fn linearise(&self, step: usize, weak: Weak, interrupt: &Interrupt) -> Result<Linearised, Fault> {
+        self.rollout.linearise(step, weak, interrupt).map_err(Fault::Gradient)
     }
     fn keys(&self) -> Vec<String> {
         self.names.keys(self.rollout.end().model())

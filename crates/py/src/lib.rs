@@ -6,6 +6,7 @@ mod builder;
 mod collide_kernel;
 mod contact_kernel;
 mod crew;
+mod derivatives;
 mod engine;
 mod error;
 mod film;
@@ -29,6 +30,8 @@ mod _carom {
     use crate::contact_kernel::{ContactSolution, contact};
     #[pymodule_export]
     use crate::crew::forked;
+    #[pymodule_export]
+    use crate::derivatives::{jacobian, linearise, rollout_jacobians, rollout_linearise};
     #[pymodule_export]
     use crate::error::{Error, ModelError, SceneError, SolveError, StepError};
     #[pymodule_export]

@@ -18,13 +18,13 @@ use std::sync::Arc;
 /// One rollout or many.
 #[pyclass(frozen, module = "carom._carom")]
 pub struct Rollouts {
-    runs: Vec<Arc<dyn Run>>,
-    steps: usize,
-    bodies: usize,
+    pub(crate) runs: Vec<Arc<dyn Run>>,
+    pub(crate) steps: usize,
+    pub(crate) bodies: usize,
     coords: usize,
-    dof: usize,
-    controls: usize,
-    crew: Arc<Crew>,
+    pub(crate) dof: usize,
+    pub(crate) controls: usize,
+    pub(crate) crew: Arc<Crew>,
 }
 
 /// What was out of the ordinary in a step, in words; `ok` if nothing. Where its start was put right `notes` say what was.

@@ -3,9 +3,9 @@
 
 use crate::arrays::{Flat, array, fixed, flat, optional};
 use crate::crew::{CROWD, Crew, LISTEN};
-use crate::engine::{Engine, Fault, Jacobians, open};
+use crate::engine::{Engine, open};
 use crate::error::{ModelError, Raise, SceneError, SolveError, StepError};
-use crate::rollouts::{Rollouts, at_switches, flags};
+use crate::rollouts::Rollouts;
 use carom_dynamics::Interrupt;
 use carom_dynamics::gradient::Tape;
 use carom_import::{Base, Format, Options, load_as};
@@ -21,14 +21,11 @@ use std::time::{Duration, Instant};
 /// Steps that take longer [s] are left to another thread.
 const SLOW: Duration = Duration::from_millis(5);
 
-/// Arrays by name, what they are at switches in words, and the flags of the step.
-type Labelled<'py> = (Bound<'py, PyDict>, String, Vec<(&'static str, usize)>);
-
 /// One world or many.
 #[pyclass(frozen, module = "carom._carom")]
 pub struct Worlds {
     worlds: Mutex<Vec<Box<dyn Engine>>>,
-    crew: Arc<Crew>,
+    pub(crate) crew: Arc<Crew>,
     /// A step took longer than signals may wait: the next are taken by another thread.
     slow: AtomicBool,
 }
@@ -448,24 +445,5 @@ impl Worlds {
         let world = self.lock(py)[0].copy();
         let many = world.sizes()[0] >= CROWD;
         self.crew.work(py, many, |interrupt| world.replay(steps, interrupt))?.map_err(Raise::raise)
-    }
-
-    /// One-step Jacobians of the first world: (rows, columns) each; what they are at switches, in words, and the flags of the step.
-    #[pyo3(signature = (wrt, weak=None, kappa=None))]
-    fn jacobian<'py>(&self, py: Python<'py>, wrt: Vec<String>, weak: Option<&str>, kappa: Option<f64>) -> PyResult<Labelled<'py>> {
-        let weak = at_switches(weak, kappa)?;
-        let world = self.lock(py)[0].copy();
-        let raise = |fault| match fault {
-            Fault::Step(error) => error.raise(),
-            Fault::Gradient(error) => error.raise(),
-            Fault::Name(error) => error.raise(),
-        };
-        let Jacobians { found, switches } = self.crew.work(py, true, |interrupt| world.jacobian(&wrt, weak, interrupt))?.map_err(raise)?;
-        let rows = 2 * world.sizes()[0] * world.widths()[1];
-        let dict = PyDict::new(py);
-        for (key, (columns, values)) in wrt.iter().zip(found) {
-            dict.set_item(key, array(py, values, &[rows, columns])?)?;
-        }
-        Ok((dict, weak.to_string(), flags(&switches)))
     }
 }

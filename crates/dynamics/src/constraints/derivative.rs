@@ -119,6 +119,27 @@ impl<S: Space> Joint<S> {
     }
 }
 
+/// A joint at the poses of its bodies: what several gradients there have in common is found once.
+pub(crate) struct Placed<'p, S: Space>(Place<'p, S>);
+
+impl<S: Space> Placed<'_, S> {
+    /// As [`Joint::value_gradient`].
+    pub fn value_gradient(&self, function: JointFunction, y: &[f64]) -> JointGradient<S> {
+        value_at(&self.0, function, y)
+    }
+    /// As [`Joint::power_gradient`].
+    pub fn power_gradient(&self, function: JointFunction, y: &[f64], twists: &[Twist<S>; 2]) -> JointGradient<S> {
+        power_at(&self.0, function, y, twists)
+    }
+}
+
+impl<S: Space> Joint<S> {
+    /// At the poses of its bodies.
+    pub(crate) fn placed<'p>(&'p self, pose_a: &'p Pose<S>, pose_b: &'p Pose<S>) -> Placed<'p, S> {
+        Placed(Place::new(self, pose_a, pose_b))
+    }
+}
+
 /// The weights that pick one function.
 fn unit(k: usize) -> [f64; MAX_ROWS] {
     let mut out = [0.0; MAX_ROWS];

@@ -164,4 +164,14 @@ impl<S: Space> Motions<S> {
     pub fn turning(&self, rates: &[f64]) -> S::Ang {
         if self.turning { cross::<S>(self.motions[0].ang * rates[0], self.motions[1].ang * rates[1]) } else { S::Ang::zero() }
     }
+
+    /// Whether a motion turns with a; all others turn with b.
+    pub fn turns_with_a(&self, place: usize) -> bool {
+        self.turning && place == 1
+    }
+
+    /// The part of a relative rate that turns with a.
+    pub fn second(&self, relative: &Twist<S>) -> Option<S::Ang> {
+        self.turning.then(|| self.motions[1].ang * self.motions[1].ang.dot(relative.ang))
+    }
 }

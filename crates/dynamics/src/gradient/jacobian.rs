@@ -1,11 +1,10 @@
 //! All of the derivative of one step at once, theory (17.65): it is written down and factored once, and every number of the state after it walks backwards.
 
-use super::program::LANES;
+use super::linearise::walk_back;
 use super::rollout::{GradientError, Rollout, mean};
 use super::stage::Switches;
 use super::step::{Ends, Wrt, differentiate};
 use super::weak::Weak;
-use super::workbench::Workbench;
 use crate::model::BodyKind;
 use carom_geometry::Geometry;
 use carom_solve::interrupt::Interrupt;
@@ -44,6 +43,7 @@ impl StepJacobian {
 
 impl<G: Geometry> Rollout<G> {
     /// The whole derivative of one of its steps, which needs a full tape, with a choice of what it is at rows that stand at a switch.
+    #[inline(never)]
     pub fn jacobian(&self, step: usize, wrt: Wrt, weak: Weak, interrupt: &Interrupt) -> Result<StepJacobian, GradientError> {
         if weak != Weak::Average {
             return self.jacobian_one(step, wrt, weak, interrupt);
@@ -64,8 +64,8 @@ impl<G: Geometry> Rollout<G> {
         let record = self.record(step).ok_or(GradientError::NoTape)?;
         let (model, layout) = (self.end().model(), self.layout());
         let size = model.bodies.len() * G::DOF;
-        let Workbench { mut program, mut x, mut scratch } = self.end().workshop.borrow();
-        let (ends, switches) = differentiate(&mut program, model, layout, record, (wrt, weak));
+        let mut bench = self.end().workshop.borrow();
+        let (ends, switches) = differentiate(&mut bench.program, model, layout, record, (wrt, weak));
         let zeros = |width: usize| vec![0.0; 2 * size * width];
         let mut out = StepJacobian {
             poses: zeros(size),
@@ -78,35 +78,11 @@ impl<G: Geometry> Rollout<G> {
         let rows: Vec<usize> = (0..2 * size).filter(moves).collect();
         let slot =
             |row: usize| if row < size { ends.poses_after.range().start + row } else { ends.twists_after.range().start + row - size };
-        let mut stopped = false;
-        if program.wire(model) {
-            let mut lanes = vec![[0.0; LANES]; program.slots()];
-            for few in rows.chunks(LANES) {
-                stopped |= interrupt.raised();
-                if stopped {
-                    break;
-                }
-                // What is held is never read.
-                lanes[if wrt == Wrt::Everything { 0 } else { ends.parameters.range().end }..].fill([0.0; LANES]);
-                few.iter().enumerate().for_each(|(lane, &row)| lanes[slot(row)][lane] = 1.0);
-                program.adjoint_lanes(&mut lanes, &mut scratch);
-                few.iter().enumerate().for_each(|(lane, &row)| out.put(row, &ends, |slot| lanes[slot][lane]));
-            }
-        } else {
-            for &row in &rows {
-                stopped |= interrupt.raised();
-                if stopped {
-                    break;
-                }
-                x.clear();
-                x.resize(program.slots(), 0.0);
-                x[slot(row)] = 1.0;
-                program.adjoint(model, &mut x, &mut scratch);
-                program.settle_here(model, &mut x, &mut scratch);
-                out.put(row, &ends, |slot| x[slot]);
-            }
-        }
-        self.end().workshop.give_back(Workbench { program, x, scratch });
-        if stopped { Err(GradientError::Stopped) } else { Ok(out) }
+        // What is held is never read.
+        let first = if wrt == Wrt::Everything { 0 } else { ends.parameters.range().end };
+        let seed = |row: usize, add: &mut dyn FnMut(usize, f64)| add(slot(rows[row]), 1.0);
+        let done = walk_back(&mut bench, model, first, rows.len(), seed, interrupt, |row, x| out.put(rows[row], &ends, x));
+        self.end().workshop.give_back(bench);
+        if done { Ok(out) } else { Err(GradientError::Stopped) }
     }
 }

@@ -2,8 +2,10 @@
 //!
 //! Backwards each of them is one gradient of y . g or of y . J v.
 
+mod wires;
+
 use super::motion::add;
-use super::program::{Block, Program, Wires};
+use super::program::{Block, Program};
 use super::slots::{add_wrench, twist};
 use super::system::{Residual, Sides, nothing};
 use crate::constraints::{Joint, JointFunction, JointGradient, JointParameter, MAX_COLUMNS, MAX_PARAMETERS, MAX_ROWS};
@@ -133,19 +135,6 @@ impl<G: Geometry> JointMap<G> {
                     }
                     x[slot] += sum;
                 }
-            }
-        }
-    }
-
-    /// The slots it stands between.
-    pub fn wires(&self, wires: &mut Wires) {
-        wires.reads(self.blocks.into_iter().flatten().chain(self.parameters));
-        match self.does {
-            Does::Impulse { out, .. } => wires.writes(out.into_iter().flatten()),
-            Does::Value { out, .. } => wires.writes([out]),
-            Does::Rate { out, velocity, .. } => {
-                wires.reads(velocity.into_iter().flatten());
-                wires.writes([out]);
             }
         }
     }

@@ -101,7 +101,10 @@ impl<G: Geometry> Program<G> {
                 }
                 Element::Dense { out, input, factor } => wiring.list.push(Wire::Dense { out, input, factor: factor as usize }),
                 Element::Sparse { out, input, factor } => wiring.list.push(Wire::Sparse { out, input, factor }),
-                Element::Joint(k) => self.joints[k as usize].wires(wires),
+                Element::Joint(k) => {
+                    self.joints[k as usize].write_rows(model, |out, entries| wiring.row(out, entries.iter().copied()));
+                    continue;
+                }
                 Element::Point(k) => self.points[k as usize].wires(wires),
                 Element::Push(k) => self.pushes[k as usize].wires(wires),
                 Element::Speed(k) => self.speeds[k as usize].wires(wires),
@@ -124,7 +127,7 @@ impl<G: Geometry> Program<G> {
             for slot in out.iter().flat_map(|block| block.range()) {
                 let mut probe = std::mem::take(&mut wiring.probe);
                 probe[slot] = 1.0;
-                self.one_adjoint(element, model, &mut probe);
+                self.one_adjoint(element, &mut probe);
                 probe[slot] = 0.0;
                 // Slots that are read in two ways have both in the first.
                 wiring.row(slot, input.iter().flat_map(|block| block.range()).map(|slot| (slot, std::mem::take(&mut probe[slot]))));
@@ -136,9 +139,8 @@ impl<G: Geometry> Program<G> {
     }
 
     /// The adjoint of one map of a few slots.
-    fn one_adjoint(&self, element: &Element, model: &Model<G>, x: &mut [f64]) {
+    fn one_adjoint(&self, element: &Element, x: &mut [f64]) {
         match *element {
-            Element::Joint(k) => self.joints[k as usize].adjoint(model, x),
             Element::Point(k) => self.points[k as usize].adjoint(&self.sites, x),
             Element::Push(k) => self.pushes[k as usize].adjoint(x),
             Element::Speed(k) => self.speeds[k as usize].adjoint(x),
