@@ -9,11 +9,12 @@ use crate::impact_rows::gather;
 use crate::island::{Context, Island};
 use crate::options::{FrictionCone, ImpactLaw, Integrator, Order};
 use crate::simultaneous::note_strike;
+use crate::sparse_rows::Root;
 use crate::step::note;
 use carom_geometry::Geometry;
 use carom_math::Vector;
 use carom_solve::collision::{self, collide_contact};
-use carom_solve::impact::{self, ContactSpace, Friction, Law, Restitution, Settings, SparseGram};
+use carom_solve::impact::{self, ContactSpace, Friction, Law, Restitution, Settings, SparseGram, SparseRows};
 use carom_solve::interrupt::Interrupt;
 use carom_solve::problem::{Block, Cone, Problem};
 
@@ -34,6 +35,9 @@ pub(crate) struct ImpactScratch {
     pub members: Vec<usize>,
     pub lines: Vec<usize>,
     pub gram: SparseGram,
+    /// The rows themselves in coordinates in which the mass is one, where there are many; none otherwise.
+    pub rows: SparseRows,
+    pub roots: Vec<Root>,
     /// Contacts of the problem at each body that moves, by their numbers in it, and where those of a body begin; those that one meets.
     pub at_body: Vec<usize>,
     pub begins: Vec<usize>,
@@ -369,7 +373,8 @@ fn single<G: Geometry>(island: &mut Island<G>, work: &mut ImpactScratch, contact
 fn reflect<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, work: &mut ImpactScratch, law: Law) -> Result<(), StepError> {
     let m = work.members.len();
     let speed = (2.0 * island.kinetic(&island.twists)).sqrt();
-    let space = ContactSpace { contacts: m, gram: work.gram.view(), approach: &work.approach, speed };
+    let rows = (!work.rows.is_empty()).then_some(&work.rows);
+    let space = ContactSpace { contacts: m, gram: work.gram.view(), rows, approach: &work.approach, speed };
     let friction = work.friction.iter().any(|&mu| mu > 0.0).then_some(Friction { coefficients: &work.friction, staggered: false });
     let settings = Settings { law, ..Settings::default() };
     let restitution = Restitution::PerContact(&work.restitution);
@@ -383,6 +388,7 @@ fn reflect<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, work: &mut Imp
     island.report.impact_iterations += report.iterations;
     work.capped = report.status == impact::Status::Capped;
     island.report.impact_capped |= work.capped;
+    island.report.inaccurate |= !report.accurate;
     if work.capped {
         // The inelastic answer took its place.
         work.active.forget_sequence();

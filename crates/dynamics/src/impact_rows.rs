@@ -2,6 +2,7 @@
 
 use crate::impact::{ImpactScratch, row_of};
 use crate::island::Island;
+use crate::sparse_rows::Root;
 use carom_geometry::Geometry;
 
 /// Rows of the problem: all normals, then all tangents contact by contact, with their matrix and coefficients.
@@ -20,8 +21,13 @@ pub(crate) fn gather<G: Geometry>(island: &mut Island<G>, work: &mut ImpactScrat
         let first = row_of(island, &island.near[member]);
         lines.extend(first + 1..first + 1 + G::TANGENTS);
     }
+    work.rows.begin(0);
     if island.assembly.equalities.is_empty() {
         couple(island, work);
+        if work.members.len() > MANY {
+            // Three numbers a body in the plane, six in space.
+            if G::DIM == 2 { whiten::<G, 3>(island, work) } else { whiten::<G, 6>(island, work) }
+        }
         return;
     }
     // Joints may couple every row with every other.
@@ -32,6 +38,30 @@ pub(crate) fn gather<G: Geometry>(island: &mut Island<G>, work: &mut ImpactScrat
     for &i in lines.iter() {
         lines.iter().enumerate().for_each(|(column, &j)| gram.push(column, island.assembly.matrix[i * all + j]));
         gram.end_row();
+    }
+}
+
+/// Contacts above which an impact is solved over bodies.
+const MANY: usize = 30;
+
+/// The rows themselves, J M^-1/2.
+fn whiten<G: Geometry, const B: usize>(island: &Island<G>, work: &mut ImpactScratch) {
+    let ImpactScratch { lines, rows, roots, .. } = work;
+    roots.clear();
+    roots.extend(island.bodies.iter().map(Root::of));
+    rows.begin(B * roots.len());
+    for &line in lines.iter() {
+        let line = &island.assembly.lines[line];
+        let swapped = usize::from(line.bodies[0] > line.bodies[1]);
+        for side in [swapped, 1 - swapped] {
+            let body = line.bodies[side];
+            if roots[body].is_zero() {
+                continue;
+            }
+            let row: [f64; B] = roots[body].scale(if side == 0 { &line.row.a } else { &line.row.b });
+            row.iter().enumerate().for_each(|(k, &value)| rows.push_entry(B * body + k, value));
+        }
+        rows.end_row();
     }
 }
 

@@ -100,7 +100,7 @@ impl Root {
 
     /// L' J' of a row.
     #[inline]
-    fn scale<G: Geometry, const B: usize>(&self, wrench: &Wrench<G>) -> [f64; B] {
+    pub(crate) fn scale<G: Geometry, const B: usize>(&self, wrench: &Wrench<G>) -> [f64; B] {
         let mut out = [0.0; B];
         for axis in 0..G::DIM {
             out[axis] = self.lin[axis] * wrench.lin[axis];
@@ -115,7 +115,7 @@ impl Root {
         out
     }
 
-    fn is_zero(&self) -> bool {
+    pub(crate) fn is_zero(&self) -> bool {
         self.lin == [0.0; 3] && self.ang == [[0.0; 3]; 3]
     }
 }

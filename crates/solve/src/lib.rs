@@ -25,3 +25,4 @@ pub mod sparse_nnls;
 pub mod splitting;
 pub mod status;
 pub mod sweep;
+pub mod sweep_nnls;

@@ -213,6 +213,7 @@ impl<'a> Whitened<'a> {
         let (m, d) = (self.rows.len(), self.velocity.len());
         let mut gram = Gram::default();
         gram.load(&self.rows.gram().view(), m);
+        gram.load_roots(&self.rows);
         let mut certificate = Certificate::default();
         if certificate.covers(&gram) {
             return false;
@@ -262,12 +263,15 @@ impl<'a> Whitened<'a> {
     fn normal_phase(&mut self, options: &ImpactOptions<'_>, settings: &Settings, work: &mut Workspace) -> Result<Report, ImpactError> {
         let m = self.rows.len();
         let gram = self.active.gram();
+        // What is left of rows beside locked ones reaches over all bodies.
+        let rows = (self.finder.dimension == 0).then(|| self.active.clone());
+        let rows = rows.as_ref();
         let reference = self.white_speed();
         let elastic = matches!(options.restitution, Restitution::Uniform(c) if c >= 1.0);
         let mut total: Option<Report> = None;
         for _ in 0..=RESTARTS {
             let approach: Vec<f64> = (0..m).map(|i| self.approach[i] + self.rows.dot(i, &self.change)).collect();
-            let space = ContactSpace { contacts: m, gram: gram.view(), approach: &approach, speed: reference };
+            let space = ContactSpace { contacts: m, gram: gram.view(), rows, approach: &approach, speed: reference };
             let again = Settings { max_iterations: settings.max_iterations - total.map_or(0, |t| t.iterations), ..*settings };
             let report = resolve(&space, options.restitution, None, &again, work)?;
             for (i, &impulse) in work.impulses().iter().enumerate() {
@@ -291,6 +295,7 @@ impl<'a> Whitened<'a> {
             residual: 0.0,
             energy_change: 0.0,
             friction_sweeps: 0,
+            accurate: true,
         }))
     }
 
@@ -356,7 +361,7 @@ impl<'a> Whitened<'a> {
     /// One-way friction after the normal phase.
     fn one_way(&self, coefficients: &[f64], tangents: &SparseRows, white: &SparseRows, impulses: &[f64]) -> Vec<f64> {
         let mut work = Dissipation::default();
-        work.load(&white.gram().view(), 0, white.len());
+        work.load(&white.gram().view(), 0, white.len(), Some(white));
         work.slip.extend((0..tangents.len()).map(|k| tangents.dot(k, self.velocity) + white.dot(k, &self.change)));
         work.radii.extend(coefficients.iter().zip(impulses).map(|(mu, l)| mu * l.max(0.0)));
         let mut result = vec![0.0; tangents.len()];
@@ -378,7 +383,8 @@ impl<'a> Whitened<'a> {
         all.append(white);
         let approach: Vec<f64> = self.approach.iter().copied().chain((0..tangents.len()).map(|k| tangents.dot(k, self.velocity))).collect();
         let gram = all.gram();
-        let space = ContactSpace { contacts: self.normals.len(), gram: gram.view(), approach: &approach, speed: self.speed };
+        let space =
+            ContactSpace { contacts: self.normals.len(), gram: gram.view(), rows: Some(&all), approach: &approach, speed: self.speed };
         let settings = Settings { lineality: options.lineality, ..*settings };
         resolve(&space, options.restitution, Some(Friction { coefficients, staggered: true }), &settings, work)
     }

@@ -20,6 +20,8 @@ pub struct Blend<I> {
     least: Vec<f64>,
     least_twice: Vec<f64>,
     coefficients: Vec<f64>,
+    agree: Vec<bool>,
+    means: Vec<f64>,
     sums: Vec<f64>,
     solver: ConeSolver,
 }
@@ -36,7 +38,7 @@ impl<I: ImpactMap> ImpactMap for Blend<I> {
         } else {
             impulses.clear();
             impulses.resize(m, 0.0);
-            Outcome { status: Status::Resolved, iterations: 0, locked: 0 }
+            Outcome { status: Status::Resolved, iterations: 0, locked: 0, accurate: true }
         };
         let capped = outcome.status == Status::Capped;
         let all_elastic = match contacts.restitution {
@@ -46,7 +48,7 @@ impl<I: ImpactMap> ImpactMap for Blend<I> {
         if all_elastic && !capped {
             return outcome;
         }
-        self.solve_inelastic(contacts);
+        outcome.accurate &= self.solve_inelastic(contacts);
         if capped || !elastic {
             impulses.copy_from_slice(&self.inelastic);
             outcome.iterations = if capped { contacts.max_iterations } else { 0 };
@@ -55,8 +57,9 @@ impl<I: ImpactMap> ImpactMap for Blend<I> {
         match contacts.restitution {
             Restitution::Uniform(c) => blend(impulses, &self.inelastic, |_| c),
             Restitution::PerContact(c) => {
-                self.mix(contacts, c);
-                blend(impulses, &self.inelastic, |i| self.coefficients[contacts.gram.group(i)]);
+                outcome.accurate &= self.mix(contacts, c);
+                let of = |i| if contacts.gram.takes_part(i) { self.coefficients[contacts.gram.group(i)] } else { 0.0 };
+                blend(impulses, &self.inelastic, of);
             }
         }
         outcome
@@ -71,39 +74,58 @@ fn blend(elastic: &mut [f64], inelastic: &[f64], coefficient: impl Fn(usize) -> 
 }
 
 impl<I> Blend<I> {
-    /// The nearest feasible velocity, theory (5.11): contacts push just enough that none closes.
-    fn solve_inelastic(&mut self, contacts: &Contacts<'_>) {
+    /// The nearest feasible velocity, theory (5.11): contacts push just enough that none closes. False where it was not found.
+    fn solve_inelastic(&mut self, contacts: &Contacts<'_>) -> bool {
         let m = contacts.approach.len();
         self.everyone.clear();
         self.everyone.extend((0..m).filter(|&i| contacts.gram.takes_part(i)));
         self.inelastic.clear();
         self.inelastic.resize(m, 0.0);
         self.solver.begin(m);
-        self.solver.solve(contacts.gram, &self.everyone, contacts.approach, 0.0, &mut self.inelastic);
+        self.solver.solve(contacts.gram, &self.everyone, contacts.approach, 0.0, &mut self.inelastic)
     }
 
-    /// One coefficient per connected group: the mean of its contacts' values, weighted by the least-norm inelastic impulses (5.12).
-    fn mix(&mut self, contacts: &Contacts<'_>, values: &[f64]) {
-        let m = contacts.approach.len();
+    /// One coefficient per connected group: the mean of its contacts' values, weighted by the least-norm inelastic impulses (5.12). False where these
+    /// were not found.
+    fn mix(&mut self, contacts: &Contacts<'_>, values: &[f64]) -> bool {
+        let groups = contacts.gram.groups();
+        // A group whose contacts agree needs no weights.
+        self.coefficients.clear();
+        self.coefficients.resize(groups, f64::NAN);
+        self.agree.clear();
+        self.agree.resize(groups, true);
+        for &i in &self.everyone {
+            let group = contacts.gram.group(i);
+            let of_group = &mut self.coefficients[group];
+            if of_group.is_nan() {
+                *of_group = values[i];
+            } else {
+                self.agree[group] &= *of_group == values[i];
+            }
+        }
+        let agree = &self.agree;
+        self.everyone.retain(|&i| !agree[contacts.gram.group(i)]);
+        let mut solved = true;
         for (least, shift) in [(&mut self.least, LEAST_NORM_SHIFT), (&mut self.least_twice, 2.0 * LEAST_NORM_SHIFT)] {
             least.clear();
-            least.resize(m, 0.0);
-            self.solver.solve(contacts.gram, &self.everyone, contacts.approach, shift, least);
+            least.extend_from_slice(&self.inelastic);
+            solved &= self.solver.solve(contacts.gram, &self.everyone, contacts.approach, shift, least);
         }
-        let groups = contacts.gram.groups();
-        self.coefficients.clear();
-        self.coefficients.resize(groups, 0.0);
         self.sums.clear();
         self.sums.resize(groups, 0.0);
-        for i in 0..m {
+        self.means.clear();
+        self.means.resize(groups, 0.0);
+        for &i in &self.everyone {
             let weight = (2.0 * self.least[i] - self.least_twice[i]).max(0.0);
             let group = contacts.gram.group(i);
-            self.coefficients[group] += weight * values[i];
+            self.means[group] += weight * values[i];
             self.sums[group] += weight;
         }
-        for (coefficient, sum) in self.coefficients.iter_mut().zip(&self.sums) {
+        for group in (0..groups).filter(|&group| !self.agree[group]) {
             // A group without impulses does not move at all: any coefficient serves.
-            *coefficient = if *sum > 0.0 { (*coefficient / sum).clamp(0.0, 1.0) } else { 0.0 };
+            let sum = self.sums[group];
+            self.coefficients[group] = if sum > 0.0 { (self.means[group] / sum).clamp(0.0, 1.0) } else { 0.0 };
         }
+        solved
     }
 }

@@ -112,8 +112,7 @@ impl Certificate {
         self.linear.extend(self.target.iter().map(|b| -b));
         self.x.fill(0.0);
         self.solver.begin(m);
-        self.solver.solve(gram, &self.members, &self.linear, 0.0, &mut self.x);
-        self.opens(gram)
+        self.solver.open(gram, &self.members, &self.linear, &mut self.x) || self.opens(gram)
     }
 
     /// Whether x opens every contact of `members`, by more than the margin and by more than rounding.

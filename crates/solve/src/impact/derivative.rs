@@ -147,7 +147,7 @@ enum Kind {
 /// use carom_solve::impact::{ContactSpace, GramView, Record, Restitution, Settings, Workspace, resolve_observed};
 /// // Two equal balls, elastic: v' = (v_2, v_1), so d lambda / d u = -1 for K = 2.
 /// let (gram, approach) = ([2.0], [-1.0]);
-/// let space = ContactSpace { contacts: 1, gram: GramView::Dense(&gram), approach: &approach, speed: 1.0 };
+/// let space = ContactSpace { contacts: 1, gram: GramView::Dense(&gram), rows: None, approach: &approach, speed: 1.0 };
 /// let (mut work, mut record) = (Workspace::new(), Record::new());
 /// let _ = resolve_observed(&space, Restitution::Uniform(1.0), None, &Settings::default(), &mut work, &mut record).unwrap();
 /// let input = ImpactInput { contacts: 1, matrix: &gram, approach: &approach, restitution: &[1.0], friction: &[] };

@@ -3,8 +3,10 @@
 //! Block Gauss-Seidel with exact disc problems finds who sticks and who slides, Newton steps finish that guess; every step lowers the
 //! energy.
 
-use super::GramView;
-use super::disc::{disc_minimum, shrink};
+use super::disc::{Axes, shrink};
+use super::roots::Roots;
+use super::slip_newton::{Motion, SlipNewton};
+use super::{GramView, SparseRows};
 
 /// Change of an impulse, as a speed relative to the impact's, at which the sweeps stop.
 const SETTLED: f64 = 1e-13;
@@ -16,8 +18,8 @@ const STALL_SWEEPS: usize = 16;
 const MAX_SWEEPS: usize = 2_000;
 /// Sweeps between Newton steps: sweeps find who sticks and who slides, a step then solves that guess to the end.
 const NEWTON_EVERY: usize = 4;
-/// Unknowns above which Newton steps (dense) are left out.
-const NEWTON_LIMIT: usize = 400;
+/// Unknowns above which Newton steps are no longer made by a dense factor.
+const DENSE_LIMIT: usize = 60;
 /// Halvings of a Newton step that gains nothing before sweeps go on without it.
 const MAX_HALVINGS: usize = 4;
 /// Share of the disc's radius beyond which a contact counts as sliding.
@@ -35,7 +37,14 @@ pub struct Dissipation {
     pub(super) slip: Vec<f64>,
     /// Radius μ λ of each contact's disc.
     pub(super) radii: Vec<f64>,
+    /// The block of each contact in space, with its axes.
+    blocks: Vec<([f64; 3], Axes)>,
+    /// The tangential rows over bodies, where they are known.
+    roots: Roots,
+    first_row: usize,
     newton: Newton,
+    large: SlipNewton,
+    settled: bool,
 }
 
 /// Scratch of a Newton step. Each unknown moves the impulses along one direction: `width` rows from `row`, with weights.
@@ -57,8 +66,14 @@ struct Direction {
 }
 
 impl Dissipation {
-    /// Copies the tangential block of the Gram matrix, rows m to n, by its nonzeros.
-    pub(super) fn load(&mut self, gram: &GramView<'_>, m: usize, n: usize) {
+    /// Copies the tangential block of the Gram matrix, rows m to n, by its nonzeros; `rows` are all rows over bodies, where they are known.
+    pub(super) fn load(&mut self, gram: &GramView<'_>, m: usize, n: usize, rows: Option<&SparseRows>) {
+        self.roots.clear();
+        if let Some(rows) = rows.filter(|_| n - m > DENSE_LIMIT) {
+            self.roots.load(rows);
+        }
+        self.first_row = m;
+        self.large.forget();
         self.starts.clear();
         self.starts.push(0);
         self.columns.clear();
@@ -80,6 +95,14 @@ impl Dissipation {
     pub(super) fn dissipate(&mut self, tangent: &mut [f64], speed: f64) -> usize {
         let m = self.radii.len();
         let t = tangent.len().checked_div(m).unwrap_or(0);
+        self.settled = true;
+        self.blocks.clear();
+        if t == 2 {
+            for k in 0..m {
+                let block = [self.entry(2 * k, 2 * k), self.entry(2 * k, 2 * k + 1), self.entry(2 * k + 1, 2 * k + 1)];
+                self.blocks.push((block, Axes::of(block)));
+            }
+        }
         for k in 0..m {
             shrink(&mut tangent[k * t..(k + 1) * t], self.radii[k]);
         }
@@ -104,7 +127,7 @@ impl Dissipation {
                 }
             }
             if sweep % NEWTON_EVERY == 0 {
-                self.newton_step(t, tangent);
+                self.newton_step(t, change / scale, tangent);
             }
             // A change of impulse is weighed as the speed it makes, in the unit of the impact's speed.
             if change <= SETTLED * scale {
@@ -117,7 +140,13 @@ impl Dissipation {
                 mark = change;
             }
         }
+        self.settled = false;
         MAX_SWEEPS
+    }
+
+    /// Whether the last sweeps came to an end by themselves.
+    pub(super) fn settled(&self) -> bool {
+        self.settled
     }
 
     fn entry(&self, row: usize, column: usize) -> f64 {
@@ -127,7 +156,7 @@ impl Dissipation {
 
     /// One Newton step on the present guess of who sticks (free in its disc) and who slides (along the edge of it), theory (5.15); kept
     /// only if the energy falls.
-    fn newton_step(&mut self, t: usize, tangent: &mut [f64]) {
+    fn newton_step(&mut self, t: usize, change: f64, tangent: &mut [f64]) {
         let newton = &mut self.newton;
         newton.directions.clear();
         newton.of_row.clear();
@@ -149,9 +178,16 @@ impl Dissipation {
             }
         }
         let n = newton.directions.len();
-        if n == 0 || n > NEWTON_LIMIT {
+        if n == 0 {
             return;
         }
+        if n > DENSE_LIMIT {
+            if self.large_step(t, change, tangent) {
+                self.walk(t, tangent);
+            }
+            return;
+        }
+        let newton = &mut self.newton;
         // H = Zᵀ (K + Σ) Z with Σ the pressure on the edge, -slip·b / radius².
         newton.matrix.clear();
         newton.matrix.resize(n * n, 0.0);
@@ -182,9 +218,38 @@ impl Dissipation {
         for a in 0..n {
             newton.matrix[a * n + a] += NEWTON_SHIFT * largest;
         }
-        if !solve_symmetric(&mut newton.matrix, &mut newton.step) {
-            return;
+        if solve_symmetric(&mut newton.matrix, &mut newton.step) {
+            self.walk(t, tangent);
         }
+    }
+
+    /// The Newton step of many contacts, into the same directions; false where there is none.
+    fn large_step(&mut self, t: usize, change: f64, tangent: &[f64]) -> bool {
+        let Self { starts, columns, values, slip, radii, roots, first_row, newton, large, .. } = self;
+        large.begin(slip.len());
+        for direction in &newton.directions {
+            let k = direction.row / t;
+            if direction.width == 1 {
+                large.motion[k] = Motion::Free;
+            } else {
+                let along: f64 = (0..2).map(|c| slip[direction.row + c] * tangent[direction.row + c]).sum();
+                large.motion[k] = Motion::Along(direction.weights, (-along / (radii[k] * radii[k])).max(0.0));
+            }
+        }
+        let matrix = (&starts[..], &columns[..], &values[..]);
+        if !large.solve(t, matrix, slip, change, (!roots.is_empty()).then_some((&*roots, *first_row))) {
+            return false;
+        }
+        newton.step.clear();
+        newton.step.extend(newton.directions.iter().map(|direction| {
+            let own = &large.step[direction.row..direction.row + direction.width];
+            own.iter().zip(direction.weights).map(|(s, w)| s * w).sum::<f64>()
+        }));
+        true
+    }
+
+    /// Goes along the Newton step as far as the energy falls.
+    fn walk(&mut self, t: usize, tangent: &mut [f64]) {
         // The whole step, drawn into the discs; if that gains nothing, as far as the first sticking contact reaches its edge.
         // A sliding contact that turns far needs shorter steps still.
         if !self.try_step(t, 1.0, tangent) {
@@ -293,24 +358,23 @@ fn solve_symmetric(a: &mut [f64], b: &mut [f64]) -> bool {
 /// Solves the disc problem of contact k for the others' impulses held; returns the change as a speed in the metric of the mass.
 fn update_contact(k: usize, t: usize, radius: f64, tangent: &mut [f64], work: &mut Dissipation) -> f64 {
     let first = k * t;
-    let block = |a: usize, b: usize| work.entry(first + a, first + b);
     let mut next = [0.0; 2];
     let stiffness;
     if t == 1 {
-        stiffness = block(0, 0);
+        stiffness = work.entry(first, first);
         if stiffness <= 0.0 {
             return 0.0;
         }
         next[0] = (tangent[first] - work.slip[first] / stiffness).clamp(-radius, radius);
     } else {
-        let (a, b, d) = (block(0, 0), block(0, 1), block(1, 1));
+        let ([a, b, d], axes) = work.blocks[k];
         stiffness = a.max(d);
         if stiffness <= 0.0 {
             return 0.0;
         }
         let (x, y) = (tangent[first], tangent[first + 1]);
         let slip = [work.slip[first] - a * x - b * y, work.slip[first + 1] - b * x - d * y];
-        next = disc_minimum([a, b, d], slip, radius);
+        next = axes.minimum(slip, radius);
     }
     let mut change: f64 = 0.0;
     for c in 0..t {

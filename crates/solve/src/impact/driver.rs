@@ -29,7 +29,7 @@ impl<O: Operator> ImpactMap for Driver<O> {
         for iterations in 0..=contacts.max_iterations {
             self.operator.choose(contacts, &self.approach, &mut self.application);
             if self.application.contacts.is_empty() {
-                return Outcome { status: Status::Resolved, iterations, locked: 0 };
+                return Outcome { status: Status::Resolved, iterations, locked: 0, accurate: true };
             }
             if iterations == contacts.max_iterations || contacts.interrupt.raised() {
                 break;
@@ -37,7 +37,7 @@ impl<O: Operator> ImpactMap for Driver<O> {
             self.apply(contacts, impulses);
             observer.applied(&self.application.contacts, &self.application.impulses);
         }
-        Outcome { status: Status::Capped, iterations: contacts.max_iterations, locked: 0 }
+        Outcome { status: Status::Capped, iterations: contacts.max_iterations, locked: 0, accurate: true }
     }
 }
 

@@ -42,6 +42,8 @@ pub(super) struct After {
     pub(super) sweeps: usize,
     /// Energy change on top of the frictionless normal phase.
     pub(super) energy_change: f64,
+    /// Whether its sweeps came to an end by themselves.
+    pub(super) settled: bool,
 }
 
 impl Phase<'_> {
@@ -59,15 +61,15 @@ impl Phase<'_> {
         tangent.clear();
         tangent.resize(self.rows() - m, 0.0);
         if m == 0 {
-            return After { sweeps: 0, energy_change: 0.0 };
+            return After { sweeps: 0, energy_change: 0.0, settled: true };
         }
-        work.dissipation.load(&self.space.gram, m, self.rows());
+        work.dissipation.load(&self.space.gram, m, self.rows(), self.space.rows);
         let frictionless = self.energy_change(normal, tangent);
         let mut sweeps = self.dissipate(normal, tangent, work);
         if self.friction.staggered {
             sweeps += self.stagger(contacts, normal, tangent, work);
         }
-        After { sweeps, energy_change: self.energy_change(normal, tangent) - frictionless }
+        After { sweeps, energy_change: self.energy_change(normal, tangent) - frictionless, settled: work.dissipation.settled() }
     }
 
     /// Energy change (5.2) of all impulses together.

@@ -1,6 +1,8 @@
 //! The Gram matrix of contact rows, normalised to a unit diagonal and stored by its nonzeros: contacts couple only through shared bodies.
 
 use super::ImpactError;
+use super::roots::Roots;
+use super::rows::SparseRows;
 
 /// A symmetric Gram matrix as the caller holds it.
 #[derive(Clone, Copy, Debug)]
@@ -95,6 +97,7 @@ pub struct Gram {
     group: Vec<usize>,
     groups: usize,
     stack: Vec<usize>,
+    roots: Roots,
 }
 
 impl Gram {
@@ -157,7 +160,18 @@ impl Gram {
         self.find_groups();
     }
 
+    /// Takes the rows over bodies that the matrix was made of, in coordinates in which the mass is one: large groups are solved by them.
+    pub fn load_roots(&mut self, rows: &SparseRows) {
+        self.roots.load(rows);
+    }
+
+    /// The rows over bodies, or none.
+    pub fn roots(&self) -> &Roots {
+        &self.roots
+    }
+
     fn begin(&mut self) {
+        self.roots.clear();
         self.starts.clear();
         self.starts.push(0);
         self.columns.clear();

@@ -7,7 +7,7 @@ use super::certificate::Certificate;
 use super::record::Renumbered;
 use super::{Contacts, Gram, ImpactMap, Observer, Outcome, Restitution};
 use crate::lineality::Finder;
-use crate::nnls::GramNnls;
+use crate::nnls::{GramNnls, NnlsStatus};
 
 /// Distance from the origin to the hull of unit rows below which contacts are locked. The Gram matrix holds squares of lengths, so
 /// rounding hides what is below 1e-8; and a wedge narrower than this would take more reflections than the driver is allowed.
@@ -46,6 +46,7 @@ struct Local {
     factor: Vec<f64>,
     rows: Vec<f64>,
     order: Vec<usize>,
+    placed: Vec<bool>,
     coupling: Vec<f64>,
     speeds: Vec<f64>,
     dense: Vec<f64>,
@@ -76,8 +77,8 @@ impl<I: ImpactMap> ImpactMap for Locking<I> {
         };
         let mut renumbered = Renumbered { inner: observer, numbers: &self.rest, scratch: &mut self.numbers };
         let outcome = self.map.resolve(&rest, &mut self.impulses, &mut renumbered);
-        self.assemble(contacts, impulses);
-        Outcome { locked: self.local.equalities.len(), ..outcome }
+        let held = self.assemble(contacts, impulses);
+        Outcome { locked: self.local.equalities.len(), accurate: outcome.accurate && held, ..outcome }
     }
 }
 
@@ -153,8 +154,9 @@ impl<I> Locking<I> {
         }
     }
 
-    /// Impulses of all contacts: those of the rest, and of the locked ones whatever leaves them no speed; then none negative.
-    fn assemble(&mut self, contacts: &Contacts<'_>, impulses: &mut Vec<f64>) {
+    /// Impulses of all contacts: those of the rest, and of the locked ones whatever leaves them no speed; then none negative. False where these
+    /// were not found.
+    fn assemble(&mut self, contacts: &Contacts<'_>, impulses: &mut Vec<f64>) -> bool {
         let gram = contacts.gram;
         let m = gram.len();
         impulses.clear();
@@ -185,11 +187,13 @@ impl<I> Locking<I> {
             }
             local.solution.clear();
             local.solution.resize(n, 0.0);
-            let _ = self.nonnegative.solve(&local.dense, &local.linear, &[], &mut local.solution);
+            let report = self.nonnegative.solve(&local.dense, &local.linear, &[], &mut local.solution);
             for a in 0..n {
                 impulses[local.members[a]] = local.solution[a];
             }
+            return report.status == NnlsStatus::Solved;
         }
+        true
     }
 }
 
@@ -208,13 +212,15 @@ impl Local {
             }
         }
         self.order.clear();
+        self.placed.clear();
+        self.placed.resize(n, false);
         self.speeds.clear();
         self.speeds.resize(n, 1.0);
         self.factor.clear();
         self.factor.resize(n * n, 0.0);
         for rank in 0..n {
             let (pivot, left) = (0..n)
-                .filter(|i| !self.order.contains(i))
+                .filter(|&i| !self.placed[i])
                 .map(|i| (i, self.speeds[i]))
                 .fold((0, 0.0), |best, now| if now.1 > best.1 { now } else { best });
             if left <= FACTOR_ROUNDING {
@@ -222,8 +228,9 @@ impl Local {
             }
             let length = left.sqrt();
             self.order.push(pivot);
+            self.placed[pivot] = true;
             for i in 0..n {
-                if i != pivot && self.order.contains(&i) {
+                if i != pivot && self.placed[i] {
                     continue;
                 }
                 let mut entry = self.dense[i * n + pivot];

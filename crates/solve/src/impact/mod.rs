@@ -10,6 +10,7 @@
 
 pub mod arrays;
 pub mod blend;
+pub mod body_nnls;
 pub mod certificate;
 pub mod cone;
 pub mod derivative;
@@ -23,7 +24,9 @@ pub mod mass;
 pub mod pairwise;
 pub mod record;
 pub mod reflection;
+pub mod roots;
 pub mod rows;
+mod slip_newton;
 
 pub use arrays::{Impact, ImpactOptions, impacts};
 pub use gram::{Gram, GramView};
@@ -44,6 +47,9 @@ pub const FEASIBILITY: f64 = 1e-10;
 /// Reflections after which the driver stops and answers with the inelastic solution. Termination is proven but not fast: a cradle of
 /// 20 balls whose masses span 0.016 to 70 needs two million pairwise reflections.
 pub const MAX_REFLECTIONS: usize = 10_000_000;
+
+/// Contacts up to which the normal phase does not look at the rows over bodies.
+const SMALL: usize = 64;
 
 /// Rows of a contact at most: the normal and two tangents.
 const MAX_ROWS_PER_CONTACT: usize = 3;
@@ -105,6 +111,8 @@ pub struct ContactSpace<'a> {
     pub contacts: usize,
     /// Gram matrix of the rows (1/kg), (m or m + m·t) square.
     pub gram: GramView<'a>,
+    /// The rows themselves in coordinates in which the mass is one, J M^(-1/2), where they are known: large impacts are then solved over bodies.
+    pub rows: Option<&'a SparseRows>,
     /// Speed along each row before the impact, J v (m/s); negative normals close. The motion of obstacles is included.
     pub approach: &'a [f64],
     /// Norm √(vᵀ M v) of the velocity, the scale of the feasibility tolerance; 0 lets the contact speeds decide.
@@ -155,6 +163,8 @@ pub struct Report {
     pub energy_change: f64,
     /// Sweeps of the friction phase, 0 without friction.
     pub friction_sweeps: usize,
+    /// Whether every least-squares problem of restitution and of locked contacts was solved, and friction settled.
+    pub accurate: bool,
 }
 
 /// Why an impact problem was refused.
@@ -217,6 +227,8 @@ pub struct Outcome {
     pub iterations: usize,
     /// Dimension of the implicit-equality subspace.
     pub locked: usize,
+    /// Whether every least-squares problem on the way was solved.
+    pub accurate: bool,
 }
 
 /// A complete impact map: from closing contacts to impulses after which none closes.
@@ -284,7 +296,7 @@ impl Workspace {
 /// use carom_solve::impact::{ContactSpace, GramView, Restitution, Settings, Workspace, resolve};
 /// // Three equal balls in a row, the first arriving at 1 m/s: it stops and the last one leaves.
 /// let gram = [2.0, -1.0, -1.0, 2.0];
-/// let space = ContactSpace { contacts: 2, gram: GramView::Dense(&gram), approach: &[-1.0, 0.0], speed: 1.0 };
+/// let space = ContactSpace { contacts: 2, gram: GramView::Dense(&gram), rows: None, approach: &[-1.0, 0.0], speed: 1.0 };
 /// let mut work = Workspace::new();
 /// let report = resolve(&space, Restitution::Uniform(1.0), None, &Settings::default(), &mut work).unwrap();
 /// assert_eq!(report.iterations, 2);
@@ -318,6 +330,9 @@ pub fn resolve_observed(
     check(space, restitution, friction, settings)?;
     let m = space.contacts;
     work.gram.load(&space.gram, m);
+    if let Some(rows) = space.rows.filter(|_| m > SMALL) {
+        work.gram.load_roots(rows);
+    }
     work.approach.clear();
     work.approach.extend((0..m).map(|i| space.approach[i] * work.gram.inverse_scale(i)));
 
@@ -340,14 +355,17 @@ pub fn resolve_observed(
 
     // One-way friction acts on the velocity the normal phase left, theory (5.14).
     work.friction_impulses.clear();
-    let mut friction_sweeps = 0;
+    let (mut friction_sweeps, mut settled) = (0, true);
     if let Some(friction) = friction {
         let phase = friction::Phase { space, friction, speed };
         let after = phase.act(&contacts, &mut work.impulses, &mut work.friction_impulses, &mut work.friction);
         friction_sweeps = after.sweeps;
         energy_change += after.energy_change;
+        settled = after.settled;
     }
-    Ok(Report { status: outcome.status, iterations: outcome.iterations, locked: outcome.locked, residual, energy_change, friction_sweeps })
+    let Outcome { status, iterations, locked, accurate } = outcome;
+    let accurate = accurate && settled;
+    Ok(Report { status, iterations, locked, residual, energy_change, friction_sweeps, accurate })
 }
 
 /// Largest closing speed left, relative to the speed, and the energy change (5.2) of normalised impulses.
@@ -376,6 +394,14 @@ fn check(
         return Err(ImpactError::Shape { what: "approach", found: rows, expected: m });
     }
     space.gram.check(rows)?;
+    if let Some(given) = space.rows {
+        if given.len() != rows {
+            return Err(ImpactError::Shape { what: "rows", found: given.len(), expected: rows });
+        }
+        if !given.is_finite() {
+            return Err(ImpactError::NotFinite("rows"));
+        }
+    }
     if !space.approach.iter().all(|g| g.is_finite()) || !space.speed.is_finite() {
         return Err(ImpactError::NotFinite("approach"));
     }

@@ -33,6 +33,7 @@ impl Operator for Reflection {
             if approach[i] < -contacts.threshold {
                 self.closing.push(i);
                 self.linear[i] = 2.0 * approach[i];
+                self.impulses[i] = 0.0;
             }
         }
         let solved = self.solver.solve(contacts.gram, &self.closing, &self.linear, 0.0, &mut self.impulses);

@@ -131,6 +131,28 @@ impl SparseRows {
         Ok(())
     }
 
+    /// Forgets all rows; the next ones have length d.
+    pub fn begin(&mut self, dimension: usize) {
+        self.dimension = dimension;
+        self.starts.clear();
+        self.starts.push(0);
+        self.columns.clear();
+        self.values.clear();
+    }
+
+    /// Appends an entry to the row at hand, columns ascending and below d; what is zero is left out.
+    pub fn push_entry(&mut self, column: usize, value: f64) {
+        if value != 0.0 {
+            self.columns.push(column);
+            self.values.push(value);
+        }
+    }
+
+    /// Ends the row at hand.
+    pub fn end_row(&mut self) {
+        self.starts.push(self.columns.len());
+    }
+
     /// Appends a row of all its d entries.
     pub(super) fn push_dense(&mut self, row: &[f64]) {
         for (j, &a) in row.iter().enumerate() {

@@ -166,7 +166,7 @@ fn forward(case: &Case, law: Tested, derivative: Option<&mut ImpactDerivative>) 
     let input = ImpactInput { contacts: m, matrix: &matrix, approach: &approach, restitution: &case.restitution, friction: &case.friction };
     match law {
         Tested::Blend(law) => {
-            let space = ContactSpace { contacts: m, gram: GramView::Dense(&matrix), approach: &approach, speed: 0.0 };
+            let space = ContactSpace { contacts: m, gram: GramView::Dense(&matrix), rows: None, approach: &approach, speed: 0.0 };
             let friction = (n > m).then_some(Friction { coefficients: &case.friction, staggered: false });
             let settings = Settings { law, ..Settings::default() };
             let (mut work, mut record) = (Workspace::new(), Record::new());

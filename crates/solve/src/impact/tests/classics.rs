@@ -52,7 +52,7 @@ fn random_order_repeats_with_its_seed_and_sorts_too() {
         let mut work = Workspace::new();
         let gram = normals.whitened(&mass).gram();
         let approach: Vec<f64> = (0..8).map(|i| normals.dot(i, &before)).collect();
-        let space = ContactSpace { contacts: 8, gram: gram.view(), approach: &approach, speed: 0.0 };
+        let space = ContactSpace { contacts: 8, gram: gram.view(), rows: None, approach: &approach, speed: 0.0 };
         let settings = Settings { law: Law::GaussSeidel { order: Order::Random, seed }, ..Settings::default() };
         let report = resolve_observed(&space, Restitution::Uniform(1.0), None, &settings, &mut work, &mut record).unwrap();
         assert_eq!(report.iterations, record.len());
@@ -124,7 +124,7 @@ fn a_wedge_takes_as_many_reflections_as_its_angle_allows() {
             let mut v = before;
             let gram = normals.gram();
             let approach = [normals.dot(0, &before), normals.dot(1, &before)];
-            let space = ContactSpace { contacts: 2, gram: gram.view(), approach: &approach, speed: 1.0 };
+            let space = ContactSpace { contacts: 2, gram: gram.view(), rows: None, approach: &approach, speed: 1.0 };
             let settings = Settings { law: PAIRWISE[0], ..Settings::default() };
             let mut record = Record::new();
             let report = resolve_observed(&space, Restitution::Uniform(1.0), None, &settings, &mut Workspace::new(), &mut record).unwrap();
@@ -269,13 +269,13 @@ fn what_makes_no_sense_is_refused() {
     assert!(bad(ImpactOptions { tolerance: 0.0, ..ImpactOptions::default() }, &[1.0, 0.0]));
     assert!(MassMatrix::diagonal(&[1.0, -1.0]).is_err());
     assert!(MassMatrix::dense(&[1.0, 2.0, 2.0, 1.0], 2).is_err());
-    let space = ContactSpace { contacts: 1, gram: GramView::Dense(&[1.0, 0.0]), approach: &[-1.0], speed: 1.0 };
+    let space = ContactSpace { contacts: 1, gram: GramView::Dense(&[1.0, 0.0]), rows: None, approach: &[-1.0], speed: 1.0 };
     assert!(resolve(&space, Restitution::Uniform(1.0), None, &Settings::default(), &mut Workspace::new()).is_err());
 }
 
 #[test]
 fn an_immovable_contact_takes_no_part() {
-    let space = ContactSpace { contacts: 2, gram: GramView::Dense(&[0.0, 0.0, 0.0, 1.0]), approach: &[-1.0, -1.0], speed: 1.0 };
+    let space = ContactSpace { contacts: 2, gram: GramView::Dense(&[0.0, 0.0, 0.0, 1.0]), rows: None, approach: &[-1.0, -1.0], speed: 1.0 };
     let mut work = Workspace::new();
     let report = resolve(&space, Restitution::Uniform(1.0), None, &Settings::default(), &mut work).unwrap();
     assert_eq!((report.status, work.impulses()), (Status::Resolved, &[0.0, 2.0][..]));

@@ -65,7 +65,7 @@ fn contact_space_agrees_with_arrays_on_random_problems() {
         let gram = scene.normals.whitened(&scene.mass).gram();
         let approach: Vec<f64> = (0..m).map(|i| scene.normals.dot(i, &scene.velocity)).collect();
         let speed = (2.0 * scene.mass.energy(&scene.velocity)).sqrt();
-        let space = ContactSpace { contacts: m, gram: gram.view(), approach: &approach, speed };
+        let space = ContactSpace { contacts: m, gram: gram.view(), rows: None, approach: &approach, speed };
         let report = resolve(&space, Restitution::Uniform(1.0), None, &Settings::default(), &mut work).unwrap();
         // In contact space nothing is looked for when nothing closes.
         let closes = scene.closing(&scene.velocity) > 1e-10;
