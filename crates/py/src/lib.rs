@@ -12,6 +12,7 @@ mod film;
 mod kernels;
 mod outline;
 mod rollouts;
+mod senses;
 mod words;
 mod worlds;
 
@@ -34,6 +35,8 @@ mod _carom {
     use crate::kernels::{Dynamics, InsertedFactor, InsertedSystem, dynamics, impacts, lineality, split};
     #[pymodule_export]
     use crate::rollouts::{Gradients, Rollouts};
+    #[pymodule_export]
+    use crate::senses::{add, contact_force, distance, events, ray, remove};
     #[pymodule_export]
     use crate::words::{
         apply, centre_of_mass, forward_dynamics, inverse_dynamics, inverse_kinematics, joint_bias, joint_effort, joint_facts, joint_force,

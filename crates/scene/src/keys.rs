@@ -135,6 +135,8 @@ pub enum Special {
     Forces,
     /// `[[repeat]]`.
     Repeats,
+    /// Included files.
+    Includes,
     /// 2 or 3.
     Dimension,
 }
