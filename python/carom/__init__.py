@@ -16,6 +16,7 @@ from . import kernels
 from ._carom import Error, ModelError, SceneError, SolveError, StepError, __version__
 from ._carom import forked as _forked
 from ._carom import scenes as _scenes
+from ._senses import Event, Hit
 from ._words import Reach, lqr
 from .batch import Batch
 from .body import Body, Joint
@@ -24,7 +25,7 @@ from .rollout import Gradient, Rollout
 from .scene import Scene
 from .world import Contact, Ledger, Parameters, Shape, World
 
-__all__ = ["Batch", "Body", "Contact", "Error", "Gradient", "Joint", "Ledger", "ModelError", "Optimised", "Parameters", "Reach", "Replay", "Rollout", "Scene", "SceneError",
+__all__ = ["Batch", "Body", "Contact", "Error", "Event", "Gradient", "Hit", "Joint", "Ledger", "ModelError", "Optimised", "Parameters", "Reach", "Replay", "Rollout", "Scene", "SceneError",
            "Shape", "SolveError", "StepError", "Sweep", "World", "__version__", "gym", "jax", "kernels", "lqr", "optimise", "picture", "rerun", "scenes", "sweep", "torch"]
 
 if TYPE_CHECKING:

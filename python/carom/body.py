@@ -8,7 +8,7 @@ import numpy as np
 
 from . import _carom
 from ._carom import ModelError
-from ._check import flat, numbers
+from ._check import flat, numbers, place
 
 if TYPE_CHECKING:
     from .world import World
@@ -22,10 +22,18 @@ class Body:
     ``position`` and ``velocity`` are those of its centre of mass; points and ``at`` are measured from there in the frame of the body.
     """
 
-    __slots__ = ("_index", "_world", "name")
+    __slots__ = ("_known", "_place", "_world", "name")
 
     def __init__(self, world: World, name: str, index: int) -> None:
-        self._world, self.name, self._index = world, name, index
+        self._world, self.name, self._place, self._known = world, name, index, world._names
+
+    @property
+    def _index(self) -> int:
+        """Its number, which changes when bodies and joints come and go."""
+        if self._known is not self._world._names:
+            self._place = place("body", self.name, self._world._names[0], error=ModelError)
+            self._known = self._world._names
+        return self._place
 
     @property
     def position(self) -> np.ndarray:
@@ -95,10 +103,18 @@ class Joint:
     ``"energy-momentum"`` keeps none.
     """
 
-    __slots__ = ("_index", "_world", "name")
+    __slots__ = ("_known", "_place", "_world", "name")
 
     def __init__(self, world: World, name: str, index: int) -> None:
-        self._world, self.name, self._index = world, name, index
+        self._world, self.name, self._place, self._known = world, name, index, world._names
+
+    @property
+    def _index(self) -> int:
+        """Its number, which changes when bodies and joints come and go."""
+        if self._known is not self._world._names:
+            self._place = place("joint", self.name, self._world._names[1], error=ModelError)
+            self._known = self._world._names
+        return self._place
 
     def _facts(self) -> tuple:
         return _carom.joint_facts(self._world._native, self._index)

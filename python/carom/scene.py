@@ -49,6 +49,7 @@ class TopKeys(TypedDict, total=False):
     stabilisation: Literal["position", "velocity", "velocity-literal"]
     combine: CombineKeys
     tolerances: Mapping[str, float]
+    include: Sequence[Mapping[str, Any]]
 
 
 class MaterialKeys(TypedDict, total=False):
@@ -71,6 +72,7 @@ class BodyKeys(TypedDict, total=False):
     inertia: float | Numbers | Rows
     centre: Numbers
     position: Numbers
+    origin: Literal["centre", "frame"]
     angle: float
     rotation: Numbers
     velocity: Numbers
@@ -213,7 +215,7 @@ class Scene:
         return self._call("repeat", "", keys)
 
     def add(self, path: str | os.PathLike[str], name: str | None = None, position: Any = None, rotation: Any = None) -> Scene:
-        """The bodies, joints, pairs and forces of a scene file, or of a URDF or MJCF model, placed; names become ``name.part`` where a name is given.
+        """The bodies, joints, pairs and forces of a scene file, or of a URDF, MJCF or SDF model, placed; names become ``name.part`` where a name is given.
 
         ``rotation`` is an angle [rad] in the plane, (w, x, y, z) in space. Gravity, step and choices of the file are left behind; what of a model is not
         supported is warned of and listed by ``world().notes``.
@@ -241,8 +243,9 @@ class Scene:
 
     def world(self) -> World:
         """The scene as a world."""
-        world = World._of(self._builder.world())
-        world._notes = self._notes
+        native, notes = self._builder.world()
+        world = World._of(native)
+        world._notes = self._notes + tuple(notes)
         return world
 
     def copy(self) -> Scene:

@@ -14,6 +14,7 @@ import numpy as np
 from ._carom import ModelError, SceneError, StepError, Worlds, scenes
 from ._check import Result, count, flag, flat, number, numbers, table
 from ._derivatives import Jacobian, Linearised, jacobian, linearise
+from ._senses import Senses
 from ._words import Words, row_of
 from .replay import Replay
 from .rollout import Rollout, at_switches
@@ -137,6 +138,10 @@ class Parameters(MutableMapping):
         return f"Parameters({', '.join(f'{name}: {self[name].shape}' for name in self)})"
 
 
+#: Options of every model: how it is read and how it stands in the world.
+_STANDS = ("strict", "base", "ground", "drop", "hold")
+
+
 def _path(path: Any) -> str:
     """A path as text."""
     try:
@@ -148,7 +153,7 @@ def _path(path: Any) -> str:
     return name
 
 
-class World(Words):
+class World(Words, Senses):
     """A model with its state: load a scene, take steps, read arrays, take gradients.
 
     ``q`` is (n, 3) in the plane as (x, y, angle), (n, 7) in space as (x, y, z, qw, qx, qy, qz); ``v`` is (n, 3) as (vx, vy, spin), (n, 6)
@@ -179,8 +184,17 @@ class World(Words):
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> World:
-        """Loads a scene file; mesh files are found beside it."""
-        return cls._of(Worlds.load(_path(path)))
+        """Loads a scene file; meshes, scenes and models that it names are found beside it. ``world.notes`` lists what was left out of models."""
+        return cls._noted(*Worlds.load(_path(path)))
+
+    @classmethod
+    def _noted(cls, native: Worlds, notes: list[str]) -> World:
+        """A world of models, of which something was left out."""
+        world = cls._of(native)
+        world._notes = tuple(notes)
+        if notes:
+            warnings.warn(f"{len(notes)} not supported:\n" + "\n".join(notes), stacklevel=4)
+        return world
 
     @classmethod
     def from_toml(cls, text: str) -> World:
@@ -205,34 +219,39 @@ class World(Words):
         """Loads a URDF model; meshes are found beside it and in ``packages``.
 
         ``strict`` (False) raises :class:`carom.SceneError` for what is not supported instead of warning; ``base`` ("auto", "fixed", "free") says
-        how the root stands in the world; ``controls`` (True) drives joints with an effort limit; ``contacts`` (True) and ``self_contact``
+        how the root stands in the world; ``ground`` (False) puts a ground at z = 0 under it, and a model with a free root down on it; ``drop`` is the height of
+        its lowest point above z = 0 [m]; ``hold`` (False) holds every hinge and slide where it starts instead of giving it a control; ``controls`` (True) drives joints with an effort limit; ``contacts`` (True) and ``self_contact``
         (False) say what touches; ``limits`` (True) whether joints have any; ``pose`` maps joints to start coordinates [rad or m]; ``packages`` lists folders of ``package://`` names.
         ``world.notes`` lists what was left out.
         """
-        return cls._import(path, True, options, ("strict", "base", "controls", "contacts", "limits", "self_contact", "pose", "packages"))
+        return cls._import(path, "urdf", options, (*_STANDS, "controls", "contacts", "limits", "self_contact", "pose", "packages"))
 
     @classmethod
     def from_mjcf(cls, path: str | os.PathLike[str], **options: Any) -> World:
         """Loads an MJCF model; meshes and included files are found beside it.
 
         ``strict`` (False) raises :class:`carom.SceneError` for what is not supported instead of warning; ``base`` "fixed" holds free joints;
+        ``ground``, ``drop`` and ``hold`` as in :meth:`from_urdf`;
         ``controls`` (True) keeps actuators; ``contacts`` and ``limits`` (True) say whether anything touches and joints have limits; ``keyframe`` is the name or number of the
         keyframe to start from; ``pose`` maps joints to start coordinates [rad or m]. ``world.notes`` lists what was left out.
         """
-        return cls._import(path, False, options, ("strict", "base", "controls", "contacts", "limits", "keyframe", "pose"))
+        return cls._import(path, "mjcf", options, (*_STANDS, "controls", "contacts", "limits", "keyframe", "pose"))
 
     @classmethod
-    def _import(cls, path: Any, urdf: bool, options: dict[str, Any], known: tuple[str, ...]) -> World:
+    def _import(cls, path: Any, form: str, options: dict[str, Any], known: tuple[str, ...]) -> World:
         name = _path(path)
         for key in options:
             if key not in known:
-                raise SceneError(f"{key}: unknown option; allowed: {', '.join(known)}")
+                near = difflib.get_close_matches(key, known, 1)
+                raise SceneError(f"{key}: unknown option{f'; did you mean {near[0]}?' if near else ''}; allowed: {', '.join(known)}")
         base, keyframe = options.get("base", "auto"), options.get("keyframe")
         if base not in ("auto", "fixed", "free"):
             raise SceneError(f'base: needs "auto", "fixed" or "free", found {base!r}')
         if keyframe is not None and not isinstance(keyframe, (str, int)):
             raise SceneError(f"keyframe: needs a name or a number, found {keyframe!r}")
-        flags = [flag(key, options.get(key, default), error=SceneError) for key, default in (("controls", True), ("contacts", True), ("limits", True), ("self_contact", False))]
+        flags = [flag(key, options.get(key, default), error=SceneError) for key, default in (("controls", True), ("contacts", True), ("limits", True), ("self_contact", False), ("ground", False), ("hold", False))]
+        drop = options.get("drop")
+        height = None if drop is None else number("drop", drop, error=SceneError)
         pose = options.get("pose") or {}
         try:
             start = [(str(joint), float(value)) for joint, value in pose.items()]
@@ -240,12 +259,7 @@ class World(Words):
         except (AttributeError, TypeError, ValueError) as cause:
             raise SceneError(f"pose: needs joint names and numbers; packages: needs folders; found {cause}") from cause
         strict = flag("strict", options.get("strict", False), error=SceneError)
-        native, notes = Worlds.from_model(name, urdf, strict, base, flags, None if keyframe is None else str(keyframe), start, packages)
-        world = cls._of(native)
-        world._notes = tuple(notes)
-        if notes:
-            warnings.warn(f"{len(notes)} not supported:\n" + "\n".join(notes), stacklevel=3)
-        return world
+        return cls._noted(*Worlds.from_model(name, form, strict, base, flags, height, None if keyframe is None else str(keyframe), start, packages))
 
     @property
     def notes(self) -> tuple[str, ...]:

@@ -16,8 +16,10 @@ use carom_tests::crowds::{Solids, arch, grasp, pile, pyramid, ropes, stack, wall
 use carom_tests::full;
 use std::time::Instant;
 
+mod edits;
 mod rest;
 mod rough;
+mod sensors;
 
 const STEP: f64 = 1.0 / 240.0;
 

@@ -54,7 +54,7 @@
 //! ```
 //!
 //! `World::<Spatial>` is the same in space. The parts stand on their own as [`math`], [`geometry`], [`solve`], [`dynamics`], [`scene`],
-//! [`import`] (URDF and MJCF) and [`record`]; equations cited as (n.m) stand in `docs/theory.md`.
+//! [`import`] (URDF, MJCF and SDF) and [`record`]; equations cited as (n.m) stand in `docs/theory.md`.
 
 pub use carom_dynamics as dynamics;
 pub use carom_geometry as geometry;
@@ -66,7 +66,15 @@ pub use carom_solve as solve;
 
 pub use carom_dynamics::{ModelError, StepError, World};
 pub use carom_record::RecordError;
-pub use carom_scene::{FromScene, Scene, SceneBuilder, SceneError, from_toml, load, scenes};
+pub use carom_scene::{FromScene, Scene, SceneBuilder, SceneError, from_toml, scenes};
+
+/// Loads a scene file, with the meshes, scenes and URDF, MJCF or SDF models that it names; [`import::load_scene`] also says what was left out of models.
+///
+/// # Errors
+/// The first fault, with file, line, column, key, what was found and what is allowed.
+pub fn load(path: impl AsRef<std::path::Path>) -> Result<Scene, SceneError> {
+    carom_import::load_scene(path).map(|import| import.scene).map_err(carom_scene::SceneErrors::into_first)
+}
 
 /// What most programs need, by one `use carom::prelude::*`.
 pub mod prelude {

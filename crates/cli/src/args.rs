@@ -4,9 +4,11 @@ use carom::dynamics::gradient::Weak;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
+mod import;
 mod manual;
 mod reproduce;
 
+pub use import::{BaseChoice, ImportArgs};
 pub use manual::{CompletionsArgs, ManArgs};
 pub use reproduce::{ReproduceArgs, VERDICTS};
 
@@ -47,7 +49,7 @@ pub enum Command {
     Grad(GradArgs),
     /// Find parameters with which a scene repeats a recorded or measured motion
     Fit(FitArgs),
-    /// Convert a .caromlog to a page, a table or a picture, or a scene, URDF or MJCF model to plain TOML with everything written out
+    /// Convert a .caromlog to a page, a table or a picture, or a scene or a URDF, MJCF or SDF model to plain TOML with everything written out
     Convert(ConvertArgs),
     /// Print a script that completes commands and options in a shell
     Completions(CompletionsArgs),
@@ -93,7 +95,7 @@ pub enum Law {
 
 #[derive(Args, Debug, Default)]
 pub struct RunArgs {
-    /// A scene file, a URDF or MJCF model, the name of an embedded scene, or - for standard input [default: pool_break]
+    /// A scene file, a URDF, MJCF or SDF model, the name of an embedded scene, or - for standard input [default: pool_break]
     #[arg(value_name = "SCENE")]
     pub scene: Option<String>,
     /// Run until this simulated time [s] [default: the scene's duration]
@@ -206,9 +208,11 @@ pub struct BenchArgs {
 
 #[derive(Args, Debug)]
 pub struct ViewArgs {
-    /// A scene file, the name of an embedded scene, or - for standard input [default: pool_break]
+    /// A scene file, a URDF, MJCF or SDF model, the name of an embedded scene, or - for standard input [default: pool_break]
     #[arg(value_name = "SCENE")]
     pub scene: Option<String>,
+    #[command(flatten)]
+    pub import: ImportArgs,
     /// Print the address and leave the browser alone
     #[arg(long)]
     pub no_open: bool,
@@ -222,7 +226,7 @@ pub struct ViewArgs {
 
 #[derive(Args, Debug)]
 pub struct CheckArgs {
-    /// A scene file, a URDF or MJCF model, the name of an embedded scene, or - for standard input
+    /// A scene file, a URDF, MJCF or SDF model, the name of an embedded scene, or - for standard input
     pub scene: String,
     #[command(flatten)]
     pub import: ImportArgs,
@@ -258,7 +262,7 @@ v[cue] (velocity at the start), controls[motor]; without a row or component all 
 #[derive(Args, Debug)]
 #[command(after_help = PARAMETER_HELP)]
 pub struct GradArgs {
-    /// A scene file, a URDF or MJCF model, the name of an embedded scene, or - for standard input
+    /// A scene file, a URDF, MJCF or SDF model, the name of an embedded scene, or - for standard input
     pub scene: String,
     /// The number to differentiate, at the end of the run: "(ball.x - 1)^2", "energy", "mean(ball.vy)"
     #[arg(long, value_name = "EXPR", allow_hyphen_values = true)]
@@ -338,7 +342,7 @@ pub enum Method {
 #[derive(Args, Debug)]
 #[command(after_help = PARAMETER_HELP)]
 pub struct FitArgs {
-    /// A scene file, a URDF or MJCF model, the name of an embedded scene, or - for standard input
+    /// A scene file, a URDF, MJCF or SDF model, the name of an embedded scene, or - for standard input
     pub scene: String,
     /// The motion to repeat: .csv, .npz, .parquet or .caromlog; tables may leave out bodies, frames and columns
     #[arg(long, value_name = "FILE")]
@@ -392,29 +396,6 @@ pub struct ConvertArgs {
     pub import: ImportArgs,
     #[command(flatten)]
     pub picture: PictureArgs,
-}
-
-/// How a URDF or MJCF model is read.
-#[derive(Args, Debug, Default)]
-pub struct ImportArgs {
-    /// Of a URDF or MJCF model: refuse what is not supported instead of listing it
-    #[arg(long)]
-    pub strict: bool,
-    /// Of a URDF or MJCF model: how its root stands in the world [default: as the model says]
-    #[arg(long, value_name = "BASE", value_enum)]
-    pub base: Option<BaseChoice>,
-    /// Of an MJCF model: start from this keyframe, by name or number
-    #[arg(long, value_name = "KEY")]
-    pub keyframe: Option<String>,
-}
-
-/// How the root of a model stands in the world.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum BaseChoice {
-    /// held
-    Fixed,
-    /// free to move
-    Free,
 }
 
 fn seconds(text: &str) -> Result<f64, String> {

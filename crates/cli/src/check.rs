@@ -9,6 +9,9 @@ use carom::dynamics::{BodyKind, Placement, World};
 use carom::scene::{SceneOf, SceneSpace};
 use serde_json::{Value, json};
 
+/// Pairs that overlap which are printed where nothing moves them apart.
+const MOST_PAIRS: usize = 8;
+
 /// Reads a scene, builds its world, says what it holds.
 pub fn check(args: &CheckArgs) -> Result<(), Failure> {
     let source = find_with(&args.scene, &args.import)?;
@@ -30,7 +33,8 @@ fn describe<G: SceneSpace>(place: &str, scene: SceneOf<G>) -> Result<(String, Va
     let world = World::new(scene.model, scene.state).map_err(|error| Failure::model(place, &error))?;
     let model = world.model();
     let dynamic = model.bodies.iter().filter(|b| b.kind == BodyKind::Dynamic).count();
-    let overlap = -world.deepest();
+    let overlaps = world.overlaps();
+    let overlap = overlaps.first().map_or(0.0, |(_, depth)| *depth);
     let mut words = format!(
         "{place}: sound\n  {}D, {} ({dynamic} dynamic), {}, {}, {}\n  {duration} s in steps of {} s",
         G::DIM,
@@ -43,6 +47,8 @@ fn describe<G: SceneSpace>(place: &str, scene: SceneOf<G>) -> Result<(String, Va
     let start = placement(place, &world)?;
     let start_notes = start.notes(model);
     start_notes.iter().for_each(|note| words += &format!("\n  note: {note}"));
+    // What starts wrong names the pairs that overlap by more than is left alone; programs hear of all.
+    let pairs: Vec<([&str; 2], f64)> = overlaps.iter().map(|(pair, depth)| (pair.map(|body| &*model.bodies[body].name), *depth)).collect();
     let redundant: Vec<&str> = world.redundant_joints().into_iter().map(|joint| model.joints[joint].name.as_str()).collect();
     if !redundant.is_empty() {
         words += &format!("\n  note: redundant joints, whose rows others hold already: {}", redundant.join(", "));
@@ -50,7 +56,8 @@ fn describe<G: SceneSpace>(place: &str, scene: SceneOf<G>) -> Result<(String, Va
     let facts = json!({
         "ok": true, "file": place, "name": name, "dimension": G::DIM, "bodies": model.bodies.len(), "dynamic": dynamic,
         "joints": model.joints.len(), "forces": model.forces.len(), "controls": model.control_count(), "step": model.step,
-        "duration": duration, "start_overlap": overlap.max(0.0), "start_joint_error": world.joint_error(), "redundant_joints": redundant,
+        "duration": duration, "start_overlap": overlap,
+        "overlaps": pairs.iter().map(|(bodies, depth)| json!({ "bodies": bodies, "depth": depth })).collect::<Vec<_>>(), "start_joint_error": world.joint_error(), "redundant_joints": redundant,
         "start_notes": start_notes, "start_energy": start.energy, "start_shift": start.shift, "start_turn": start.turn,
     });
     Ok((words, facts))
@@ -64,7 +71,14 @@ fn placement<G: SceneSpace>(place: &str, world: &World<G>) -> Result<Placement, 
         Some(([a, b], depth)) if depth > Placement::OVERLAP_ALLOWED => {
             let [a, b] = [a, b].map(|body| &world.model().bodies[body].name);
             let what = format!("bodies \"{a}\" and \"{b}\" overlap by {} of the smaller one and nothing moves them apart", measure(depth));
-            Err(refused(what))
+            let overlaps = world.overlaps();
+            let name = |body: usize| &world.model().bodies[body].name;
+            let pair = |([a, b], depth): &([usize; 2], f64)| format!("\"{}\" and \"{}\" by {} m", name(*a), name(*b), measure(*depth));
+            let mut list: Vec<String> = overlaps.iter().take(MOST_PAIRS).map(pair).collect();
+            if overlaps.len() > MOST_PAIRS {
+                list.push(format!("{} more", overlaps.len() - MOST_PAIRS));
+            }
+            Err(refused(what).with_help(|| format!("overlapping: {}", list.join(", "))))
         }
         _ => Ok(start),
     }

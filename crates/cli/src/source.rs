@@ -4,7 +4,7 @@ use crate::args::{BaseChoice, ImportArgs};
 use crate::failure::{Failure, Fault};
 use carom::Scene;
 use carom::import::{self, Base, Format};
-use carom::scene::{from_toml_all, load_all, scene, scenes};
+use carom::scene::{SceneError, from_toml_all, scene, scenes};
 use std::io::{Read, Write};
 use std::path::Path;
 
@@ -55,26 +55,30 @@ pub fn find(word: &str) -> Result<Source, Failure> {
     find_with(word, &ImportArgs::default())
 }
 
-/// The same, with what a URDF or MJCF model is to become.
+/// The same, with what a URDF, MJCF or SDF model is to become.
 pub fn find_with(word: &str, arguments: &ImportArgs) -> Result<Source, Failure> {
+    let path = Path::new(word);
+    let model_file = path.is_file() && Format::of(path).is_some();
+    if let Some(option) = arguments.first().filter(|_| !model_file && (word == STDIN || path.is_file() || scene(word).is_some())) {
+        let help = "a scene says itself how its bodies stand; `include` puts models into scenes";
+        return Err(Failure::bad_input(Fault::new(format!("{word}: {option} goes with URDF, MJCF and SDF models")).help(help)));
+    }
     if word == STDIN {
         return standard_input();
     }
-    let path = Path::new(word);
     if path.is_file() {
         let stem = path.file_stem().map_or_else(|| "scene".to_string(), |s| s.to_string_lossy().into_owned());
-        if Format::of(path).is_some() {
+        if model_file {
             return model(path, arguments).map(|(scene, notes)| Source { place: word.to_string(), stem, scene, notes });
         }
         if let Some(kind) = foreign(path) {
-            let help = "read are .toml (scenes), .urdf, .xml and .mjcf (models); `carom convert` turns models into scenes";
+            let help = "read are .toml (scenes), .urdf, .xml, .mjcf and .sdf (models); `carom convert` turns models into scenes";
             return Err(Failure::bad_input(Fault::new(format!("{word}: {kind}, which is not read as a scene")).help(help)));
         }
-        return match load_all(path) {
-            Ok(scene) => Ok(Source { place: word.to_string(), stem, scene, notes: Vec::new() }),
-            // Only a text that could be read can be underlined.
-            Err(errors) => Err(Failure::scene(&errors, &std::fs::read_to_string(path).unwrap_or_default())),
-        };
+        // Only texts that can be read are underlined, each fault in the file it is in.
+        let import = import::load_scene(path).map_err(|errors| Failure::model_text(&errors))?;
+        let notes = told(path, &import.notes);
+        return Ok(Source { place: word.to_string(), stem, scene: import.scene, notes });
     }
     let name = word.strip_suffix(".toml").unwrap_or(word);
     if let Some(found) = scene(word) {
@@ -93,7 +97,6 @@ pub fn foreign(path: &Path) -> Option<&'static str> {
         "usd" | "usdc" => "a binary USD stage",
         "usda" => "a USD stage",
         "usdz" => "a packed USD stage",
-        "sdf" => "an SDF model (Gazebo)",
         "xacro" => "a xacro template (run xacro to make a URDF model of it)",
         "gltf" | "glb" => "a glTF scene",
         "fbx" | "blend" | "dae" | "3ds" | "abc" => "a scene of a drawing program",
@@ -109,16 +112,24 @@ pub fn foreign(path: &Path) -> Option<&'static str> {
     })
 }
 
-/// Reads a URDF or MJCF model; what it cannot hold is listed on standard error.
+/// Reads a URDF, MJCF or SDF model; what it cannot hold is listed on standard error.
 fn model(path: &Path, arguments: &ImportArgs) -> Result<(Scene, Vec<String>), Failure> {
     let base = match arguments.base {
         None => Base::Auto,
         Some(BaseChoice::Fixed) => Base::Fixed,
         Some(BaseChoice::Free) => Base::Free,
     };
-    let options = import::Options { strict: arguments.strict, base, keyframe: arguments.keyframe.clone(), ..import::Options::default() };
+    let ImportArgs { strict, ground, drop, hold, .. } = *arguments;
+    let keyframe = arguments.keyframe.clone();
+    let options = import::Options { strict, base, keyframe, ground, drop, hold, ..import::Options::default() };
     let import = import::load(path, &options).map_err(|errors| Failure::model_text(&errors))?;
-    let notes: Vec<String> = import.notes.iter().map(ToString::to_string).collect();
+    let notes = told(path, &import.notes);
+    Ok((import.scene, notes))
+}
+
+/// Lists what was left out of models on standard error.
+fn told(path: &Path, notes: &[SceneError]) -> Vec<String> {
+    let notes: Vec<String> = notes.iter().map(ToString::to_string).collect();
     for note in notes.iter().take(MOST_NOTES) {
         // A note that nobody hears changes nothing.
         let _ = writeln!(std::io::stderr(), "note: {note}");
@@ -127,7 +138,7 @@ fn model(path: &Path, arguments: &ImportArgs) -> Result<(Scene, Vec<String>), Fa
         let _ =
             writeln!(std::io::stderr(), "note: and {} more (`carom check {} --json` lists them)", notes.len() - MOST_NOTES, path.display());
     }
-    Ok((import.scene, notes))
+    notes
 }
 
 fn standard_input() -> Result<Source, Failure> {

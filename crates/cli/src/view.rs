@@ -1,9 +1,9 @@
 //! `carom view`: the viewer in the browser, for this machine alone.
 
-use crate::args::ViewArgs;
+use crate::args::{ImportArgs, ViewArgs};
 use crate::failure::{Failure, Fault};
 use crate::print;
-use crate::source::find;
+use crate::source::find_with;
 use carom::scene::{scene, to_toml};
 use carom_web::server::{Server, Show};
 use serde_json::json;
@@ -15,7 +15,7 @@ const DEFAULT_SCENE: &str = "pool_break";
 
 /// Serves the page until the process is stopped.
 pub fn view(args: &ViewArgs) -> Result<(), Failure> {
-    let show = show(args.scene.as_deref().unwrap_or(DEFAULT_SCENE))?;
+    let show = show(args.scene.as_deref().unwrap_or(DEFAULT_SCENE), &args.import)?;
     let failed = |error: std::io::Error| Failure::Failed(vec![Fault::new(format!("viewer: {error}"))]);
     let server = Server::bind(args.port, show).map_err(failed)?;
     let address = server.address();
@@ -31,9 +31,9 @@ pub fn view(args: &ViewArgs) -> Result<(), Failure> {
 }
 
 /// What the page shows first: the text as it was written, comments included; of a model in another format, the scene it became.
-fn show(word: &str) -> Result<Show, Failure> {
+fn show(word: &str, import: &ImportArgs) -> Result<Show, Failure> {
     // Faults are told here as everywhere, before a page opens.
-    let source = find(word)?;
+    let source = find_with(word, import)?;
     let path = Path::new(word);
     let folder = path.is_file().then(|| path.parent().map_or_else(|| Path::new(".").to_path_buf(), Path::to_path_buf));
     let text = match &folder {

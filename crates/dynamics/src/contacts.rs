@@ -68,6 +68,8 @@ pub(crate) struct Report<G: Geometry> {
     pub contact: Contact<G>,
     /// Impulse on a in world axes, summed over impacts and substeps [N s].
     pub impulse: G::Lin,
+    /// The part of it that impacts gave.
+    pub struck: G::Lin,
 }
 
 /// The pose of a collider in the world.
@@ -194,7 +196,7 @@ pub(crate) fn remember<G: Geometry>(near: &[Near<G>], memory: &mut Vec<Memory<G>
 /// Adds an impulse on body a to the account of a contact.
 pub(crate) fn account<G: Geometry>(reports: &mut Vec<Report<G>>, near: &Near<G>, impulse: G::Lin) {
     if reports.last().is_none_or(|last| last.key < near.key) {
-        reports.push(Report { key: near.key, contact: near.contact, impulse });
+        reports.push(Report { key: near.key, contact: near.contact, impulse, struck: G::Lin::zero() });
         return;
     }
     match reports.binary_search_by(|r| r.key.cmp(&near.key)) {
@@ -202,6 +204,14 @@ pub(crate) fn account<G: Geometry>(reports: &mut Vec<Report<G>>, near: &Near<G>,
             reports[found].impulse += impulse;
             reports[found].contact = near.contact;
         }
-        Err(place) => reports.insert(place, Report { key: near.key, contact: near.contact, impulse }),
+        Err(place) => reports.insert(place, Report { key: near.key, contact: near.contact, impulse, struck: G::Lin::zero() }),
+    }
+}
+
+/// The same for the impulse of an impact.
+pub(crate) fn account_strike<G: Geometry>(reports: &mut Vec<Report<G>>, near: &Near<G>, impulse: G::Lin) {
+    account(reports, near, impulse);
+    if let Ok(found) = reports.binary_search_by(|r| r.key.cmp(&near.key)) {
+        reports[found].struck += impulse;
     }
 }

@@ -101,6 +101,19 @@ impl Curvature {
         }
     }
 
+    /// Takes what another knows of the joints that were there before, by their old numbers; both lists of rows are those per joint.
+    pub fn carry(&mut self, before: &Curvature, kept: &[Option<usize>], old_rows: &[usize], new_rows: &[usize]) {
+        let starts =
+            |rows: &[usize]| -> Vec<usize> { rows.iter().scan(0, |sum, rows| Some(std::mem::replace(sum, *sum + rows))).collect() };
+        let (old_first, new_first) = (starts(old_rows), starts(new_rows));
+        for (new, old) in kept.iter().enumerate().filter_map(|(new, old)| old.map(|old| (new, old))) {
+            let (from, to) = (old_first[old], new_first[new]);
+            self.spans[new] = before.spans[old];
+            self.ages[new] = before.ages[old];
+            self.terms[to..to + new_rows[new]].copy_from_slice(&before.terms[from..from + old_rows[old]]);
+        }
+    }
+
     /// All numbers in a row.
     pub fn values(&self) -> Vec<f64> {
         [&self.spans[..], &self.ages, self.terms.as_flattened()].concat()

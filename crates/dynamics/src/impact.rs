@@ -1,7 +1,7 @@
 //! Room 2: which contacts strike, which touching contacts share their impact, and under which law velocities jump, theory (2.4)-(2.5).
 
 use crate::arrival::note_arrival;
-use crate::contacts::{NO_GROUP, Near, account};
+use crate::contacts::{NO_GROUP, Near, account_strike};
 use crate::energy_momentum;
 use crate::error::{Cause, Room, StepError};
 use crate::gradient::record::Strike;
@@ -234,7 +234,7 @@ pub(crate) fn resolve<G: Geometry>(
             for (k, tangent) in G::tangents(near.contact.normal)[..G::TANGENTS].iter().enumerate() {
                 impulse += *tangent * work.impulses[m + i * G::TANGENTS + k];
             }
-            account(&mut island.reports, &near, impulse);
+            account_strike(&mut island.reports, &near, impulse);
         }
     }
     Ok(())

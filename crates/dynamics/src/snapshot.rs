@@ -49,6 +49,18 @@ pub struct Snapshot<G: Geometry> {
     contacts: Vec<Remembered<G>>,
     /// What is remembered of joints.
     joints: Vec<f64>,
+    /// The edition of the model it was taken of.
+    edition: Edition,
+}
+
+/// The edition of a model; none where a snapshot comes from bytes. It says whose snapshot it is and is no part of what it says: all are equal.
+#[derive(Clone, Copy, Debug, Default)]
+struct Edition(Option<u64>);
+
+impl PartialEq for Edition {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
 }
 
 /// Bytes that are no snapshot of this world.
@@ -71,6 +83,8 @@ pub enum SnapshotError {
         /// Bodies of the model.
         wanted: usize,
     },
+    /// Bodies or joints were added or removed since: it knows nothing of some, and others are gone.
+    Edited,
     /// An orientation is not one, a value is not finite, or a contact names what the model does not have.
     Value,
 }
@@ -83,6 +97,9 @@ impl fmt::Display for SnapshotError {
                 write!(f, "made by version {found} of the physics, this is version {PHYSICS}: the run would not go on to the same bits")
             }
             SnapshotError::Bodies { found, wanted } => write!(f, "snapshot of {found} bodies for a model of {wanted}"),
+            SnapshotError::Edited => {
+                f.write_str("bodies or joints were added or removed since the snapshot was taken: a state cannot go back across an edit")
+            }
             SnapshotError::Value => f.write_str("snapshot holds a value this model cannot take"),
         }
     }
@@ -186,7 +203,7 @@ impl<G: Geometry> Snapshot<G> {
         if word().is_ok() {
             return Err(length);
         }
-        Ok(Snapshot { state, flow, start_energy, largest, fresh, contacts: remembered, joints })
+        Ok(Snapshot { state, flow, start_energy, largest, fresh, contacts: remembered, joints, edition: Edition::default() })
     }
 }
 
@@ -210,11 +227,14 @@ impl<G: Geometry> World<G> {
         }
         let (flow, start_energy, largest) = self.books();
         let (fresh, joints) = (self.fresh, self.curvature_values());
-        Snapshot { state: self.state().clone(), flow, start_energy, largest, fresh, contacts, joints }
+        Snapshot { state: self.state().clone(), flow, start_energy, largest, fresh, contacts, joints, edition: Edition(Some(self.edition)) }
     }
 
     /// Takes a snapshot's place; the next step is the one that would have followed it.
     pub fn restore(&mut self, snapshot: &Snapshot<G>) -> Result<(), SnapshotError> {
+        if snapshot.edition.0.is_some_and(|edition| edition != self.edition) {
+            return Err(SnapshotError::Edited);
+        }
         let wanted = self.model().bodies.len();
         if snapshot.state.poses.len() != wanted {
             return Err(SnapshotError::Bodies { found: snapshot.state.poses.len(), wanted });

@@ -1,7 +1,7 @@
 //! A model in motion: state, step, contacts, ledger.
 
 use crate::constraints::JointKind;
-use crate::contacts::{Memory, Report, placed};
+use crate::contacts::{Key, Memory, Report};
 use crate::curvature::Curvature;
 use crate::error::{Cause, ModelError, Room, StepError};
 use crate::gradient::{StepRecord, Workshop, elastic, energies};
@@ -11,6 +11,7 @@ use crate::joint_effort::JointEffort;
 use crate::ledger::{Flow, Ledger};
 use crate::model::{BodyKind, Model};
 use crate::options::Integrator;
+use crate::query::touching;
 use crate::start::Placement;
 use crate::state::State;
 use crate::step::advance;
@@ -53,13 +54,13 @@ pub struct World<G: Geometry> {
     model: Model<G>,
     start: State<G>,
     state: State<G>,
-    table: PairTable,
+    pub(crate) table: PairTable,
     extents: Vec<f64>,
     boxes: Vec<Aabb<G>>,
     /// What every step asks of the model.
     census: Census,
     /// Bodies with shapes, and their boxes: the others meet nobody.
-    shaped: Vec<usize>,
+    pub(crate) shaped: Vec<usize>,
     shaped_boxes: Vec<Aabb<G>>,
     broadphase: Broadphase<G>,
     pairs: Vec<(usize, usize)>,
@@ -79,7 +80,11 @@ pub struct World<G: Geometry> {
     curvature: Curvature,
     /// The islands know better what joints remember: where no body has a shape they stay as they are, and nothing is copied in every step.
     lent: bool,
-    reports: Vec<Report<G>>,
+    pub(crate) reports: Vec<Report<G>>,
+    /// One contact of every pair that pushed each other before the last step.
+    pub(crate) touched: Vec<Key<G>>,
+    /// Counts the edits of its model; worlds as they were made have 0.
+    pub(crate) edition: u64,
     flow: Flow,
     start_energy: f64,
     largest: f64,
@@ -164,6 +169,8 @@ impl<G: Geometry> World<G> {
             curvature: Curvature::default(),
             lent: false,
             reports: Vec::new(),
+            touched: Vec::new(),
+            edition: 0,
             flow: Flow::default(),
             start_energy: 0.0,
             largest: 0.0,
@@ -224,7 +231,7 @@ impl<G: Geometry> World<G> {
     pub(crate) fn curvature_values(&self) -> Vec<f64> {
         self.present_curvature().values()
     }
-    fn present_curvature(&self) -> Curvature {
+    pub(crate) fn present_curvature(&self) -> Curvature {
         let mut curvature = self.curvature.clone();
         if self.lent {
             self.islands[..self.used].iter().for_each(|island| island.curvature.give(&mut curvature, &island.joints));
@@ -303,6 +310,8 @@ impl<G: Geometry> World<G> {
             lent: false,
             memory: self.memory.clone(),
             reports: self.reports.clone(),
+            touched: self.touched.clone(),
+            edition: self.edition,
             flow: self.flow,
             start_energy: self.start_energy,
             largest: self.largest,
@@ -327,6 +336,7 @@ impl<G: Geometry> World<G> {
         world.resume(self.memory.clone(), self.books());
         world.curvature = self.present_curvature();
         world.start = self.start.clone();
+        world.edition = self.edition;
         world.watch_joints(self.efforts.is_some());
         world.workshop = self.workshop.handed_on();
         Ok(world)
@@ -517,6 +527,7 @@ impl<G: Geometry> World<G> {
         if std::mem::take(&mut self.fresh) {
             self.placement = self.gathered_placement(used);
         }
+        touching(&self.memory, &mut self.touched);
         self.memory.clear();
         self.reports.clear();
         let mut kinetic = 0.0;
@@ -587,17 +598,9 @@ impl<G: Geometry> World<G> {
         self.reports
             .iter()
             .map(|report| {
-                let [a, b] = report.key.bodies;
-                let [ca, cb] = report.key.colliders;
-                let now = G::evaluate(
-                    report.key.feature,
-                    &self.model.bodies[a].colliders[ca].shape,
-                    &placed(&self.model, a, ca, &self.state.poses[a]),
-                    &self.model.bodies[b].colliders[cb].shape,
-                    &placed(&self.model, b, cb, &self.state.poses[b]),
-                );
+                let now = self.contact_now(&report.key);
                 ContactReport {
-                    bodies: [a, b],
+                    bodies: report.key.bodies,
                     point: (now.point_a + now.point_b) * 0.5,
                     normal: now.normal,
                     gap: now.gap,
@@ -631,30 +634,5 @@ impl<G: Geometry> World<G> {
             worst = error.iter().fold(worst, |m, e| m.max(e.abs()));
         }
         worst
-    }
-
-    /// Deepest overlap [m] at the present state over all pairs that may touch: 0 or negative.
-    pub fn deepest(&self) -> f64 {
-        // What overlaps has boxes that do.
-        let bodies = &self.model.bodies;
-        let bounds = |body: usize| {
-            let pose = &self.state.poses[body];
-            let boxes = bodies[body].colliders.iter().map(|collider| G::bounds(&collider.shape, &pose.compose(&collider.local)));
-            boxes.reduce(|all, one| all.union(&one)).unwrap_or_else(|| Aabb::of_point(pose.position))
-        };
-        let boxes: Vec<Aabb<G>> = self.shaped.iter().map(|&body| bounds(body)).collect();
-        let mut pairs = Vec::new();
-        Broadphase::new().pairs(&boxes, |i, j| self.table.collide(&self.model, self.shaped[i], self.shaped[j]), &mut pairs);
-        let mut least: f64 = 0.0;
-        for (i, j) in pairs.into_iter().map(|(i, j)| (self.shaped[i], self.shaped[j])) {
-            for (ca, a) in bodies[i].colliders.iter().enumerate() {
-                for (cb, b) in bodies[j].colliders.iter().enumerate() {
-                    let pose_a = placed(&self.model, i, ca, &self.state.poses[i]);
-                    let pose_b = placed(&self.model, j, cb, &self.state.poses[j]);
-                    least = least.min(G::separation(&a.shape, &pose_a, &b.shape, &pose_b, 0.0));
-                }
-            }
-        }
-        least
     }
 }

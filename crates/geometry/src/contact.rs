@@ -4,6 +4,7 @@ use crate::bounds::Aabb;
 use crate::contact_tangent::{ContactAdjoint, ContactJacobian, ContactMotion, ContactTangent};
 use crate::mass::MassProperties;
 use crate::outline::Outline;
+use crate::ray::RayHit;
 use crate::shape_error::ShapeError;
 use carom_math::{Pose, Space};
 use std::fmt::Debug;
@@ -52,6 +53,10 @@ pub trait Geometry: Space {
     /// Signed distance [m] of the pair: exact when apart (so that it bounds the motion needed to touch), minus the depth when overlapping. Finite
     /// `cutoff` lets far pairs return early with any lower bound that is >= cutoff.
     fn separation(a: &Self::Shape, pose_a: &Pose<Self>, b: &Self::Shape, pose_b: &Pose<Self>, cutoff: f64) -> f64;
+
+    /// Where a ray first meets the shape, both in the world; the distance is in lengths of the direction. A ray that starts within a solid meets it at once;
+    /// surfaces without volume are met from either side, and a line of no thickness in space by nobody.
+    fn ray(shape: &Self::Shape, pose: &Pose<Self>, origin: Self::Lin, direction: Self::Lin) -> Option<RayHit<Self::Lin>>;
 
     /// The key of a shape in a scene: `ball`, `box`, `capsule`, `convex`, `segment`, `half_space`, `cylinder`, `cone`, `mesh` or `heightfield`.
     fn shape_key(shape: &Self::Shape) -> &'static str;

@@ -69,7 +69,8 @@ fn places(span: &Span) -> Places {
     Places { whole: span.clone(), keys: Vec::new() }
 }
 
-fn empty(name: &str, span: &Span) -> BodyTree {
+/// A body without anything.
+pub fn empty(name: &str, span: &Span) -> BodyTree {
     BodyTree {
         name: Some(At::new(name.to_string(), span.clone())),
         kind: BodyKind::Dynamic,
@@ -79,6 +80,7 @@ fn empty(name: &str, span: &Span) -> BodyTree {
         inertia: None,
         centre: None,
         position: [0.0; 3],
+        by_frame: false,
         rotation: [1.0, 0.0, 0.0, 0.0],
         velocity: [0.0; 3],
         spin: [0.0; 3],
@@ -198,6 +200,7 @@ pub fn emit(robot: &Robot, assembly: &Assembly, options: &Options, notes: &mut N
         pairs,
         forces: Vec::new(),
         repeats: Vec::new(),
+        includes: Vec::new(),
         places: places(&robot.span),
     })
 }

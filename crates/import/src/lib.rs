@@ -27,11 +27,13 @@ mod assemble;
 mod chain;
 mod element;
 mod emit;
+mod included;
 mod mass;
 mod mesh;
 mod mjcf;
 mod robot;
 mod split;
+mod stand;
 mod text;
 mod tree;
 mod turns;
@@ -40,6 +42,7 @@ mod urdf;
 use carom_scene::error::Details;
 use carom_scene::{Scene, SceneError, SceneErrors};
 use element::Element;
+pub use included::{Included, from_toml_beside, load_scene};
 use robot::{Notes, Robot};
 use std::path::{Path, PathBuf};
 use text::{Fault, Texts};
@@ -78,6 +81,12 @@ pub struct Options {
     pub keyframe: Option<String>,
     /// Start coordinates by joint name [rad or m], in the model's own coordinates.
     pub pose: Vec<(String, f64)>,
+    /// Put a ground at z = 0 under the model; one with a free root is set down on it unless `drop` says otherwise.
+    pub ground: bool,
+    /// Height of the model's lowest point above z = 0 at the start [m]; where the model says itself if nothing is given.
+    pub drop: Option<f64>,
+    /// Hold every hinge and slide where it starts, as strongly as its effort allows, instead of giving it a control.
+    pub hold: bool,
     /// Folders in which `package://` names of a URDF model are looked for, after those above the file.
     pub packages: Vec<PathBuf>,
 }
@@ -93,6 +102,9 @@ impl Default for Options {
             self_contact: false,
             keyframe: None,
             pose: Vec::new(),
+            ground: false,
+            drop: None,
+            hold: false,
             packages: Vec::new(),
         }
     }
@@ -185,6 +197,7 @@ fn finish(
     format: Option<Format>,
 ) -> Result<Import, SceneErrors> {
     let mut notes = Notes::default();
+    let mut moving = None;
     let tree = root.and_then(|root| {
         let mut robot = read(&root, folder, stem, options, format, &mut notes)?;
         if !options.limits {
@@ -193,19 +206,27 @@ fn finish(
         }
         let fate = tree::reduce(&mut robot, &mut notes)?;
         let assembly = assemble::assemble(&robot, &fate, &mut notes)?;
+        moving = Some(stand::Moving::of(&robot, root.tag != "robot"));
         emit::emit(&robot, &assembly, options, &mut notes)
     });
-    let notes = place(&texts, notes);
-    let tree = match tree {
+    let mut tree = match tree {
         Ok(tree) => tree,
         Err(fault) => return Err(texts.error(fault).into()),
     };
+    stand::hold(&mut tree, options);
+    let mut scene = carom_scene::from_tree(&tree, &texts.all(), stem);
+    if let (Ok(built), Some(moving)) = (&scene, moving)
+        && stand::place(&mut tree, built, &moving, options, &mut notes)
+    {
+        scene = carom_scene::from_tree(&tree, &texts.all(), stem);
+    }
+    let notes = place(&texts, notes);
     if options.strict
         && let Some(errors) = SceneErrors::new(notes.clone())
     {
         return Err(errors);
     }
-    match carom_scene::from_tree(&tree, &texts.all(), stem) {
+    match scene {
         Ok(scene) => Ok(Import { scene, notes: notes.into_iter().map(|note| beside(note, folder)).collect() }),
         Err(errors) => {
             let errors: Vec<SceneError> = errors.iter().map(|e| texts.relocate(e)).collect();

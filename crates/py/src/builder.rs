@@ -3,7 +3,7 @@
 use crate::engine::open;
 use crate::error::{Raise, SceneError};
 use crate::worlds::Worlds;
-use carom_import::{Format, Options, load_as};
+use carom_import::{Format, Included, Options, load_as, load_scene};
 use carom_scene::builder::{Part, Place};
 use carom_scene::{Placement, SceneBuilder, Value};
 use pyo3::prelude::*;
@@ -104,7 +104,10 @@ impl Builder {
                 let import = import.map_err(|errors| SceneError::new_err(errors.to_string()))?;
                 (import.scene, import.notes.iter().map(ToString::to_string).collect())
             }
-            None => (py.detach(|| carom_scene::load(path)).map_err(Raise::raise)?, Vec::new()),
+            None => {
+                let import = py.detach(|| load_scene(path)).map_err(|errors| errors.into_first().raise())?;
+                (import.scene, import.notes.iter().map(ToString::to_string).collect())
+            }
         };
         let place = Place { file, line, column: 1 };
         self.0.add_at(&scene, name.as_deref(), &Placement { position, rotation }, place).map_err(Raise::raise)?;
@@ -114,10 +117,12 @@ impl Builder {
     fn to_toml(&self) -> String {
         self.0.to_toml()
     }
-    /// The scene as a world.
-    fn world(&self) -> PyResult<Worlds> {
-        let scene = self.0.build().map_err(Raise::raise)?;
-        open(scene).map(Worlds::one).map_err(Raise::raise)
+    /// The scene as a world, and what was left out of the models it includes.
+    fn world(&self) -> PyResult<(Worlds, Vec<String>)> {
+        let mut models = Included::default();
+        let scene = self.0.build_with(&mut models).map_err(Raise::raise)?;
+        let notes = models.notes.iter().map(ToString::to_string).collect();
+        Ok((open(scene).map(Worlds::one).map_err(Raise::raise)?, notes))
     }
     /// The same calls once more.
     fn copy(&self) -> Self {

@@ -2,6 +2,7 @@
 
 use crate::losses::Losses;
 use crate::outline::Drawn;
+use crate::senses::Senses;
 use crate::words::Words;
 use carom_dynamics::error::Cause;
 use carom_dynamics::gradient::{
@@ -13,7 +14,7 @@ use carom_geometry::Geometry;
 use carom_math::{Pose, Twist, Vector};
 use carom_render::mesh::{Mesh, meshes, room};
 use carom_render::{Draw, Kind, Options as Picture, RenderError, Theme, film::Film, render_states};
-use carom_scene::{Scene, SceneOf};
+use carom_scene::{Scene, SceneOf, SceneSpace};
 use carom_web::{About, Recorder};
 use std::io::Write;
 use std::ops::Range;
@@ -54,7 +55,7 @@ pub struct Packed {
 pub type RawContact = ([usize; 2], Vec<f64>, Vec<f64>, f64, Vec<f64>);
 
 /// A world.
-pub trait Engine: Losses + Words + Send + Sync {
+pub trait Engine: Losses + Senses + Words + Send + Sync {
     /// 2 or 3.
     fn dimension(&self) -> usize;
     /// Numbers per pose and per velocity.
@@ -163,12 +164,14 @@ pub fn open(scene: Scene) -> Result<Box<dyn Engine>, ModelError> {
 pub(crate) struct Held<G: Geometry> {
     pub(crate) world: World<G>,
     pub(crate) names: Names<G>,
+    /// Names of the collision groups.
+    pub(crate) groups: Vec<String>,
     name: String,
     duration: f64,
     /// The scene at its start.
     text: Arc<str>,
-    /// The parameters that were set since, the last value of each.
-    edits: Vec<(String, Vec<f64>)>,
+    /// The parameters that were set since, the last value of each, and between them what was added and removed.
+    pub(crate) edits: Vec<(String, Vec<f64>)>,
 }
 
 struct Ran<G: Geometry> {
@@ -180,10 +183,10 @@ struct Ran<G: Geometry> {
 impl<G: Geometry> Held<G> {
     fn new(scene: SceneOf<G>, text: Arc<str>) -> Result<Self, ModelError> {
         let names = Names::new(&scene.model, &scene.joints, &scene.state)?;
-        let (name, duration) = (scene.name, scene.duration);
+        let (name, duration, groups) = (scene.name, scene.duration, scene.groups);
         let mut world = World::new(scene.model, scene.state)?;
         world.watch_joints(true);
-        Ok(Held { world, names, name, duration, text, edits: Vec::new() })
+        Ok(Held { world, names, groups, name, duration, text, edits: Vec::new() })
     }
 }
 
@@ -218,7 +221,7 @@ fn jacobian_of<G: Geometry>(
     Ok(Jacobians { found: found.collect(), switches: all.switches })
 }
 
-fn write_poses<G: Geometry>(state: &State<G>, out: &mut Vec<f64>) {
+pub(crate) fn write_poses<G: Geometry>(state: &State<G>, out: &mut Vec<f64>) {
     let start = out.len();
     out.resize(start + state.poses.len() * G::COORDS, 0.0);
     for (body, row) in out[start..].chunks_exact_mut(G::COORDS).enumerate() {
@@ -226,7 +229,7 @@ fn write_poses<G: Geometry>(state: &State<G>, out: &mut Vec<f64>) {
     }
 }
 
-fn write_twists<G: Geometry>(state: &State<G>, out: &mut Vec<f64>) {
+pub(crate) fn write_twists<G: Geometry>(state: &State<G>, out: &mut Vec<f64>) {
     let start = out.len();
     out.resize(start + state.twists.len() * G::DOF, 0.0);
     for (body, row) in out[start..].chunks_exact_mut(G::DOF).enumerate() {
@@ -234,7 +237,7 @@ fn write_twists<G: Geometry>(state: &State<G>, out: &mut Vec<f64>) {
     }
 }
 
-impl<G: Draw> Engine for Held<G> {
+impl<G: Draw + SceneSpace> Engine for Held<G> {
     fn dimension(&self) -> usize {
         G::DIM
     }
@@ -330,6 +333,7 @@ impl<G: Draw> Engine for Held<G> {
         Box::new(Held {
             world,
             names: self.names.clone(),
+            groups: self.groups.clone(),
             name: self.name.clone(),
             duration: self.duration,
             text: self.text.clone(),
@@ -351,7 +355,9 @@ impl<G: Draw> Engine for Held<G> {
         Ok(self.world.altered(model, self.world.state().clone()).map(|world| {
             self.world = world;
             self.names = names;
-            match self.edits.iter_mut().find(|(known, _)| known == key) {
+            // Only the last value counts, unless bodies came or went since.
+            let since = self.edits.iter().rposition(|(known, _)| known.contains(' ')).map_or(0, |last| last + 1);
+            match self.edits[since..].iter_mut().find(|(known, _)| known == key) {
                 Some((_, last)) => last.clone_from(&values.to_vec()),
                 None => self.edits.push((key.to_string(), values.to_vec())),
             }

@@ -14,6 +14,7 @@ mod kernels;
 mod losses;
 mod outline;
 mod rollouts;
+mod senses;
 mod words;
 mod worlds;
 
@@ -40,6 +41,8 @@ mod _carom {
     use crate::losses::loss_slope;
     #[pymodule_export]
     use crate::rollouts::{Gradients, Rollouts};
+    #[pymodule_export]
+    use crate::senses::{add, contact_force, distance, events, ray, remove};
     #[pymodule_export]
     use crate::words::{
         apply, centre_of_mass, forward_dynamics, inverse_dynamics, inverse_kinematics, joint_bias, joint_effort, joint_facts, joint_force,

@@ -8,7 +8,7 @@ use crate::error::{ModelError, Raise, SceneError, SolveError, StepError};
 use crate::rollouts::Rollouts;
 use carom_dynamics::Interrupt;
 use carom_dynamics::gradient::Tape;
-use carom_import::{Base, Format, Options, load_as};
+use carom_import::{Base, Format, Options, load_as, load_scene};
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
 use pyo3::types::{PyBytes, PyDict, PyList};
@@ -105,11 +105,12 @@ impl Worlds {
 
 #[pymethods]
 impl Worlds {
-    /// From a scene file.
+    /// From a scene file, with what was left out of the models it includes.
     #[staticmethod]
-    fn load(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
-        let scene = py.detach(|| carom_scene::load(path)).map_err(Raise::raise)?;
-        open(scene).map(Worlds::one).map_err(Raise::raise)
+    fn load(py: Python<'_>, path: PathBuf) -> PyResult<(Self, Vec<String>)> {
+        let import = py.detach(|| load_scene(path)).map_err(|errors| errors.into_first().raise())?;
+        let notes = import.notes.iter().map(ToString::to_string).collect();
+        Ok((open(import.scene).map(Worlds::one).map_err(Raise::raise)?, notes))
     }
     /// From scene text.
     #[staticmethod]
@@ -117,27 +118,32 @@ impl Worlds {
         let scene = carom_scene::from_toml(text, "scene").map_err(Raise::raise)?;
         open(scene).map(Worlds::one).map_err(Raise::raise)
     }
-    /// From a URDF or MJCF model, with what was left out of it.
+    /// From a URDF, MJCF or SDF model, with what was left out of it.
     #[staticmethod]
+    #[allow(clippy::too_many_arguments)] // one call for Python
     fn from_model(
         py: Python<'_>,
         path: PathBuf,
-        urdf: bool,
+        format: &str,
         strict: bool,
         base: &str,
-        flags: [bool; 4],
+        flags: [bool; 6],
+        drop: Option<f64>,
         keyframe: Option<String>,
         pose: Vec<(String, f64)>,
         packages: Vec<PathBuf>,
     ) -> PyResult<(Self, Vec<String>)> {
-        let [controls, contacts, limits, self_contact] = flags;
+        let [controls, contacts, limits, self_contact, ground, hold] = flags;
         let base = match base {
             "fixed" => Base::Fixed,
             "free" => Base::Free,
             _ => Base::Auto,
         };
-        let options = Options { strict, base, controls, contacts, limits, self_contact, keyframe, pose, packages };
-        let format = if urdf { Format::Urdf } else { Format::Mjcf };
+        let options = Options { strict, base, controls, contacts, limits, self_contact, keyframe, pose, ground, drop, hold, packages };
+        let format = match format {
+            "urdf" => Format::Urdf,
+            _ => Format::Mjcf,
+        };
         let import = py.detach(|| load_as(path, format, &options)).map_err(|errors| SceneError::new_err(errors.to_string()))?;
         let notes = import.notes.iter().map(ToString::to_string).collect();
         Ok((open(import.scene).map(Worlds::one).map_err(Raise::raise)?, notes))
@@ -350,7 +356,11 @@ impl Worlds {
     fn unpack(text: &str, edits: Vec<(String, Flat<'_>)>, snapshot: &[u8]) -> PyResult<Self> {
         let mut world = open(carom_scene::from_toml(text, "scene").map_err(Raise::raise)?).map_err(Raise::raise)?;
         for (key, values) in edits {
-            world.set_parameter(&key, values.as_slice()?).map_err(Raise::raise)?.map_err(Raise::raise)?;
+            let values = values.as_slice()?;
+            match world.repeat(&key, values) {
+                Some(done) => done.map_err(Raise::raise)?,
+                None => world.set_parameter(&key, values).map_err(Raise::raise)?.map_err(Raise::raise)?,
+            }
         }
         world.restore(snapshot).map_err(Raise::raise)?;
         Ok(Worlds::one(world))

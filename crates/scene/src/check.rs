@@ -38,7 +38,13 @@ fn in_range(x: &[f64]) -> bool {
     x.iter().all(|x| x.abs() <= MAX_NUMBER)
 }
 
-fn scene<G: SceneSpace>(tree: &SceneTree, sink: &mut Sink<'_>, folder: Option<&Path>, fallback_name: &str) -> Option<SceneOf<G>> {
+/// The same of a space.
+pub(crate) fn scene<G: SceneSpace>(
+    tree: &SceneTree,
+    sink: &mut Sink<'_>,
+    folder: Option<&Path>,
+    fallback_name: &str,
+) -> Option<SceneOf<G>> {
     let expanded = expand(tree, sink)?;
     let name = tree.name.clone().unwrap_or_else(|| fallback_name.to_string());
     let mut model = Model::<G>::new(name.clone());

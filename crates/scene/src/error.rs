@@ -168,6 +168,11 @@ impl Fault {
         self.allowed = vec![allowed.into()];
         self
     }
+    /// The same fault of another part, elsewhere.
+    pub fn at(mut self, span: Span, part: impl Into<String>) -> Self {
+        (self.span, self.part) = (span, part.into());
+        self
+    }
     /// Lists the keys that may stand there and picks the nearest to `word`.
     pub fn keys<'a>(mut self, word: &str, keys: impl IntoIterator<Item = &'a str> + Clone) -> Self {
         self.nearest = nearest(word, keys.clone()).map(str::to_string);
@@ -188,12 +193,28 @@ pub(crate) struct Sink<'t> {
     file: String,
     text: &'t str,
     errors: Vec<SceneError>,
+    graft: Option<Graft>,
+}
+
+/// Text of included files that stands behind the scene's own: its first byte, and from which byte on it belongs to which `include`.
+#[derive(Debug)]
+struct Graft {
+    start: usize,
+    text: String,
+    pieces: Vec<(usize, Span)>,
+}
+
+impl Graft {
+    /// The place of the `include` that wrote a byte.
+    fn place(&self, byte: usize) -> Option<&Span> {
+        self.pieces.iter().rev().find(|(start, _)| *start <= byte).map(|(_, place)| place)
+    }
 }
 
 impl<'t> Sink<'t> {
     /// A sink for a text; `file` appears in messages.
     pub fn new(file: &str, text: &'t str) -> Self {
-        Sink { file: file.to_string(), text, errors: Vec::new() }
+        Sink { file: file.to_string(), text, errors: Vec::new(), graft: None }
     }
     /// The one error of a text that gave neither a tree nor a fault: never seen, and still not a panic.
     pub fn fallback(file: &str) -> SceneErrors {
@@ -201,10 +222,32 @@ impl<'t> Sink<'t> {
         sink.push(Fault::new(0..0, "scene", "", "cannot be read"));
         SceneErrors(sink.errors)
     }
+    /// The text.
+    pub fn text(&self) -> &'t str {
+        self.text
+    }
+    /// From now on faults of bytes from `start` on are faults of the `include` that wrote them: those of `pieces`, in order.
+    pub fn graft(&mut self, pieces: Vec<(usize, Span)>, start: usize, text: String) {
+        self.graft = Some(Graft { start, text, pieces });
+    }
+    /// Keeps the faults of another file as they are.
+    pub fn adopt(&mut self, errors: &SceneErrors) {
+        let room = MAX_ERRORS.saturating_sub(self.errors.len());
+        self.errors.extend(errors.iter().take(room).cloned());
+    }
     /// Keeps a fault.
-    pub fn push(&mut self, fault: Fault) {
+    pub fn push(&mut self, mut fault: Fault) {
         if self.errors.len() >= MAX_ERRORS {
             return;
+        }
+        if let Some(graft) = self.graft.as_ref().filter(|graft| fault.span.start >= graft.start)
+            && let Some(place) = graft.place(fault.span.start)
+        {
+            if std::mem::take(&mut fault.quote) {
+                let bytes = fault.span.start - graft.start..fault.span.end.saturating_sub(graft.start);
+                fault.found = Some(quote(&graft.text, &bytes));
+            }
+            fault.span = place.clone();
         }
         let (line, column) = place(self.text, fault.span.start);
         let found = if fault.quote { Some(quote(self.text, &fault.span)) } else { fault.found };

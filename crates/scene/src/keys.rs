@@ -137,6 +137,8 @@ pub enum Special {
     Forces,
     /// `[[repeat]]`.
     Repeats,
+    /// Included files.
+    Includes,
     /// 2 or 3.
     Dimension,
 }

@@ -25,10 +25,12 @@
 //!
 //! The keys stand in [`keys`], once for the parser, the JSON schema ([`schema`]) and the reference (`docs/scene-format.md`).
 
+mod addition;
 pub mod builder;
 mod check;
 pub mod error;
 mod front;
+pub mod include;
 pub mod keys;
 mod mesh;
 pub mod parse;
@@ -41,6 +43,7 @@ mod solid;
 pub mod tree;
 mod write;
 
+pub use addition::{Added, addition};
 pub use builder::{Placement, SceneBuilder, Value};
 pub use check::PALETTE;
 pub use error::{SceneError, SceneErrors, Span};
@@ -54,6 +57,7 @@ use carom_dynamics::{JointSpec, Model, State};
 use carom_geometry::Geometry;
 use carom_math::{Planar, Spatial};
 use error::{Fault, Sink};
+use include::{Files, Models, ScenesOnly};
 use std::path::Path;
 
 /// A scene of the plane or of space, ready to run.
@@ -128,7 +132,20 @@ pub fn load(path: impl AsRef<Path>) -> Result<Scene, SceneError> {
 /// # Errors
 /// Every fault of the file in the order of the text.
 pub fn load_all(path: impl AsRef<Path>) -> Result<Scene, SceneErrors> {
+    load_with(path, &mut ScenesOnly)
+}
+
+/// Loads a scene file, where `models` reads the files of other formats that it includes, and returns all its faults.
+///
+/// # Errors
+/// Every fault of the file in the order of the text, and those of the files it includes.
+pub fn load_with(path: impl AsRef<Path>, models: &mut dyn Models) -> Result<Scene, SceneErrors> {
     let path = path.as_ref();
+    load_within(path, &mut Files::new(models, Some(path)))
+}
+
+/// Loads a scene file that may be included by others.
+fn load_within(path: &Path, files: &mut Files<'_>) -> Result<Scene, SceneErrors> {
     let file = path.display().to_string();
     let text = match std::fs::read_to_string(path) {
         Ok(text) => text,
@@ -138,7 +155,7 @@ pub fn load_all(path: impl AsRef<Path>) -> Result<Scene, SceneErrors> {
             return Err(sink.into_errors().unwrap_or_else(|| Sink::fallback(&file)));
         }
     };
-    build(&text, &file, Some(path.parent().unwrap_or(Path::new("."))))
+    build(&text, &file, Some(path.parent().unwrap_or(Path::new("."))), files)
 }
 
 /// Reads a scene from text, without touching any file; `name` stands for the file in messages and names the scene if it does not.
@@ -154,7 +171,7 @@ pub fn from_toml(text: &str, name: &str) -> Result<Scene, SceneError> {
 /// # Errors
 /// Every fault of the text in order.
 pub fn from_toml_all(text: &str, name: &str) -> Result<Scene, SceneErrors> {
-    build(text, name, None)
+    build(text, name, None, &mut Files::new(&mut ScenesOnly, None))
 }
 
 /// The scene of a tree that was made from another format; its spans are bytes of `text`, and `file` stands for it in messages.
@@ -171,20 +188,29 @@ pub fn from_tree(tree: &tree::SceneTree, text: &str, file: &str) -> Result<Scene
     }
 }
 
-/// Reads a scene from text, whose mesh files are found in a folder, and returns all its faults.
+/// Reads a scene from text, whose mesh files and included scenes are found in a folder, and returns all its faults.
 ///
 /// # Errors
 /// Every fault of the text in order.
 pub fn from_toml_beside(text: &str, name: &str, folder: &Path) -> Result<Scene, SceneErrors> {
-    build(text, name, Some(folder))
+    from_toml_beside_with(text, name, folder, &mut ScenesOnly)
 }
 
-fn build(text: &str, file: &str, folder: Option<&Path>) -> Result<Scene, SceneErrors> {
+/// The same, where `models` reads the files of other formats that the scene includes.
+///
+/// # Errors
+/// Every fault of the text in order, and those of the files it includes.
+pub fn from_toml_beside_with(text: &str, name: &str, folder: &Path, models: &mut dyn Models) -> Result<Scene, SceneErrors> {
+    build(text, name, Some(folder), &mut Files::new(models, None))
+}
+
+fn build(text: &str, file: &str, folder: Option<&Path>, files: &mut Files<'_>) -> Result<Scene, SceneErrors> {
     let mut sink = Sink::new(file, text);
     let stem = Path::new(file).file_stem().map_or_else(|| "scene".to_string(), |s| s.to_string_lossy().into_owned());
     let tree = parse::parse_into(&mut sink, text);
     // Names are resolved only in a tree without faults: a body that could not be read would make every joint on it a fault too.
-    let scene = tree.filter(|_| sink.is_clean()).and_then(|tree| check::check(&tree, &mut sink, folder, &stem));
+    let tree = tree.filter(|_| sink.is_clean()).and_then(|tree| include::splice(tree, &mut sink, folder, files));
+    let scene = tree.and_then(|tree| check::check(&tree, &mut sink, folder, &stem));
     match (scene, sink.into_errors()) {
         (_, Some(errors)) => Err(errors),
         (Some(scene), None) => Ok(scene),

@@ -7,9 +7,10 @@ mod repeat;
 mod shape;
 
 use crate::error::{Fault, SceneErrors, Sink};
+use crate::include::{Base, Wish};
 use crate::keys::{self, Special, Table};
 use crate::read::{Fields, Node, Part, Reader, array, span, text};
-use crate::tree::{CombineTree, ForceTree, MaterialTree, PairTree, SceneTree};
+use crate::tree::{CombineTree, ForceTree, IncludeTree, MaterialTree, PairTree, SceneTree};
 use carom_dynamics::options::Options;
 use carom_dynamics::{Tolerances, options};
 use toml::de::{DeTable, DeValue};
@@ -79,6 +80,7 @@ fn scene<'t>(r: &mut Reader<'t>, root: &Node<'t>) -> Option<SceneTree> {
     let pairs = list(r, &f, "pair", "pair", pair);
     let forces = list(r, &f, "force", "force", force);
     let repeats = list(r, &f, "repeat", "repeat", repeat::repeat);
+    let includes = list(r, &f, "include", "include", include);
     Some(SceneTree {
         dimension: r.dimension,
         name: f.text("name"),
@@ -124,6 +126,7 @@ fn scene<'t>(r: &mut Reader<'t>, root: &Node<'t>) -> Option<SceneTree> {
         pairs,
         forces,
         repeats,
+        includes,
         places: f.places(),
     })
 }
@@ -165,7 +168,7 @@ const _: fn(Special) = |special| match special {
     Special::Shape | Special::Mesh | Special::Heightfield | Special::Heights | Special::Spacing | Special::Faces => {}
     Special::Impact | Special::Cone | Special::Combine | Special::Tolerances | Special::Dimension | Special::Inertia | Special::Motor => {}
     Special::Count | Special::Offset | Special::Body | Special::Joint | Special::Materials => {}
-    Special::Bodies | Special::Joints | Special::Pairs | Special::Forces | Special::Repeats => {}
+    Special::Bodies | Special::Joints | Special::Pairs | Special::Forces | Special::Repeats | Special::Includes => {}
 };
 
 fn materials<'t>(r: &mut Reader<'t>, node: &Node<'t>) -> Vec<MaterialTree> {
@@ -205,6 +208,23 @@ fn pair<'t>(r: &mut Reader<'t>, node: &Node<'t>, part: Part) -> Option<PairTree>
         arms: ["rolling", "torsional"].map(|key| f.number(key)),
         impact,
         collide: f.flag("collide"),
+        places: f.places(),
+    })
+}
+
+fn include<'t>(r: &mut Reader<'t>, node: &Node<'t>, part: Part) -> Option<IncludeTree> {
+    let f = r.table(&keys::INCLUDE, part, node, &["file"])?;
+    let base = match f.text("base").as_deref() {
+        Some("fixed") => Some(Base::Fixed),
+        Some("free") => Some(Base::Free),
+        _ => None,
+    };
+    Some(IncludeTree {
+        file: f.text_at("file")?,
+        name: f.text_at("name"),
+        position: f.vector("position").unwrap_or([0.0; 3]),
+        rotation: shape::rotation(&f, r.dimension),
+        wish: Wish { base, hold: f.flag("hold").unwrap_or(false) },
         places: f.places(),
     })
 }

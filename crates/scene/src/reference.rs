@@ -83,6 +83,7 @@ fn value(key: &Key) -> String {
             Special::Spacing => "number > 0, or two".to_string(),
             Special::Faces => "list of three whole numbers each".to_string(),
             Special::Joint => "a table, or a list of tables".to_string(),
+            Special::Includes => "a list of tables".to_string(),
             Special::Combine | Special::Motor | Special::Body | Special::Heightfield | Special::Tolerances => "a table".to_string(),
             Special::Materials => "`[materials.NAME]` tables".to_string(),
             Special::Bodies | Special::Joints | Special::Pairs | Special::Forces | Special::Repeats => format!("`[[{}]]` tables", key.name),

@@ -1,6 +1,7 @@
 //! A scene as written, typed and checked word by word, with the place of every value; nothing is resolved yet.
 
 use crate::error::Span;
+use crate::include::Wish;
 use carom_dynamics::options::{ImpactLaw, Options};
 use carom_dynamics::{BodyKind, Combination, Combine, JointKind, Motor, Tolerances};
 
@@ -77,6 +78,8 @@ pub struct SceneTree {
     pub forces: Vec<ForceTree>,
     /// Repeats in file order.
     pub repeats: Vec<RepeatTree>,
+    /// Included files in order; their parts come behind the bodies and joints written singly.
+    pub includes: Vec<IncludeTree>,
     /// Where its keys stand.
     pub places: Places,
 }
@@ -131,6 +134,8 @@ pub struct BodyTree {
     pub centre: Option<Triple>,
     /// Position [m].
     pub position: Triple,
+    /// Whether the position places the frame of the shapes instead of the centre of mass.
+    pub by_frame: bool,
     /// Angle, or quaternion.
     pub rotation: [f64; 4],
     /// Velocity [m/s].
@@ -294,6 +299,23 @@ pub struct ForceTree {
     pub until: f64,
     /// Whether a control scales it.
     pub control: bool,
+    /// Where its keys stand.
+    pub places: Places,
+}
+
+/// An included file.
+#[derive(Clone, Debug, PartialEq)]
+pub struct IncludeTree {
+    /// The file, from the scene's folder.
+    pub file: At<String>,
+    /// What stands before the names of its parts; the stem of the file if nothing is given.
+    pub name: Option<At<String>>,
+    /// Where its origin is put [m].
+    pub position: Triple,
+    /// How it is turned: angle, or quaternion.
+    pub rotation: [f64; 4],
+    /// What is asked of a model.
+    pub wish: Wish,
     /// Where its keys stand.
     pub places: Places,
 }

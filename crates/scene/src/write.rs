@@ -111,9 +111,14 @@ fn text<G: SceneSpace>(scene: &SceneOf<G>) -> String {
 
 /// Bodies, joints, pairs and forces.
 pub(crate) fn parts<G: SceneSpace>(scene: &SceneOf<G>) -> String {
+    parts_from(scene, 0)
+}
+
+/// The same, of the bodies from one on.
+pub(crate) fn parts_from<G: SceneSpace>(scene: &SceneOf<G>, first: usize) -> String {
     let model = &scene.model;
     let mut out = Lines(String::new());
-    for (i, b) in model.bodies.iter().enumerate() {
+    for (i, b) in model.bodies.iter().enumerate().skip(first) {
         body(&mut out, scene, i, b);
     }
     for joint in &scene.joints {

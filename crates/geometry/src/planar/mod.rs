@@ -13,6 +13,7 @@ mod manifold;
 mod outline;
 mod parameters;
 mod placed;
+mod ray;
 mod shape;
 mod solid;
 #[cfg(test)]
@@ -28,8 +29,9 @@ use crate::contact::{Contact, Geometry};
 use crate::contact_tangent::{ContactAdjoint, ContactJacobian, ContactMotion, ContactTangent};
 use crate::mass::MassProperties;
 use crate::outline::Outline;
+use crate::ray::{Ray, RayHit};
 use crate::shape_error::ShapeError;
-use carom_math::Planar;
+use carom_math::{Planar, Space};
 use derivative::Pair;
 use feature::flipped;
 use manifold::{Manifold, Relative};
@@ -134,6 +136,12 @@ impl Geometry for Planar {
             (None, Some(core)) => above_ground(b, &core, pose_b, a, pose_a, cutoff),
             (None, None) => f64::INFINITY,
         }
+    }
+
+    fn ray(shape: &Shape, pose: &Pose, origin: Vector2<f64>, direction: Vector2<f64>) -> Option<RayHit<Vector2<f64>>> {
+        let local = Ray { origin: pose.local_point(origin), direction: Self::unrotate(pose.rotation, direction) };
+        let hit = ray::cast(shape, &local)?;
+        Some(RayHit { normal: pose.direction(hit.normal), ..hit })
     }
 
     fn shape_key(shape: &Shape) -> &'static str {

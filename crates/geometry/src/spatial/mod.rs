@@ -46,6 +46,7 @@ mod parameters;
 mod patch;
 mod placed;
 mod polyhedra;
+mod ray;
 mod round;
 mod round_manifold;
 #[cfg(test)]
@@ -72,8 +73,9 @@ use crate::contact::{Contact, Geometry};
 use crate::contact_tangent::{ContactAdjoint, ContactJacobian, ContactMotion, ContactTangent};
 use crate::mass::MassProperties;
 use crate::outline::Outline;
+use crate::ray::{Ray, RayHit};
 use crate::shape_error::ShapeError;
-use carom_math::{Pose, Spatial};
+use carom_math::{Pose, Space, Spatial};
 use nalgebra::Vector3;
 
 type V = Vector3<f64>;
@@ -236,6 +238,12 @@ impl Geometry for Spatial {
             Query::RoundSurface(solid, surface, pose, _) => round_manifold::separation_from_surface(&solid, surface, pose, origin, cutoff),
             Query::Nothing => f64::INFINITY,
         }
+    }
+
+    fn ray(shape: &Shape, pose: &Pose<Spatial>, origin: Vector3<f64>, direction: Vector3<f64>) -> Option<RayHit<Vector3<f64>>> {
+        let local = Ray { origin: pose.local_point(origin), direction: Self::unrotate(pose.rotation, direction) };
+        let hit = ray::cast(shape, &local)?;
+        Some(RayHit { normal: pose.direction(hit.normal), ..hit })
     }
 
     fn shape_key(shape: &Shape) -> &'static str {

@@ -5,3 +5,4 @@ mod golden;
 mod meaning;
 mod mutations;
 mod starts;
+mod worlds;

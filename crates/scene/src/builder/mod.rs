@@ -4,10 +4,12 @@ mod placed;
 mod value;
 
 pub use placed::Placement;
+pub(crate) use placed::text as placed_text;
 pub use value::Value;
 
 use crate::error::{Details, Fault, SceneError, SceneErrors, Sink};
-use crate::{Scene, from_toml_beside, parse};
+use crate::include::{Models, ScenesOnly};
+use crate::{Scene, from_toml_beside_with, parse};
 use std::panic::Location;
 use std::path::Path;
 
@@ -240,9 +242,21 @@ impl SceneBuilder {
     /// # Errors
     /// The first fault, with the place of the call it is in.
     pub fn build(&self) -> Result<Scene, SceneError> {
+        self.build_with(&mut ScenesOnly)
+    }
+    /// The same, where `models` reads the files of other formats that the scene includes.
+    ///
+    /// # Errors
+    /// The first fault, with the place of the call it is in.
+    pub fn build_with(&self, models: &mut dyn Models) -> Result<Scene, SceneError> {
         let text = self.to_toml();
-        // Mesh files are found where the program runs.
-        from_toml_beside(&text, "scene", Path::new(".")).map_err(|errors| self.relocated(errors.into_first(), &text))
+        // Files are found where the program runs.
+        let made = from_toml_beside_with(&text, "scene", Path::new("."), models);
+        made.map_err(|errors| {
+            let first = errors.into_first();
+            // A fault of an included file has its place there.
+            if first.file == "scene" { self.relocated(first, &text) } else { first }
+        })
     }
 
     fn calls(&self) -> impl Iterator<Item = &Call> {

@@ -36,7 +36,7 @@ impl Placement {
 }
 
 /// The parts of a scene, moved and renamed, as a file says them.
-pub(super) fn text(scene: &Scene, name: Option<&str>, placement: &Placement) -> Result<String, Box<Fault>> {
+pub(crate) fn text(scene: &Scene, name: Option<&str>, placement: &Placement) -> Result<String, Box<Fault>> {
     match scene {
         Scene::Planar(scene) => of(scene.clone(), name, &placement.pose()?),
         Scene::Spatial(scene) => of(scene.clone(), name, &placement.pose()?),
@@ -51,6 +51,7 @@ fn of<G: SceneSpace>(mut scene: SceneOf<G>, name: Option<&str>, at: &Pose<G>) ->
         }
         scene.model.bodies.iter_mut().for_each(|body| body.name = format!("{name}.{}", body.name));
         scene.joints.iter_mut().for_each(|joint| joint.name = format!("{name}.{}", joint.name));
+        scene.groups.iter_mut().for_each(|group| *group = format!("{name}.{group}"));
     }
     for (pose, twist) in scene.state.poses.iter_mut().zip(&mut scene.state.twists) {
         *pose = at.compose(pose);

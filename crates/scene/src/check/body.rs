@@ -45,6 +45,19 @@ pub fn groups(expanded: &Expanded<'_>, sink: &mut Sink<'_>) -> Option<Vec<String
     Some(seen.into_iter().collect())
 }
 
+/// The end of the name of a group of everything that is not of one part of the scene: `arm.outside` holds the bodies whose names do not begin with
+/// `arm.`. So the parts of an included model meet what is around them, whatever groups that is in.
+const OUTSIDE: &str = ".outside";
+
+/// The groups that a body of explicit ones is in because it is no part of what they leave out.
+fn outside(name: &str, groups: &[String]) -> u64 {
+    let holds = |group: &String| {
+        let part = group.strip_suffix(OUTSIDE)?;
+        Some(!name.strip_prefix(part).is_some_and(|rest| rest.starts_with('.')))
+    };
+    groups.iter().enumerate().filter(|(_, group)| holds(group) == Some(true)).fold(0, |bits, (i, _)| bits | 1 << i)
+}
+
 fn bits(list: &Option<Vec<At<String>>>, groups: &[String]) -> u64 {
     let Some(list) = list else { return u64::MAX };
     list.iter().filter_map(|name| groups.binary_search(&name.value).ok()).fold(0, |bits, i| bits | 1 << i)
@@ -73,16 +86,18 @@ pub fn bodies<G: SceneSpace>(
     state: &mut State<G>,
 ) {
     // Copies share the body that was written: it is weighed once.
-    let mut last: Option<(usize, Option<Body<G>>)> = None;
+    let mut last: Option<(usize, Option<(Body<G>, G::Lin)>)> = None;
     for (i, copy) in expanded.bodies.iter().enumerate() {
         if last.as_ref().is_none_or(|(written, _)| *written != copy.written) {
             let made = body::<G>(copy, &tree.materials, tree.combine.over(Combination::default()), groups, sink, folder);
             last = Some((copy.written, made));
         }
-        let Some((_, Some(made))) = &last else { continue };
+        let Some((_, Some((made, centre)))) = &last else { continue };
         let mut body = made.clone();
         body.name = copy.name.clone();
         body.color = copy.tree.color.unwrap_or(PALETTE[i % PALETTE.len()]);
+        body.group |= outside(&body.name, groups);
+        let centre = *centre;
         model.bodies.push(body);
         let Some(rotation) = G::read_rotation(&copy.placing.rotation(G::DIM, copy.tree.rotation)) else {
             let key = if G::DIM == 2 { "angle" } else { "rotation" };
@@ -94,7 +109,8 @@ pub fn bodies<G: SceneSpace>(
             ));
             return;
         };
-        let position = lin::<G>(&copy.placing.point(copy.tree.position));
+        let placed = lin::<G>(&copy.placing.point(copy.tree.position));
+        let position = if copy.tree.by_frame { placed + G::rotate(rotation, centre) } else { placed };
         if !in_range(position.as_slice()) {
             sink.push(Fault::new(copy.tree.places.of("position"), format!("body \"{}\"", copy.name), "position", "too far away"));
             return;
@@ -105,6 +121,7 @@ pub fn bodies<G: SceneSpace>(
     }
 }
 
+/// A body, and its centre of mass in the frame in which its shapes are written.
 fn body<G: SceneSpace>(
     copy: &Copy<'_>,
     materials: &[MaterialTree],
@@ -112,7 +129,7 @@ fn body<G: SceneSpace>(
     groups: &[String],
     sink: &mut Sink<'_>,
     folder: Option<&Path>,
-) -> Option<Body<G>> {
+) -> Option<(Body<G>, G::Lin)> {
     let tree = copy.tree;
     let part = format!("body \"{}\"", copy.name);
     let mut body = Body::<G>::new(copy.name.clone(), tree.kind, f64::INFINITY, G::inertia_zero());
@@ -149,6 +166,7 @@ fn body<G: SceneSpace>(
     for shape in &tree.shapes {
         body.colliders.push(collider::<G>(shape, tree.kind, &part, sink, folder)?);
     }
+    let before = body.colliders.first().map(|collider| collider.local.position);
     let solid = match &tree.centre {
         None => centre(&mut body),
         Some(at) => {
@@ -167,7 +185,10 @@ fn body<G: SceneSpace>(
     if tree.kind == BodyKind::Dynamic {
         weigh(&mut body, tree, solid, &part, sink)?;
     }
-    Some(body)
+    // Shapes were moved so that the centre of mass is the origin: it was where they went from.
+    let shift = |collider: &Collider<G>| before.map(|before| before - collider.local.position);
+    let centre = tree.centre.map_or_else(|| body.colliders.first().and_then(shift).unwrap_or_else(G::Lin::zero), |at| lin::<G>(&at));
+    Some((body, centre))
 }
 
 fn collider<G: SceneSpace>(

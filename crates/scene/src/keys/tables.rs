@@ -48,6 +48,10 @@ pub const BODY_KINDS: &[&str] = &["dynamic", "static", "kinematic"];
 pub const LOCKS: &[&str] = &["x", "y", "z", "rotation"];
 /// Patterns of a repeat.
 pub const PATTERNS: &[&str] = &["line", "grid", "triangle"];
+/// What the position of a body places.
+pub const ORIGINS: &[&str] = &["centre", "frame"];
+/// How the root of an included model may stand.
+pub const BASES: &[&str] = &["fixed", "free"];
 /// Kinds of joints.
 pub const JOINT_KINDS: &[&str] = &["hinge", "ball", "slider", "weld", "universal", "distance", "rope", "cylindrical", "planar", "spring"];
 
@@ -107,6 +111,13 @@ pub const SCENE: Table = Table {
         key("pair", Kind::Special(Special::Pairs), "", "none", "Rules of single pairs of bodies."),
         key("force", Kind::Special(Special::Forces), "", "none", "Forces and torques, in order."),
         key("repeat", Kind::Special(Special::Repeats), "", "none", "Rows, grids and racks of bodies and joints."),
+        key(
+            "include",
+            Kind::Special(Special::Includes),
+            "",
+            "none",
+            "Other files: scenes and URDF, MJCF or SDF models, as `{ file, name, ... }`.",
+        ),
     ],
 };
 
@@ -230,7 +241,14 @@ pub const BODY: Table = Table {
             "the centroid of the shapes",
             "Centre of mass in the frame in which the shapes are written; on a dynamic body together with `inertia`.",
         ),
-        key("position", Kind::Vector, "m", "the origin", "Centre of mass at the start."),
+        key("position", Kind::Vector, "m", "the origin", "Centre of mass at the start, or what `origin` says."),
+        key(
+            "origin",
+            Kind::Choice(ORIGINS),
+            "",
+            "\"centre\"",
+            "What the position places: the centre of mass, or with \"frame\" the origin of the frame in which the shapes are written.",
+        ),
         only(Where::Plane, key("angle", NUMBER, "rad", "0", "Orientation at the start, counterclockwise.")),
         only(
             Where::Space,
@@ -472,6 +490,30 @@ pub const REPEAT: Table = Table {
     ],
 };
 
+/// `include = [{ ... }]`.
+pub const INCLUDE: Table = Table {
+    heading: "include = [{ ... }]",
+    about: "A file whose bodies, joints, pairs and forces become part of the scene, behind those written singly; names become `name.part`. Its gravity, step and choices are left behind.",
+    keys: &[
+        key(
+            "file",
+            Kind::Text,
+            "",
+            "required",
+            "A scene (`.toml`) or a model (`.urdf`, `.xml`, `.mjcf`, `.sdf`), from the folder of this file.",
+        ),
+        key("name", Kind::Name, "", "the file's name", "What stands before the names of its bodies, joints and groups, with a dot."),
+        key("position", Kind::Vector, "m", "the origin", "Where the origin of the file is put."),
+        only(Where::Plane, key("angle", NUMBER, "rad", "0", "How the file is turned about its origin, counterclockwise.")),
+        only(
+            Where::Space,
+            key("rotation", Kind::Quaternion, "", "`[1, 0, 0, 0]`", "How the file is turned about its origin: `[w, x, y, z]`."),
+        ),
+        key("base", Kind::Choice(BASES), "", "as the model says", "How the root of a model stands in the world; not with scenes."),
+        key("hold", Kind::Flag, "", "false", "Whether servos hold the joints of a model where they start; not with scenes."),
+    ],
+};
+
 /// All tables in the order of the reference.
 pub const TABLES: &[&Table] =
-    &[&SCENE, &IMPACT, &COMBINE, &TOLERANCES, &MATERIAL, &BODY, &SHAPE, &HEIGHTFIELD, &MESH, &JOINT, &MOTOR, &PAIR, &FORCE, &REPEAT];
+    &[&SCENE, &IMPACT, &COMBINE, &TOLERANCES, &MATERIAL, &BODY, &SHAPE, &HEIGHTFIELD, &MESH, &JOINT, &MOTOR, &PAIR, &FORCE, &REPEAT, &INCLUDE];

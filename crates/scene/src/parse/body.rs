@@ -43,6 +43,7 @@ pub fn body<'t>(r: &mut Reader<'t>, node: &Node<'t>, part: Part) -> Option<BodyT
         inertia,
         centre: f.vector("centre"),
         position: f.vector("position").unwrap_or(zero),
+        by_frame: f.text("origin").as_deref() == Some("frame"),
         rotation: shape::rotation(&f, r.dimension),
         velocity,
         spin,

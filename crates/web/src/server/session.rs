@@ -5,7 +5,8 @@ use super::act::{Act, open};
 use super::ahead;
 use super::message::{Told, Wish};
 use super::runner::{Outlet, Runner};
-use carom_scene::{Scene, SceneErrors, from_toml_all, from_toml_beside, scene, scenes};
+use carom_import::from_toml_beside;
+use carom_scene::{Scene, SceneErrors, from_toml_all, scene, scenes};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -165,7 +166,7 @@ impl Session {
 
     fn read(&self, name: &str, text: &str) -> Result<Scene, SceneErrors> {
         match &self.show.folder {
-            Some(folder) => from_toml_beside(text, name, folder),
+            Some(folder) => from_toml_beside(text, name, folder).map(|import| import.scene),
             None => from_toml_all(text, name),
         }
     }

@@ -123,7 +123,7 @@ impl<G: Geometry> Names<G> {
     /// The joint as described, before any centre of mass was moved.
     fn described(&self, joint: usize) -> Option<Joint<G>> {
         let spec = &self.joints[joint];
-        Joint::new(spec.clone(), &self.start_pose(spec.bodies[0]), &self.start_pose(spec.bodies[1])).ok()
+        Joint::new(spec.clone(), &self.poses[joint][0], &self.poses[joint][1]).ok()
     }
 
     pub(super) fn joint_quantity(&self, layout: &Parameters, key: &str) -> Option<Quantity> {
@@ -133,7 +133,7 @@ impl<G: Geometry> Names<G> {
         for (index, spec) in self.joints.iter().enumerate() {
             let Some(values) = read(spec, key) else { continue };
             let joint = self.described(index)?;
-            let poses = spec.bodies.map(|body| self.start_pose(body));
+            let poses = self.poses[index];
             let map = DescriptionMap::new(spec, &joint, &poses[0], &poses[1]);
             let mut column = vec![0.0; map.rows()];
             out.row(Row::Joint(index));
@@ -157,7 +157,7 @@ impl<G: Geometry> Names<G> {
             let Row::Joint(index) = row else { continue };
             let spec = &mut joints[index];
             write(spec, key, new);
-            let poses = spec.bodies.map(|body| self.start_pose(body));
+            let poses = self.poses[index];
             let mut joint = Joint::new(spec.clone(), &poses[0], &poses[1]).map_err(|error| change.fault(model, row, error.message))?;
             for side in 0..2 {
                 joint.anchors[side] -= self.shifted(spec.bodies[side]);

@@ -16,6 +16,7 @@ pub use quantity::{Quantity, Row};
 
 use super::parameters::Parameters;
 use crate::constraints::JointSpec;
+use crate::edit::Kept;
 use crate::error::ModelError;
 use crate::model::Model;
 use crate::state::State;
@@ -30,7 +31,8 @@ use carom_math::{Pose, Vector};
 #[derive(Clone, Debug)]
 pub struct Names<G: Geometry> {
     joints: Vec<JointSpec<G>>,
-    start: State<G>,
+    /// The poses of both bodies at which each joint is described.
+    poses: Vec<[Pose<G>; 2]>,
     centre: Vec<G::Lin>,
 }
 
@@ -54,7 +56,9 @@ impl<G: Geometry> Names<G> {
             let message = format!("found {} descriptions for {} joints", joints.len(), model.joints.len());
             return Err(ModelError::new("joints", "", message));
         }
-        Ok(Names { joints, start: start.clone(), centre: vec![G::Lin::zero(); model.bodies.len()] })
+        let pose = |body: Option<usize>| body.map_or_else(Pose::identity, |b| start.poses[b]);
+        let poses = joints.iter().map(|spec| spec.bodies.map(pose)).collect();
+        Ok(Names { joints, poses, centre: vec![G::Lin::zero(); model.bodies.len()] })
     }
 
     /// The names this model has, in the order in which they are documented.
@@ -104,7 +108,21 @@ impl<G: Geometry> Names<G> {
         Ok(next)
     }
 
-    fn start_pose(&self, body: Option<usize>) -> Pose<G> {
-        body.map_or_else(Pose::identity, |b| self.start.poses[b])
+    /// Names of an edited model: what was there before keeps its description and the poses of it, what is new is read off the model at these poses.
+    pub fn edited(&self, model: &Model<G>, now: &State<G>, kept: &Kept) -> Self {
+        let pose = |body: Option<usize>| body.and_then(|b| now.poses.get(b).copied()).unwrap_or_else(Pose::identity);
+        let (mut joints, mut poses) = (Vec::new(), Vec::new());
+        for (joint, old) in model.joints.iter().zip(&kept.joints) {
+            let here = joint.bodies.map(pose);
+            let (mut spec, at) = match old.and_then(|old| Some((self.joints.get(old)?, self.poses.get(old)?))) {
+                Some((spec, at)) => (spec.clone(), *at),
+                None => (joint.spec(&here[0], &here[1]), here),
+            };
+            spec.bodies = joint.bodies;
+            joints.push(spec);
+            poses.push(at);
+        }
+        let centre = kept.bodies.iter().map(|old| old.and_then(|old| self.centre.get(old).copied()).unwrap_or_else(G::Lin::zero)).collect();
+        Names { joints, poses, centre }
     }
 }

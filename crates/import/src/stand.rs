@@ -1,0 +1,127 @@
+//! How a model stands in the world: a ground under it, its height above that, its joints held.
+
+use crate::Options;
+use crate::robot::{Freedom, Notes, Robot};
+use crate::text::Fault;
+use carom_dynamics::{BodyKind, JointKind, Motor};
+use carom_geometry::Geometry;
+use carom_math::Spatial;
+use carom_scene::tree::{BodyTree, JointTree, SceneTree, ShapeTree, Solid, Triple};
+use carom_scene::{Scene, SceneOf};
+use nalgebra::{Matrix3, Vector3};
+use std::f64::consts::TAU;
+
+/// Friction of the ground that is put under a model.
+const GROUND_FRICTION: f64 = 1.0;
+/// Name of that ground.
+const GROUND: &str = "ground";
+/// Frequency of a held joint against the inertia of the whole model [1/s]: it gives way by g / (TAU f)^2, 2.5 mm per metre of arm under its own weight.
+const HOLD_FREQUENCY: f64 = 10.0;
+/// Greatest torque [N m] or force [N] of a held joint whose model names none.
+const HOLD_MAX: f64 = 1e15;
+
+/// What of a scene tree moves when the model is put somewhere else.
+pub struct Moving {
+    /// Whether a root is free.
+    free: bool,
+    /// How many of the first bodies are fixed to the world, and stay where they are.
+    fixed: usize,
+}
+
+impl Moving {
+    /// Of a model; `world` says that what is fixed belongs to the world and not to the model.
+    pub fn of(robot: &Robot, world: bool) -> Self {
+        let free = |joint: &crate::robot::Axis| joint.freedom == Freedom::Free;
+        Moving {
+            free: robot.links.iter().any(|link| link.parent.is_none() && link.joints.first().is_some_and(free)),
+            fixed: if world { robot.fixtures.len() } else { 0 },
+        }
+    }
+}
+
+/// Holds the joints, if that is asked for.
+pub fn hold(tree: &mut SceneTree, options: &Options) {
+    if !options.hold {
+        return;
+    }
+    let bodies = &tree.bodies;
+    for joint in &mut tree.joints {
+        if let Some(inertia) = inertia(bodies, joint) {
+            joint.motor = Some(held(inertia, joint.motor.as_ref()));
+        }
+    }
+}
+
+/// What holds a joint at its start against an inertia: the one place that says how.
+fn held(inertia: f64, now: Option<&Motor>) -> Motor {
+    let rate = TAU * HOLD_FREQUENCY;
+    let max = now.map_or(HOLD_MAX, Motor::max).min(HOLD_MAX);
+    Motor::Position { position: 0.0, stiffness: inertia * rate * rate, damping: 2.0 * inertia * rate, max }
+}
+
+/// Inertia of all that moves about or along the axis of a joint [kg m^2 or kg]; `None` where it has not one coordinate.
+fn inertia(bodies: &[BodyTree], joint: &JointTree) -> Option<f64> {
+    let moving = bodies.iter().filter(|body| body.kind == BodyKind::Dynamic);
+    if joint.kind == JointKind::Slider {
+        return Some(moving.filter_map(|body| body.mass).sum());
+    }
+    let axis = Vector3::from(joint.axis.filter(|_| joint.kind == JointKind::Hinge)?).try_normalize(f64::MIN_POSITIVE)?;
+    let anchor = Vector3::from(joint.anchor?);
+    let one = |body: &BodyTree| {
+        let [w, x, y, z] = body.rotation;
+        let turn = nalgebra::UnitQuaternion::from_quaternion(nalgebra::Quaternion::new(w, x, y, z));
+        let own = body.inertia.as_ref().filter(|rows| rows.len() == 9).map_or_else(Matrix3::zeros, |rows| Matrix3::from_row_slice(rows));
+        let local = turn.inverse_transform_vector(&axis);
+        let arm = (Vector3::from(body.position) - anchor).cross(&axis);
+        body.mass.unwrap_or(0.0) * arm.norm_squared() + local.dot(&(own * local))
+    };
+    Some(moving.map(one).sum())
+}
+
+/// Puts the model at its height and a ground under it, if either is asked for; `scene` is the tree as it was built before. Whether anything changed.
+pub fn place(tree: &mut SceneTree, scene: &Scene, moving: &Moving, options: &Options, notes: &mut Notes) -> bool {
+    let Scene::Spatial(scene) = scene else { return false };
+    let height = options.drop.or((options.ground && moving.free).then_some(0.0));
+    let lift = height.and_then(|height| lowest(scene, moving.fixed).map(|lowest| height - lowest)).unwrap_or(0.0);
+    if lift != 0.0 {
+        let up = |point: &mut Triple| point[2] += lift;
+        tree.bodies.iter_mut().skip(moving.fixed).for_each(|body| up(&mut body.position));
+        for joint in &mut tree.joints {
+            joint.anchor.iter_mut().for_each(up);
+            joint.anchors.iter_mut().flatten().for_each(up);
+        }
+    }
+    let floor = |body: &&BodyTree| body.kind == BodyKind::Static && body.shapes.iter().any(|s| matches!(s.solid, Solid::HalfSpace(_)));
+    let there = tree.bodies.iter().find(floor).map(|body| body.places.whole.clone());
+    if let Some(span) = there.filter(|_| options.ground) {
+        notes.add(Fault::new(span, "ground", "", "there already: none is added"));
+    } else if options.ground {
+        tree.bodies.push(ground(tree));
+    }
+    lift != 0.0 || options.ground
+}
+
+/// The lowest point [m] of the moving bodies that touch anything, of all of them where none does.
+fn lowest(scene: &SceneOf<Spatial>, fixed: usize) -> Option<f64> {
+    let bodies = || scene.model.bodies.iter().zip(&scene.state.poses).skip(fixed);
+    let least = |touching: bool| {
+        let those = bodies().filter(move |(body, _)| !touching || body.mask != 0);
+        let points = those.flat_map(|(body, pose)| body.colliders.iter().map(|c| Spatial::bounds(&c.shape, &pose.compose(&c.local)).min.z));
+        points.filter(|z| z.is_finite()).reduce(f64::min)
+    };
+    least(true).or_else(|| least(false))
+}
+
+/// A ground at z = 0, of a name that no other body has.
+fn ground(tree: &SceneTree) -> BodyTree {
+    let taken = |name: &str| tree.bodies.iter().any(|body| body.name.as_ref().is_some_and(|n| n.value == name));
+    let mut name = GROUND.to_string();
+    while taken(&name) {
+        name.push('_');
+    }
+    let span = tree.places.whole.clone();
+    let solid = Solid::HalfSpace([0.0, 0.0, 1.0]);
+    let shape = ShapeTree { solid, key: "half_space", at: [0.0; 3], rotation: [1.0, 0.0, 0.0, 0.0], span: span.clone() };
+    let empty = crate::emit::empty(&name, &span);
+    BodyTree { kind: BodyKind::Static, shapes: vec![shape], friction: Some(GROUND_FRICTION), ..empty }
+}
