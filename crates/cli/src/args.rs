@@ -7,10 +7,12 @@ use std::path::PathBuf;
 mod import;
 mod manual;
 mod reproduce;
+mod validate;
 
 pub use import::{BaseChoice, ImportArgs};
 pub use manual::{CompletionsArgs, ManArgs};
 pub use reproduce::{ReproduceArgs, VERDICTS};
+pub use validate::ValidateArgs;
 
 /// What the shell hears.
 const EXIT_CODES: &str = "Exit codes: 0 done (a run stopped by Ctrl-C is saved and done too), 1 failed, 2 bad input, 130 stopped by Ctrl-C \
@@ -45,6 +47,8 @@ pub enum Command {
     Prove(ProveArgs),
     /// Run the figures, examples and numbers of the sources again, and say which hold
     Reproduce(ReproduceArgs),
+    /// Simulate measured motions and solve public contact problems, beside what others published
+    Validate(ValidateArgs),
     /// Take the exact gradient of a loss and print it beside central differences
     Grad(GradArgs),
     /// Find parameters with which a scene repeats a recorded or measured motion
@@ -66,6 +70,7 @@ impl Command {
             Command::Scenes(args) => args.json,
             Command::Prove(args) => args.json,
             Command::Reproduce(args) => args.json,
+            Command::Validate(args) => args.json,
             Command::Grad(args) => args.json,
             Command::Fit(args) => args.json,
             Command::Schema(args) => args.json,

@@ -1,5 +1,5 @@
-//! The command line of the carom dynamics engine: `carom run`, `view`, `check`, `scenes`, `schema`, `prove`, `reproduce`, `grad`, `fit`, `bench`,
-//! `convert`, `completions`, `man`.
+//! The command line of the carom dynamics engine: `carom run`, `view`, `check`, `scenes`, `schema`, `prove`, `reproduce`, `validate`, `grad`,
+//! `fit`, `bench`, `convert`, `completions`, `man`.
 //!
 //! Thin: it parses arguments, asks the engine, prints. Exit codes: 0, 1 (failed), 2 (bad input), 130 (stopped).
 
@@ -24,6 +24,7 @@ mod scenes;
 mod simulate;
 mod source;
 mod summary;
+mod validate;
 mod variable;
 mod view;
 mod watch;
@@ -47,6 +48,7 @@ fn main() -> ExitCode {
         args::Command::Bench(args) => bench::bench(&args),
         args::Command::Prove(args) => prove::prove(&args),
         args::Command::Reproduce(args) => reproduce::reproduce(&args),
+        args::Command::Validate(args) => validate::validate(&args),
         args::Command::Grad(args) => grad::grad(&args),
         args::Command::Fit(args) => fit::fit(&args),
         args::Command::Convert(args) => convert::convert(&args),

@@ -14,6 +14,8 @@ const NAME: &str = "carom";
 
 /// Arguments that take a scene: a file, or the name of an embedded one.
 const SCENES: [&str; 3] = ["scene", "scenes", "input"];
+/// The argument of `carom validate`.
+const VALIDATION_SETS: &str = "sets";
 /// The argument of `carom scenes` and `carom reproduce`, which take a name alone.
 const SCENE_NAME: &str = "name";
 
@@ -40,7 +42,9 @@ fn script(shell: Shell) -> String {
             sub.mut_args(|arg| {
                 let id = arg.get_id().as_str();
                 let scene = SCENES.contains(&id) || (listing && id == SCENE_NAME);
-                if reproducing && id == SCENE_NAME {
+                if id == VALIDATION_SETS {
+                    arg.value_parser(PossibleValuesParser::new(carom_validate::SETS))
+                } else if reproducing && id == SCENE_NAME {
                     arg.value_parser(PossibleValuesParser::new(entries.clone()))
                 } else if scene {
                     arg.value_parser(PossibleValuesParser::new(names.clone()))

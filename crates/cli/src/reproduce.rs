@@ -68,12 +68,12 @@ pub fn reproduce(args: &ReproduceArgs) -> Result<(), Failure> {
     }
 }
 
-fn unwritable(path: &Path, error: &std::io::Error) -> Failure {
+pub(crate) fn unwritable(path: &Path, error: &std::io::Error) -> Failure {
     Failure::Failed(vec![Fault::new(format!("{}: {error}", path.display()))])
 }
 
 /// The folder of the pictures as a page sees it: what is left of the path when that of the page is taken off.
-fn pictures_from(page: &Path, folder: &Path) -> String {
+pub(crate) fn pictures_from(page: &Path, folder: &Path) -> String {
     let beside = page.parent().and_then(|parent| folder.strip_prefix(parent).ok()).unwrap_or(folder);
     beside.display().to_string().replace('\\', "/")
 }

@@ -56,6 +56,7 @@ mod tests;
 pub use atomic::{AtomicFile, partial_path};
 pub use error::RecordError;
 pub use export::{Export, Format, export};
+pub use npz::{Arrays, arrays_of, read_arrays};
 pub use read::read;
 pub use replay::{Log, Trajectory};
 pub use trajectory::{Ending, Frame, Header, LogWriter};

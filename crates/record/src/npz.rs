@@ -4,8 +4,9 @@ use crate::error::RecordError;
 use crate::read::header;
 use crate::replay::{Log, Trajectory};
 use crate::trajectory::{Frame, NUMBER};
-use crate::zip::{Archive, stored};
+use crate::zip::{Archive, unpacked};
 use carom_math::{Planar, Space, Spatial};
+use std::collections::BTreeMap;
 use std::io::{Seek, Write};
 use std::path::Path;
 
@@ -111,7 +112,20 @@ impl Array<'_> {
         let numbers: Vec<f64> = match self.kind.as_str() {
             "<f8" => self.data.chunks_exact(NUMBER).filter_map(|b| b.try_into().ok().map(f64::from_le_bytes)).collect(),
             "<f4" => self.data.chunks_exact(LETTER).filter_map(|b| b.try_into().ok().map(|b| f64::from(f32::from_le_bytes(b)))).collect(),
-            _ => return None,
+            kind => {
+                let (signed, width) = (kind.starts_with("<i") || kind.starts_with("|i"), kind.get(2..)?.parse::<usize>().ok()?);
+                let whole = signed || kind.starts_with("<u") || kind.starts_with("|u");
+                if !whole || !(1..=NUMBER).contains(&width) {
+                    return None;
+                }
+                let number = |bytes: &[u8]| {
+                    let last = bytes.last().is_some_and(|b| signed && *b > i8::MAX as u8);
+                    let mut all = [if last { u8::MAX } else { 0 }; NUMBER];
+                    all[..width].copy_from_slice(bytes);
+                    if signed { i64::from_le_bytes(all) as f64 } else { u64::from_le_bytes(all) as f64 }
+                };
+                self.data.chunks_exact(width).map(number).collect()
+            }
         };
         (Some(numbers.len()) == self.shape.iter().try_fold(1usize, |n, m| n.checked_mul(*m))).then_some(numbers)
     }
@@ -126,11 +140,38 @@ impl Array<'_> {
     }
 }
 
+/// Arrays of a NumPy archive by name: their shapes and numbers, row by row. Arrays of anything but numbers are left out.
+pub type Arrays = BTreeMap<String, (Vec<usize>, Vec<f64>)>;
+
+/// Reads every array of numbers of a NumPy archive (`numpy.savez`, also compressed).
+///
+/// # Errors
+/// The file cannot be read, or is no archive.
+pub fn read_arrays(path: &Path) -> Result<Arrays, RecordError> {
+    let bytes = std::fs::read(path).map_err(RecordError::io("read", path))?;
+    arrays_of(&bytes).map_err(|what| RecordError::Corrupt { path: path.to_path_buf(), offset: 0, what: what.to_string() })
+}
+
+/// The same of an archive that is in memory.
+///
+/// # Errors
+/// What keeps it from being an archive.
+pub fn arrays_of(bytes: &[u8]) -> Result<Arrays, &'static str> {
+    let mut out = Arrays::new();
+    for (name, data) in unpacked(bytes)? {
+        let Some(found) = array(&data) else { continue };
+        if let Some(numbers) = found.numbers() {
+            out.insert(name.trim_end_matches(".npy").to_string(), (found.shape, numbers));
+        }
+    }
+    Ok(out)
+}
+
 /// Reads an archive with at least `time`, `bodies` and one of `q` and `v`.
 pub(crate) fn read(path: &Path) -> Result<Trajectory, RecordError> {
     let bytes = std::fs::read(path).map_err(RecordError::io("read", path))?;
     let fault = |what: &str| RecordError::Corrupt { path: path.to_path_buf(), offset: 0, what: what.to_string() };
-    let entries = stored(&bytes).map_err(fault)?;
+    let entries = unpacked(&bytes).map_err(fault)?;
     let find = |name: &str| entries.iter().find(|(n, _)| n == name).and_then(|(_, data)| array(data));
     let time = find("time.npy").and_then(|a| a.numbers()).ok_or_else(|| fault("needs an array \"time\" of numbers"))?;
     let bodies = find("bodies.npy").and_then(|a| a.texts()).ok_or_else(|| fault("needs an array \"bodies\" of names"))?;

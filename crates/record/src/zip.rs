@@ -1,7 +1,8 @@
-//! A zip archive without compression, large enough for any run: every entry carries 64-bit sizes.
+//! A zip archive, written without compression and large enough for any run (every entry carries 64-bit sizes), read with or without it.
 
 use crate::bytes::{Put, Take};
 use crate::checksum::Checksum;
+use std::borrow::Cow;
 use std::io::{self, Seek, SeekFrom, Write};
 
 /// Signatures of the parts of an archive.
@@ -149,10 +150,16 @@ impl<W: Write + Seek> Archive<W> {
 }
 
 /// Entries of an archive: name and bytes.
-pub(crate) type Entries<'a> = Vec<(String, &'a [u8])>;
+pub(crate) type Entries<'a> = Vec<(String, Cow<'a, [u8]>)>;
 
-/// The entries of an archive that is not compressed; says what is wrong with any other.
-pub(crate) fn stored(bytes: &[u8]) -> Result<Entries<'_>, &'static str> {
+/// How the bytes of an entry lie in the archive.
+const STORED: u16 = 0;
+const DEFLATED: u16 = 8;
+/// Most bytes of an entry once it is unpacked: a small file must not fill the memory.
+const UNPACKED_MAX: usize = 1 << 32;
+
+/// The entries of an archive, stored or deflated; says what is wrong with any other.
+pub(crate) fn unpacked(bytes: &[u8]) -> Result<Entries<'_>, &'static str> {
     const CUT: &str = "the archive is cut short";
     /// Flag 3: sizes stand behind the data.
     const BEHIND: u16 = 1 << 3;
@@ -166,24 +173,35 @@ pub(crate) fn stored(bytes: &[u8]) -> Result<Entries<'_>, &'static str> {
         let mut head = || {
             let (_, flags, method) = (u16(&mut take)?, u16(&mut take)?, u16(&mut take)?);
             let (_, _, _sum) = (u16(&mut take)?, u16(&mut take)?, take.u32()?);
-            let (_, size) = (take.u32()?, take.u32()?);
+            let (packed, size) = (take.u32()?, take.u32()?);
             let (name, extra) = (u16(&mut take)?, u16(&mut take)?);
             let name = String::from_utf8_lossy(take.raw(usize::from(name))?).into_owned();
             let mut extra = Take(take.raw(usize::from(extra))?);
-            let mut size = u64::from(size);
+            let (mut packed, mut size) = (u64::from(packed), u64::from(size));
             while let (Some(tag), Some(length)) = (u16(&mut extra), u16(&mut extra)) {
                 let mut field = Take(extra.raw(usize::from(length))?);
+                // The long sizes stand in this order, each only where its short one says so.
                 if tag == EXTRA_64 && size == u64::from(ELSEWHERE) {
                     size = field.u64()?;
                 }
+                if tag == EXTRA_64 && packed == u64::from(ELSEWHERE) {
+                    packed = field.u64()?;
+                }
             }
-            Some((flags, method, name, size))
+            Some((flags, method, name, packed, size))
         };
-        let (flags, method, name, size) = head().ok_or(CUT)?;
-        if method != 0 || flags & BEHIND != 0 {
-            return Err("the archive is compressed; write it with numpy.savez");
+        let (flags, method, name, packed, size) = head().ok_or(CUT)?;
+        if flags & BEHIND != 0 || ![STORED, DEFLATED].contains(&method) {
+            return Err("the archive is packed in a way that is not read here; write it with numpy.savez");
         }
-        let data = usize::try_from(size).ok().and_then(|size| take.raw(size)).ok_or(CUT)?;
+        let data = usize::try_from(packed).ok().and_then(|packed| take.raw(packed)).ok_or(CUT)?;
+        let data = if method == STORED {
+            Cow::Borrowed(data)
+        } else {
+            let size = usize::try_from(size).ok().filter(|size| *size <= UNPACKED_MAX).ok_or("an entry of the archive is too large")?;
+            let whole = miniz_oxide::inflate::decompress_to_vec_with_limit(data, size).map_err(|_| "the archive is damaged")?;
+            Cow::Owned(whole)
+        };
         out.push((name, data));
     }
     if out.is_empty() { Err("not an archive") } else { Ok(out) }

@@ -10,3 +10,4 @@ mod reproduce;
 mod runs;
 #[cfg(target_os = "linux")]
 mod stopped;
+mod validate;
