@@ -98,6 +98,9 @@ impl Coefficient {
         match self {
             Coefficient::Friction => (a.combine.friction.of_two(b.combine.friction), [a.friction, b.friction]),
             Coefficient::Restitution => (a.combine.restitution.of_two(b.combine.restitution), [a.restitution, b.restitution]),
+            // Arms take the mean.
+            Coefficient::Rolling => (Combine::Mean, [a.rolling, b.rolling]),
+            Coefficient::Torsional => (Combine::Mean, [a.torsional, b.torsional]),
         }
     }
     /// That of two bodies without a rule of their own.

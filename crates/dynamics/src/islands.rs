@@ -95,9 +95,9 @@ impl PairTable {
             friction: rule.and_then(|r| r.friction).unwrap_or_else(|| Coefficient::Friction.of_two(a, b)),
             restitution: rule.and_then(|r| r.restitution).unwrap_or_else(|| Coefficient::Restitution.of_two(a, b)),
             arms: [
-                rule.and_then(|r| r.rolling).unwrap_or(0.5 * (a.rolling + b.rolling)),
+                rule.and_then(|r| r.rolling).unwrap_or_else(|| Coefficient::Rolling.of_two(a, b)),
                 // Nothing spins about a normal in the plane.
-                if G::ANG == 1 { 0.0 } else { rule.and_then(|r| r.torsional).unwrap_or(0.5 * (a.torsional + b.torsional)) },
+                if G::ANG == 1 { 0.0 } else { rule.and_then(|r| r.torsional).unwrap_or_else(|| Coefficient::Torsional.of_two(a, b)) },
             ],
             impact: rule.and_then(|r| r.impact).unwrap_or(model.options.impact),
             size: pair_size(extents, i, j),
