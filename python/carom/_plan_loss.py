@@ -131,6 +131,11 @@ def _by_torch(loss: Callable[[Traced], Any], time: np.ndarray, bodies: list[str]
     return grad
 
 
+def _doubles(jax: Any) -> Any:
+    """Double precision for as long as it is entered; its name moved out of `experimental` in newer versions."""
+    return jax.enable_x64(True) if hasattr(jax, "enable_x64") else jax.experimental.enable_x64()
+
+
 def _by_jax(loss: Callable[[Traced], Any], time: np.ndarray, bodies: list[str]) -> Callable[..., Any]:
     import jax
 
@@ -138,7 +143,7 @@ def _by_jax(loss: Callable[[Traced], Any], time: np.ndarray, bodies: list[str]) 
         return loss(Traced(q, v, controls, time, bodies))
 
     def grad(q: np.ndarray, v: np.ndarray, controls: np.ndarray) -> tuple[float, np.ndarray, np.ndarray, np.ndarray]:
-        with jax.enable_x64(True) if hasattr(jax, "enable_x64") else jax.experimental.enable_x64():
+        with _doubles(jax):
             found, slopes = jax.value_and_grad(value, argnums=(0, 1, 2))(q, v, controls)
             return float(found), *(np.asarray(s, dtype=np.float64) for s in slopes)  # type: ignore[return-value]
 

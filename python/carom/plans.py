@@ -86,8 +86,10 @@ class _Search:
 
     def plan(self, controls: np.ndarray, nodes: list[tuple[np.ndarray, np.ndarray]]) -> _Plan:
         """Runs every window from its node."""
-        runs, misses = [], []
-        q, v = [], []
+        runs: list[Rollout] = []
+        misses: list[np.ndarray] = []
+        q: list[np.ndarray] = []
+        v: list[np.ndarray] = []
         for i, (first, last) in enumerate(zip(self.bounds[:-1], self.bounds[1:])):
             start = (None, None) if i == 0 else nodes[i - 1]
             run = self.world._rollout(int(last - first), np.ascontiguousarray(controls[first:last]), True, None, *start)
