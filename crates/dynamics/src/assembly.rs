@@ -184,6 +184,8 @@ impl<G: Geometry> Assembly<G> {
 
     /// Takes over the joint rows at the end of the move, where the island now is.
     pub fn arrive(&mut self) {
+        // What a rotor missed of its move is no error of a pose.
+        self.equalities.rotors.iter().for_each(|rotor| self.ahead.errors[rotor.row] = 0.0);
         std::mem::swap(&mut self.equalities.now, &mut self.ahead);
         self.placed = true;
     }
@@ -198,12 +200,25 @@ impl<G: Geometry> Assembly<G> {
     }
 
     /// Makes J_e v equal a target by joint impulses: v += M^-1 J_e' y with y = A_e^-1 (target - J_e v), left in `reaction`.
+    /// Rotors are at rest before that.
     pub fn hold_joints(&self, target: &[f64], reaction: &mut Vec<f64>, twists: &mut [Twist<G>]) {
+        self.hold(target, false, reaction, twists);
+    }
+
+    /// The same where rotors turn at their rates before, theory (22.2).
+    pub fn hold_joints_and_rotors(&self, target: &[f64], reaction: &mut Vec<f64>, twists: &mut [Twist<G>]) {
+        self.hold(target, true, reaction, twists);
+    }
+
+    fn hold(&self, target: &[f64], turning: bool, reaction: &mut Vec<f64>, twists: &mut [Twist<G>]) {
         reaction.clear();
         if self.equalities.is_empty() {
             return;
         }
         self.equalities.lacking(target, twists, reaction);
+        if turning {
+            self.equalities.add_rates(reaction);
+        }
         self.factor.solve(reaction);
         self.equalities.push(reaction, twists);
     }

@@ -142,12 +142,14 @@ pub(crate) struct LocalJoint {
     pub bodies: [usize; 2],
     /// First of its equality rows in the island.
     pub first_row: usize,
-    /// How many equality rows it has.
+    /// How many equality rows it has, that of a rotor among them.
     pub rows: usize,
     /// First of them among the rows of all joints of the model.
     pub model_row: usize,
     /// The length its errors are measured against [m].
     pub size: f64,
+    /// Inverse inertia of its rotor [1/(kg m^2) or 1/kg], 0 where it has none; the row of a rotor is the last.
+    pub inv_armature: f64,
     /// Its place among the controls, if it has one.
     pub control: Option<usize>,
 }
@@ -470,9 +472,10 @@ impl<G: Geometry> Island<G> {
         self.weight_alone = false;
         self.falling = false;
     }
-    /// Kinetic energy [J] of velocities at the current pose.
+    /// Kinetic energy [J] of velocities at the current pose, rotors included.
     pub fn kinetic(&self, twists: &[Twist<G>]) -> f64 {
-        self.bodies.iter().zip(twists).map(|(body, twist)| body.kinetic(twist)).sum()
+        let bodies: f64 = self.bodies.iter().zip(twists).map(|(body, twist)| body.kinetic(twist)).sum();
+        bodies + self.assembly.equalities.rotor_energy(twists)
     }
     /// Turns every inertia to the current pose.
     pub fn refresh_inertia(&mut self) {

@@ -226,7 +226,7 @@ impl Partition {
         for (index, joint) in model.joints.iter().enumerate() {
             let own_control = joint.is_controlled().then_some(control);
             control += usize::from(joint.is_controlled());
-            let (first_of_all, rows) = (model_row, joint.row_count());
+            let (first_of_all, rows) = (model_row, joint.step_row_count());
             model_row += rows;
             let Some(owner) = joint.bodies.iter().flatten().copied().find(|&b| dynamic(b)) else { continue };
             let number = self.island_of[owner];
@@ -243,7 +243,9 @@ impl Partition {
             if acts(joint) {
                 island.acting.push(island.joints.len());
             }
-            island.joints.push(LocalJoint { index, bodies, first_row, rows, model_row: first_of_all, size, control: own_control });
+            let inv_armature = if joint.has_rotor() { 1.0 / joint.armature } else { 0.0 };
+            let (model_row, control) = (first_of_all, own_control);
+            island.joints.push(LocalJoint { index, bodies, first_row, rows, model_row, size, inv_armature, control });
         }
         for (index, force) in model.forces.iter().enumerate() {
             let own_control = force.control.then_some(control);

@@ -185,6 +185,11 @@ fn fill<G: Geometry>(order: &Elimination, rows: &JointRows<G>, values: &mut [f64
     for meeting in &order.meetings {
         rows.meet(meeting, values);
     }
+    for rotor in &rows.rotors {
+        // (22.2): the row of a rotor gives way.
+        let (place, last) = (&order.own[rotor.node], rows.rows_of(rotor.node) - 1);
+        values[place.at + last * (place.columns + 1)] += rotor.inverse;
+    }
     let mut responses = [Twist::zero(); MAX_ROWS];
     for &(place, coupling) in &order.welds {
         let (height, width) = (place.rows, place.columns);

@@ -8,6 +8,7 @@ use crate::constraints::{Axes, Frame, Joint, MAX_ROWS, Row};
 use crate::island::{LocalBody, LocalJoint};
 use crate::joint_graph::Meeting;
 use crate::model::Model;
+use crate::rotor::Rotor;
 use carom_geometry::Geometry;
 use carom_math::{Pose, Twist, Vector, Wrench};
 use std::ops::Range;
@@ -85,6 +86,8 @@ pub(crate) struct JointRows<G: Geometry> {
     /// Each joint with rows among all joints of the island.
     owners: Vec<u32>,
     frames: Frames<G>,
+    /// Rotors of the joints, by rising row.
+    pub rotors: Vec<Rotor>,
     /// The rows at the present poses.
     pub now: Placed<G>,
     /// Inverse mass per world axis and inverse inertia in world axes, body by body.
@@ -103,6 +106,7 @@ impl<G: Geometry> Default for JointRows<G> {
             spans: Vec::new(),
             sizes: Vec::new(),
             owners: Vec::new(),
+            rotors: Vec::new(),
             frames: Frames(Vec::new(), Vec::new()),
             now: Placed::default(),
             inverse: Vec::new(),
@@ -133,7 +137,7 @@ impl<G: Geometry> Placed<G> {
         } else {
             let joint = joint();
             let mut rows = [Row::zero(); MAX_ROWS];
-            joint.rows(a, b, &mut rows);
+            joint.step_rows(a, b, &mut rows);
             joint.error(a, b, errors);
             let whole = &mut self.whole[span.at as usize..][..span.rows as usize];
             whole.iter_mut().zip(rows).for_each(|(whole, row)| *whole = WholeRow::of(&row));
@@ -170,6 +174,7 @@ impl<G: Geometry> JointRows<G> {
         self.spans.clear();
         self.sizes.clear();
         self.owners.clear();
+        self.rotors.clear();
         self.inverse.clear();
         let (mut first, mut pins, mut turns, mut whole) = (0, 0, 0, 0);
         for (owner, joint) in joints.iter().enumerate().filter(|(_, joint)| joint.rows > 0) {
@@ -179,6 +184,10 @@ impl<G: Geometry> JointRows<G> {
             };
             let [bodies, [rows, _]] = [joint.bodies, [joint.rows, 0]].map(|pair| pair.map(|x| x as u32));
             self.spans.push(Span { bodies, first, rows, at, pin });
+            if joint.inv_armature > 0.0 {
+                let row = (first + rows - 1) as usize;
+                self.rotors.push(Rotor { row, node: self.sizes.len(), inverse: joint.inv_armature, rate: 0.0, start: 0.0 });
+            }
             self.sizes.push(joint.size);
             self.owners.push(owner as u32);
             first += rows;
@@ -218,7 +227,7 @@ impl<G: Geometry> JointRows<G> {
         model: &Model<G>,
         poses: &[Pose<G>],
         ahead: &mut Placed<G>,
-        mut meet: impl FnMut([usize; 2], f64, usize, &[f64]),
+        mut meet: impl FnMut([usize; 2], f64, usize, &mut [f64]),
     ) {
         ahead.fit(&self.now);
         for (index, (span, size)) in self.spans.iter().zip(&self.sizes).enumerate() {
@@ -268,6 +277,48 @@ impl<G: Geometry> JointRows<G> {
             && self.now.whole == noted.whole
             && self.inverse == noted.inverse
             && self.spans == noted.spans
+    }
+
+    /// Which of all joints of the island one with rows is.
+    pub fn owner(&self, node: usize) -> usize {
+        self.owners[node] as usize
+    }
+    /// The rotor of a joint with rows.
+    pub fn rotor_of(&self, node: usize) -> Option<&Rotor> {
+        self.rotors.binary_search_by_key(&node, |rotor| rotor.node).ok().map(|found| &self.rotors[found])
+    }
+    /// The number of rows of a joint with rows.
+    pub fn rows_of(&self, node: usize) -> usize {
+        self.spans[node].rows as usize
+    }
+    /// J_r v of a rotor's row.
+    fn rotor_speed(&self, rotor: &Rotor, twists: &[Twist<G>]) -> f64 {
+        let span = &self.spans[rotor.node];
+        let [a, b] = span.bodies.map(|body| &twists[body as usize]);
+        if span.pin != WHOLE {
+            self.now.turns[span.at as usize + span.rows as usize - G::DIM - 1].dot(a.ang - b.ang)
+        } else {
+            let row = &self.now.whole[(span.at + span.rows) as usize - 1];
+            row.lin.dot(a.lin - b.lin) + row.ang[0].dot(a.ang) + row.ang[1].dot(b.ang)
+        }
+    }
+    /// Lets the rotors turn as velocities at the present poses have them.
+    pub fn spin_rotors(&mut self, twists: &[Twist<G>]) {
+        for index in 0..self.rotors.len() {
+            self.rotors[index].rate = self.rotor_speed(&self.rotors[index], twists);
+        }
+    }
+    /// Kinetic energy [J] of rotors that turn as velocities at the present poses have them.
+    pub fn rotor_energy(&self, twists: &[Twist<G>]) -> f64 {
+        self.rotors.iter().map(|rotor| 0.5 * self.rotor_speed(rotor, twists).powi(2) / rotor.inverse).sum()
+    }
+    /// What the rotors gave to impulses along their rows [J].
+    pub fn rotor_work(&self, impulses: &[f64]) -> f64 {
+        self.rotors.iter().map(|rotor| 0.5 * impulses[rotor.row] * (rotor.rate + rotor.after(impulses[rotor.row]))).sum()
+    }
+    /// Adds the rates of the rotors to what their rows are to meet.
+    pub fn add_rates(&self, out: &mut [f64]) {
+        self.rotors.iter().for_each(|rotor| out[rotor.row] += rotor.rate);
     }
 
     /// Appends target - J v of every row.

@@ -37,6 +37,7 @@ mod project;
 mod push;
 mod reduced;
 mod redundancy;
+mod rotor;
 mod secants;
 mod simultaneous;
 mod snapshot;

@@ -256,7 +256,8 @@ pub(crate) fn bring_home<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, 
     let Island { assembly, solve, twists, .. } = island;
     solve.joint_target.clear();
     solve.joint_target.resize(assembly.equalities.len(), 0.0);
-    assembly.hold_joints(&solve.joint_target, &mut solve.reaction, twists);
+    assembly.equalities.spin_rotors(twists);
+    assembly.hold_joints_and_rotors(&solve.joint_target, &mut solve.reaction, twists);
     Ok(())
 }
 

@@ -315,7 +315,7 @@ pub(crate) fn resolve<G: Geometry>(
 ) -> Outcome {
     out.clear();
     out.extend_from_slice(free);
-    assembly.hold_joints(&solve.joint_target, &mut solve.reaction, out);
+    assembly.hold_joints_and_rotors(&solve.joint_target, &mut solve.reaction, out);
     solve.free.clear();
     for (&line, target) in solve.lines.iter().zip(&solve.target) {
         // A direction that the joints lock has nothing to answer with.

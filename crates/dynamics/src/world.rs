@@ -179,7 +179,7 @@ impl<G: Geometry> World<G> {
             state,
             model,
         };
-        world.curvature.reset(world.model.joints.len(), world.model.joints.iter().map(|j| j.row_count()).sum());
+        world.curvature.reset(world.model.joints.len(), world.model.joints.iter().map(|j| j.step_row_count()).sum());
         world.open_books();
         Ok(world)
     }
@@ -530,7 +530,7 @@ impl<G: Geometry> World<G> {
                     moving += body.kinetic(twist);
                 }
             }
-            kinetic += moving;
+            kinetic += moving + island.assembly.equalities.rotor_energy(&island.twists);
             self.memory.extend_from_slice(&island.memory);
             if !self.shaped.is_empty() {
                 island.curvature.give(&mut self.curvature, &island.joints);

@@ -244,6 +244,7 @@ fn joint_tree(joint: &Joint, names: &[String]) -> JointTree {
         limits: joint.limits,
         motor,
         friction: joint.friction,
+        armature: joint.armature,
         collide: joint.collide,
         places: places(&joint.span),
     }
@@ -271,6 +272,7 @@ fn line(tie: &Line, names: &[String]) -> JointTree {
         limits: None,
         motor: None,
         friction: 0.0,
+        armature: 0.0,
         collide: true,
         places: places(&tie.span),
     }

@@ -34,7 +34,6 @@ mod robot;
 mod split;
 mod text;
 mod tree;
-mod turns;
 mod urdf;
 
 use carom_scene::error::Details;

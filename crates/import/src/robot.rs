@@ -183,9 +183,9 @@ impl Axis {
         out.axis = frame.rotation * self.axis;
         out
     }
-    /// Whether anything but its own inertia acts on its one coordinate.
+    /// Whether anything acts on its one coordinate.
     pub fn is_driven(&self) -> bool {
-        self.acting().iter().any(|name| *name != "armature")
+        !self.acting().is_empty()
     }
     /// What acts on the coordinates, by name.
     pub fn acting(&self) -> Vec<&'static str> {

@@ -155,6 +155,7 @@ fn spec<G: SceneSpace>(link: &Link<'_>, bodies: [Option<usize>; 2]) -> JointSpec
         limits: tree.limits,
         motor: tree.motor,
         friction: tree.friction,
+        armature: tree.armature,
         collide: tree.collide,
     }
 }

@@ -224,6 +224,8 @@ pub struct JointTree {
     pub motor: Option<Motor>,
     /// Friction.
     pub friction: f64,
+    /// Inertia of the rotor.
+    pub armature: f64,
     /// Whether the bodies touch.
     pub collide: bool,
     /// Where its keys stand.

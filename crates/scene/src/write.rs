@@ -277,6 +277,7 @@ fn joint<G: SceneSpace>(out: &mut Lines, scene: &SceneOf<G>, joint: &JointSpec<G
     joint.limits.iter().for_each(|x| out.put("limits", numbers(x)));
     joint.motor.iter().for_each(|m| out.put("motor", motor(m)));
     out.put_if(joint.friction != 0.0, "friction", || number(joint.friction));
+    out.put_if(joint.armature != 0.0, "armature", || number(joint.armature));
     out.put_if(joint.collide, "collide", || "true".to_string());
 }
 

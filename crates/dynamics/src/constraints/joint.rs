@@ -51,6 +51,8 @@ pub struct Joint<S: Space> {
     pub motor: Option<Motor>,
     /// Largest friction torque [N m] or force [N] on the free coordinate.
     pub friction: f64,
+    /// Inertia of the rotor that turns with the free coordinate [kg m^2 or kg]; 0 for none.
+    pub armature: f64,
     /// Whether the two bodies may touch.
     pub collide: bool,
 }
@@ -85,6 +87,7 @@ impl<S: Space> Joint<S> {
             limits: self.limits,
             motor: self.motor,
             friction: self.friction,
+            armature: self.armature,
             collide: self.collide,
         }
     }
@@ -98,6 +101,24 @@ impl<S: Space> Joint<S> {
     /// Number of equality rows, at most [`MAX_ROWS`]; ropes and springs have none.
     pub fn row_count(&self) -> usize {
         self.kind.groups().iter().map(|group| group.count::<S>()).sum()
+    }
+
+    /// Whether a rotor turns with the free coordinate.
+    pub fn has_rotor(&self) -> bool {
+        self.armature > 0.0
+    }
+
+    /// Number of rows that a step holds: the equalities and, last, that of the rotor, theory (22.1). At most [`MAX_ROWS`].
+    pub fn step_row_count(&self) -> usize {
+        self.row_count() + usize::from(self.has_rotor())
+    }
+
+    /// Rows of a step into the first `step_row_count` entries.
+    pub fn step_rows(&self, pose_a: &Pose<S>, pose_b: &Pose<S>, out: &mut [Row<S>]) {
+        self.rows(pose_a, pose_b, out);
+        if self.has_rotor() {
+            out[self.row_count()] = self.coordinate_row(pose_a, pose_b);
+        }
     }
 
     /// Position error phi into the first `row_count` entries: lengths [m], angles [rad].
@@ -118,10 +139,10 @@ impl<S: Space> Joint<S> {
         }
     }
 
-    /// How many turns the joint holds besides a pinned point; `None` where its rows are no such ones.
+    /// How many turns the joint holds besides a pinned point, that of a rotor among them; `None` where its rows are no such ones.
     pub(crate) fn pinned_turns(&self) -> Option<usize> {
         match self.kind.groups() {
-            [Group::Point, held @ ..] => Some(held.iter().map(|group| group.count::<S>()).sum()),
+            [Group::Point, ..] => Some(self.step_row_count() - S::DIM),
             _ => None,
         }
     }
@@ -129,6 +150,7 @@ impl<S: Space> Joint<S> {
     /// What places a joint with [`Joint::pinned_turns`].
     pub(crate) fn frame(&self) -> (Frame<S>, Axes<S>) {
         let alone = matches!(self.kind, JointKind::Hinge | JointKind::Ball);
+        let alone = alone && !self.has_rotor();
         (Frame(self.anchors), Axes { axis: self.axes[1], across: self.across, alone })
     }
 
@@ -142,6 +164,10 @@ impl<S: Space> Joint<S> {
             let count = group.count::<S>();
             turns[first..first + count].iter_mut().zip(rows).for_each(|(turn, row)| *turn = row.a.ang);
             first += count;
+        }
+        if self.has_rotor() {
+            turns[first] = self.coordinate_row(pose_a, pose_b).a.ang;
+            error[first] = 0.0;
         }
     }
 

@@ -1,6 +1,6 @@
 //! The physical parameters of a joint as one flat vector, theory (15.1)-(15.2).
 //!
-//! The order is that of [`JointParameter`]: anchors, axes, reference, lengths, spring, limits, motor, friction; a kind has only those
+//! The order is that of [`JointParameter`]: anchors, axes, reference, lengths, spring, limits, motor, friction, rotor; a kind has only those
 //! that its functions or its forces read. Axes and the reference move on their manifolds: an axis keeps unit length, a reference turns.
 
 use super::joint::Joint;
@@ -8,8 +8,8 @@ use super::kind::JointKind;
 use super::spec::Motor;
 use carom_math::{Space, Vector};
 
-/// Most parameters of a joint: a hinge in space with limits and a position motor.
-pub const MAX_PARAMETERS: usize = 22;
+/// Most parameters of a joint: a hinge in space with limits, a position motor and a rotor.
+pub const MAX_PARAMETERS: usize = 23;
 
 /// One entry of the parameter vector of a joint; `side` is 0 for body a and 1 for body b.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,6 +57,8 @@ pub enum JointParameter {
     MotorMax,
     /// Largest friction torque or force on the free coordinate [N m or N].
     Friction,
+    /// Inertia of the rotor on the free coordinate [kg m^2 or kg].
+    Armature,
 }
 
 impl JointKind {
@@ -136,6 +138,9 @@ impl<S: Space> Joint<S> {
         if self.has_coordinate() {
             visit(JointParameter::Friction);
         }
+        if self.has_rotor() {
+            visit(JointParameter::Armature);
+        }
     }
 
     /// The parameters in the order of the flat vector.
@@ -176,6 +181,7 @@ impl<S: Space> Joint<S> {
             (JointParameter::MotorDamping, Some(motor)) => motor.spring().map_or(0.0, |[.., damping]| damping),
             (JointParameter::MotorMax, Some(motor)) => motor.max(),
             (JointParameter::Friction, _) => self.friction,
+            (JointParameter::Armature, _) => self.armature,
             _ => 0.0,
         }
     }
@@ -210,6 +216,7 @@ impl<S: Space> Joint<S> {
                 }
                 (JointParameter::MotorMax, Some(motor)) => *motor.max_mut() += change,
                 (JointParameter::Friction, _) => out.friction += change,
+                (JointParameter::Armature, _) => out.armature += change,
                 _ => (),
             }
         });

@@ -121,6 +121,8 @@ pub struct JointSpec<S: Space> {
     pub motor: Option<Motor>,
     /// Largest friction torque or force on the free coordinate [N m or N].
     pub friction: f64,
+    /// Inertia of a rotor that turns with the free coordinate [kg m^2, or kg where it slides].
+    pub armature: f64,
     /// Whether the two bodies may touch.
     pub collide: bool,
 }
@@ -143,6 +145,7 @@ impl<S: Space> JointSpec<S> {
             limits: None,
             motor: None,
             friction: 0.0,
+            armature: 0.0,
             collide: false,
         }
     }

@@ -73,6 +73,27 @@ impl<'w, G: Geometry> Moment<'w, G> {
                 }
             }
         }
+        // A rotor turns with its coordinate, or with what the coordinates make of it in a joint that closes a loop, theory (22.1).
+        for (index, joint) in model.joints.iter().enumerate().filter(|(_, joint)| joint.has_rotor()) {
+            if let Some(first) = self.tree.joint_coordinate(index) {
+                out[(first, first)] += joint.armature;
+                continue;
+            }
+            let row = DVector::from_vec(self.coordinate_row(index));
+            out += &row * row.transpose() * joint.armature;
+        }
+        out
+    }
+
+    /// How the free coordinate of a joint changes with the coordinates of the tree.
+    fn coordinate_row(&self, index: usize) -> Vec<f64> {
+        let (model, poses) = (self.world.model(), &self.world.state().poses);
+        let [a, b] = joint_poses(model, index, poses);
+        let row = model.joints[index].coordinate_row(&a, &b);
+        let mut out = vec![0.0; self.tree.len()];
+        for (body, block) in model.joints[index].bodies.into_iter().zip([row.a, row.b]) {
+            body.iter().for_each(|&body| self.map.pull_back(body, &block, 1.0, &mut out));
+        }
         out
     }
 

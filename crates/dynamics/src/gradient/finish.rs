@@ -9,6 +9,7 @@ use super::motion::{ImplicitRate, Loaded, Unfolded, kicked, linear_response, res
 use super::program::{Block, Program};
 use super::rate_row::RateRow;
 use super::record::{RowSource, Substep};
+use super::rotor::{self, RotorRow};
 use super::stage::{Stage, Switches};
 use super::system::{Residual, System, nothing};
 use super::weak::{close_normal, close_one_sided};
@@ -32,6 +33,8 @@ pub(crate) struct Arrived<'a, G: Geometry> {
     pub half: &'a [Option<Block>],
     /// Velocities.
     pub values: &'a [Twist<G>],
+    /// Slots of the rates of rotors, joint by joint; where there are none rotors turn as the velocities do.
+    pub rotors: Option<&'a [Option<Block>]>,
     /// Impulses that the bodies have besides.
     pub taken: Option<&'a Impulses<G>>,
 }
@@ -46,7 +49,7 @@ pub(crate) fn linearise<G: Geometry>(
     ends: &[(Key<G>, ContactPoint<G>)],
     switches: &mut Switches,
 ) -> Vec<Option<Block>> {
-    let Arrived { poses, half, values, taken } = arrived;
+    let Arrived { poses, half, values, rotors, taken } = arrived;
     let kicks = stage.model.options.integrator == Integrator::Verlet;
     let t = substep.length;
     let share = 0.5;
@@ -132,9 +135,17 @@ pub(crate) fn linearise<G: Geometry>(
     let joint_rows: usize = stage.joints.iter().map(|j| j.rows).sum();
     let rows = joint_rows + substep.finish.pushed.iter().map(|p| row_count::<G>(p)).sum::<usize>();
     let mut system = System::new(program, rows);
-    for joint in stage.joints.iter().filter(|j| j.rows > 0) {
+    let before = if rotors.is_none() { rotor::before(stage, &substep.end, &total) } else { Vec::new() };
+    for (number, joint) in stage.joints.iter().enumerate().filter(|(_, j)| j.rows > 0) {
         let at = stage.joint(joint, &substep.next, poses);
         at.rates(program, JointFunction::Equalities, 1.0, &substep.end, &velocity, system.next_rows(joint.rows));
+        if let Some(rotor) = RotorRow::next(joint, &substep.finish.reaction, &system) {
+            rotor.give_way(program, &at, &mut system);
+            match rotors {
+                Some(rates) => rates[number].iter().for_each(|rate| program.scaled(rotor.out, *rate, -1.0)),
+                None => rotor.take_rate(program, &at, &before, half),
+            }
+        }
         for row in &stage.rows[1][joint.first_row..joint.first_row + joint.rows] {
             system.push(Residual { velocity: *row, ..Residual::zero() }, *row);
         }

@@ -8,9 +8,10 @@ use super::parameters::Coefficient;
 use super::pivoted::Pivoted;
 use super::program::{Block, Program};
 use super::record::{Strike, Substep};
+use super::rotor::RotorRow;
 use super::stage::{Running, Stage, Switches};
 use super::system::{Residual, System, nothing};
-use crate::constraints::JointFunction;
+use crate::constraints::{JointFunction, JointParameter};
 use carom_geometry::Geometry;
 use carom_math::{Twist, Wrench};
 
@@ -18,6 +19,8 @@ use carom_math::{Twist, Wrench};
 struct HeldRows<G: Geometry> {
     /// Bodies that an impulse reaches: with joints all of them, otherwise the two of its contact.
     reach: usize,
+    /// Rows of joints.
+    joint_rows: usize,
     /// Responses of those bodies, row by row.
     responses: Vec<Twist<G>>,
     /// Joint multipliers Y, row by row.
@@ -83,6 +86,18 @@ pub(crate) fn linearise<G: Geometry>(
             law.term(row, held.responses[row * held.reach + place], force);
         }
     }
+    for joint in stage.joints.iter().filter(|joint| joint.inv_armature > 0.0) {
+        // A rotor is a body that moves one way: its inertia counts as a mass does.
+        let at = stage.joint(joint, &substep.poses, &running.poses);
+        let mass = at.parameter(JointParameter::Armature).and_then(|block| program.free(block));
+        law.body(InertiaSlots { mass, upper: None, turn: None, value: G::inertia_zero(), rotation: G::identity() });
+        let still = program.fresh(G::DOF);
+        for row in (0..n).filter(|&row| !strike.locked[row]) {
+            let mut response: Twist<G> = Twist::zero();
+            response.lin[0] = joint.inv_armature * held.multipliers[row * held.joint_rows + joint.first_row + joint.rows - 1];
+            law.term(row, response, still);
+        }
+    }
     program.law(law);
 
     // Velocities after: v + M^-1 (R' l + J_e' y) with J_e (v+ - v) = 0.
@@ -144,6 +159,9 @@ pub(crate) fn linearise<G: Geometry>(
     let gained: Vec<Twist<G>> = (0..count).map(|b| after[b].plus(-1.0, strike.before[b])).collect();
     for joint in stage.joints.iter().filter(|j| j.rows > 0) {
         let at = stage.joint(joint, &substep.poses, &running.poses);
+        if let Some(rotor) = RotorRow::next(joint, &reaction, &system) {
+            rotor.give_way(program, &at, &mut system);
+        }
         for k in 0..joint.rows {
             let out = system.next();
             let row = at.rate(program, JointFunction::Equalities, k, 1.0, &gained, &velocity, out);
@@ -270,10 +288,14 @@ fn held_rows<G: Geometry>(
                 matrix[i * e + j] = sum;
             }
         }
+        for joint in stage.joints.iter().filter(|joint| joint.inv_armature > 0.0) {
+            let row = joint.first_row + joint.rows - 1;
+            matrix[row * e + row] += joint.inv_armature;
+        }
         factor.factor();
     }
     let reach = if e == 0 { 2 } else { count };
-    let mut out = HeldRows { reach, responses: Vec::with_capacity(units.len() * reach), multipliers: vec![0.0; units.len() * e] };
+    let mut out = HeldRows { reach, joint_rows: e, responses: Vec::with_capacity(units.len() * reach), multipliers: vec![0.0; units.len() * e] };
     let mut wrenches = vec![Wrench::<G>::zero(); count];
     for (row, unit) in units.iter().enumerate() {
         let point = &points[contact_of(row)];

@@ -48,6 +48,7 @@ mod rate_row;
 pub(crate) mod record;
 mod redundant;
 mod rollout;
+mod rotor;
 mod slots;
 mod smoothed_rows;
 mod sparse;

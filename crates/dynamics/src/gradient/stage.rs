@@ -142,7 +142,7 @@ impl<'a, G: Geometry> Stage<'a, G> {
             debug_assert_eq!(rows.len(), joint.first_row, "rows stand in the order of the joints");
             let bodies = joint.bodies;
             let mut found = [Row::zero(); MAX_ROWS];
-            self.model.joints[joint.index].rows(&poses[bodies[0]], &poses[bodies[1]], &mut found);
+            self.model.joints[joint.index].step_rows(&poses[bodies[0]], &poses[bodies[1]], &mut found);
             rows.extend(found[..joint.rows].iter().map(|row| [(bodies[0], row.a), (bodies[1], row.b)]));
         }
         self.rows[end] = rows;

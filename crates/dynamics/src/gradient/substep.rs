@@ -15,6 +15,7 @@ use super::motion::{ImplicitRate, Loaded, answered, displaced, kicked, moved, re
 use super::patch;
 use super::program::{Block, Program};
 use super::record::{Length, Pace, Substep};
+use super::rotor;
 use super::stage::{Running, Stage, Switches};
 use super::strike_patch;
 use super::system::{Residual, System, TimeColumn, nothing};
@@ -197,7 +198,7 @@ pub(crate) fn linearise<G: Geometry>(
     let rows = joint_rows + substep.hold.pushed.iter().map(|p| row_count::<G>(p)).sum::<usize>();
     let mut system = System::new(program, rows + usize::from(event.is_some()));
     stage.find_rows(&substep.next, 1);
-    hold_joints(program, stage, substep, running, &guess, &velocity, &mut system);
+    hold_joints(program, stage, substep, running, &guess, &velocity, time, &mut system);
     let ends = hold_rows(program, stage, substep, running, &guess, &velocity, time, &points, &mut system, switches);
     if let Some((key, bodies)) = event {
         let point = ContactPoint::felt(program, stage.model, stage.parameters, key, bodies, &substep.next, &guess);
@@ -254,6 +255,7 @@ pub(crate) fn linearise<G: Geometry>(
         }
         poses[local] = Some(next);
     }
+    let rotors = rotor::rates(program, stage, substep, running, system.unknown);
     system.close(program);
     let mut half: Vec<Option<Block>> = (0..stage.bodies.len()).map(|b| half[b].or(running.twists[b])).collect();
 
@@ -277,7 +279,7 @@ pub(crate) fn linearise<G: Geometry>(
         program,
         stage,
         substep,
-        Arrived { poses: &poses, half: &half, values: &values, taken: None },
+        Arrived { poses: &poses, half: &half, values: &values, rotors: Some(&rotors), taken: None },
         time,
         &ends,
         switches,

@@ -21,7 +21,7 @@ pub struct JointRule {
     pub about: &'static str,
 }
 
-const DRIVEN: &[&str] = &["limits", "motor", "friction"];
+const DRIVEN: &[&str] = &["limits", "motor", "friction", "armature"];
 
 /// The rules of the kinds, in the order of [`super::JOINT_KINDS`].
 pub const JOINT_RULES: &[JointRule] = &[

@@ -321,6 +321,7 @@ pub const JOINT: Table = Table {
         key("limits", Kind::Limits, "rad or m", "none", "Least and greatest value of the free coordinate."),
         key("motor", Kind::Special(Special::Motor), "", "none", "What drives the free coordinate."),
         key("friction", NOT_NEGATIVE, "N m or N", "0", "Greatest friction torque or force on the free coordinate."),
+        key("armature", NOT_NEGATIVE, "kg m^2 or kg", "0", "Inertia of a rotor that turns with the free coordinate."),
         key("collide", Kind::Flag, "", "false", "Whether the two bodies may touch."),
     ],
 };

@@ -61,6 +61,7 @@ pub fn joint<'t>(r: &mut Reader<'t>, node: &Node<'t>, part: Part, in_repeat: boo
         limits: f.pair("limits"),
         motor,
         friction: f.number("friction").unwrap_or(0.0),
+        armature: f.number("armature").unwrap_or(0.0),
         collide: f.flag("collide").unwrap_or(false),
         places: f.places(),
     })

@@ -10,7 +10,7 @@ use carom_geometry::Geometry;
 use carom_math::Vector;
 
 /// The keys of joints, in the order of the scene format.
-const KEYS: [&str; 15] = [
+const KEYS: [&str; 16] = [
     "anchor",
     "axis",
     "anchors",
@@ -21,6 +21,7 @@ const KEYS: [&str; 15] = [
     "damping",
     "limits",
     "friction",
+    "armature",
     "motor_velocity",
     "motor_position",
     "motor_stiffness",
@@ -43,6 +44,7 @@ fn read<G: Geometry>(spec: &JointSpec<G>, key: &str) -> Option<Vec<f64>> {
         ("damping", _) => spring.then(|| vec![spec.damping]),
         ("limits", _) => spec.limits.map(|x| x.to_vec()),
         ("friction", _) => spec.kind.has_coordinate::<G>().then(|| vec![spec.friction]),
+        ("armature", _) => (spec.armature > 0.0).then(|| vec![spec.armature]),
         ("motor_velocity", Some(Motor::Velocity { velocity, .. })) => Some(vec![velocity]),
         ("motor_position", Some(motor)) => motor.spring().map(|[position, ..]| vec![position]),
         ("motor_stiffness", Some(motor)) => motor.spring().map(|[_, stiffness, _]| vec![stiffness]),
@@ -66,6 +68,7 @@ fn write<G: Geometry>(spec: &mut JointSpec<G>, key: &str, new: &[f64]) {
         ("damping", _) => spec.damping = new[0],
         ("limits", _) => spec.limits = Some([new[0], new[1]]),
         ("friction", _) => spec.friction = new[0],
+        ("armature", _) => spec.armature = new[0],
         ("motor_velocity", Some(Motor::Velocity { velocity, .. })) => *velocity = new[0],
         ("motor_position", Some(motor)) => motor.spring_mut().into_iter().for_each(|[position, ..]| *position = new[0]),
         ("motor_stiffness", Some(motor)) => motor.spring_mut().into_iter().for_each(|[_, stiffness, _]| *stiffness = new[0]),
@@ -89,6 +92,7 @@ fn description_key<G: Geometry>(key: &str, entry: usize) -> DescriptionKey {
         "damping" => JointParameter::Damping,
         "limits" if entry == 0 => JointParameter::LimitLow,
         "limits" => JointParameter::LimitHigh,
+        "armature" => JointParameter::Armature,
         "motor_velocity" => JointParameter::MotorVelocity,
         "motor_position" => JointParameter::MotorPosition,
         "motor_stiffness" => JointParameter::MotorStiffness,

@@ -1,0 +1,4 @@
+//! Robots: rotors on joints, against the reduced equations and closed forms.
+
+mod reduced;
+mod rotors;
