@@ -1,4 +1,5 @@
-//! Robots: rotors on joints, against the reduced equations and closed forms.
+//! Robots: rotors and servos on joints, against the reduced equations and closed forms.
 
 mod reduced;
 mod rotors;
+mod servos;

@@ -275,7 +275,8 @@ pub(crate) fn assemble<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>) {
         }
         let driven = spec.motor.is_some_and(|motor| motor.row_max().is_some());
         if driven || spec.friction > 0.0 {
-            let coordinate = spec.coordinate(&poses[a], &poses[b]);
+            let pull = spec.motor.and_then(|motor| motor.pull(ctx.asked(joint)));
+            let coordinate = pull.map_or(0.0, |pull| spec.motor_coordinate(&pull, &poses[a], &poses[b]));
             let line = Line::new(joint.bodies, spec.coordinate_row(&poses[a], &poses[b]), bodies);
             if driven {
                 groups.push(Group { source: Source::Motor { joint: index, coordinate }, first: lines.len(), rows: 1, locked: false });

@@ -104,11 +104,11 @@ pub(crate) fn finish<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, move
         pushed.resize(island.bodies.len(), G::Ang::zero());
     }
     book(island, &before, &after, kick_share(ctx.model.options.integrator) * t, &mut pushed);
-    joint_effort::account(island, ctx, kick_share(ctx.model.options.integrator) * t);
     rotor::end_move(island);
     island.turning = pushed;
     island.twists = before;
     island.half = after;
+    joint_effort::account(island, ctx, kick_share(ctx.model.options.integrator) * t, Instant::Start);
     if ctx.model.options.forward() {
         // Only the move takes the torque forward; the velocity goes on with the exact one, theory (13.2).
         for body in (0..island.bodies.len()).filter(|&body| island.bodies[body].dynamic) {
@@ -135,7 +135,7 @@ pub(crate) fn finish<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, move
     }
     if ctx.model.options.integrator == Integrator::Verlet {
         account_rows(island);
-        joint_effort::account(island, ctx, 0.5 * t);
+        joint_effort::account(island, ctx, 0.5 * t, Instant::End);
     }
     Ok(())
 }

@@ -150,6 +150,8 @@ pub(crate) struct LocalJoint {
     pub size: f64,
     /// Inverse inertia of its rotor [1/(kg m^2) or 1/kg], 0 where it has none; the row of a rotor is the last.
     pub inv_armature: f64,
+    /// Its motor pulls so slowly that it is a load, theory (22.9).
+    pub slow_pull: bool,
     /// Its place among the controls, if it has one.
     pub control: Option<usize>,
 }
@@ -371,6 +373,10 @@ pub(crate) struct Context<'a, G: Geometry> {
 }
 
 impl<G: Geometry> Context<'_, G> {
+    /// The control of a joint, 0 where it has none.
+    pub fn asked(&self, joint: &LocalJoint) -> f64 {
+        joint.control.and_then(|control| self.controls.get(control)).copied().unwrap_or(0.0)
+    }
     /// Gives the step up if that is wished.
     pub fn go_on(&self) -> Result<(), StepError> {
         if self.interrupt.raised() { Err(StepError::unfinished(Cause::Stopped, self.time)) } else { Ok(()) }

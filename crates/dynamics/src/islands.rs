@@ -6,6 +6,7 @@ use crate::curvature::Curvature;
 use crate::impact::root;
 use crate::island::{Island, LocalBody, LocalJoint, LocalPair};
 use crate::joint_graph::JointGraphs;
+use crate::predict::pulls_slowly;
 use crate::model::{BodyKind, Model};
 use crate::state::State;
 use carom_geometry::{Aabb, Geometry};
@@ -245,7 +246,8 @@ impl Partition {
             }
             let inv_armature = if joint.has_rotor() { 1.0 / joint.armature } else { 0.0 };
             let (model_row, control) = (first_of_all, own_control);
-            island.joints.push(LocalJoint { index, bodies, first_row, rows, model_row, size, inv_armature, control });
+            let slow_pull = pulls_slowly(model, joint);
+            island.joints.push(LocalJoint { index, bodies, first_row, rows, model_row, size, inv_armature, slow_pull, control });
         }
         for (index, force) in model.forces.iter().enumerate() {
             let own_control = force.control.then_some(control);

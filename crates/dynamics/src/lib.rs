@@ -52,7 +52,7 @@ pub mod tolerances;
 pub mod world;
 
 pub use carom_solve::interrupt::Interrupt;
-pub use constraints::{Joint, JointKind, JointSpec, Motor};
+pub use constraints::{Aim, Joint, JointKind, JointSpec, Motor};
 pub use error::{ModelError, StepError};
 pub use joint_effort::JointEffort;
 pub use ledger::{Flow, Ledger};

@@ -257,6 +257,11 @@ impl<G: Geometry> Model<G> {
                     return Err(ModelError::new(format!("joint \"{}\"", joint.name), "between", "needs bodies of the scene"));
                 }
             }
+            if joint.has_rotor() && !joint.is_angular() && self.options.integrator == Integrator::EnergyMomentum {
+                let reason = "a rotor that turns with a slide is not kept by \"energy-momentum\": its rate would be state of its own; \
+                              integrator \"verlet\" takes it";
+                return Err(ModelError::new(format!("joint \"{}\"", joint.name), "armature", reason));
+            }
         }
         Ok(())
     }

@@ -2,7 +2,7 @@
 
 use crate::chain::{self, Plan};
 use crate::mass::Mass;
-use crate::robot::{Axis, Filter, Freedom, Geom, Notes, Robot, TieKind};
+use crate::robot::{Axis, Filter, Freedom, Geom, Notes, Robot, Servo, TieKind};
 use crate::split::{self, Hold};
 use crate::text::Fault;
 use crate::tree::{self, Fate};
@@ -53,6 +53,8 @@ pub struct Joint {
     pub armature: f64,
     /// Control of at most so much.
     pub control: Option<f64>,
+    /// Follows a target.
+    pub servo: Option<Servo>,
     /// Spring and damper: rest coordinate from the start, stiffness, damping.
     pub spring: Option<[f64; 3]>,
     /// Whether the bodies may touch.
@@ -127,6 +129,7 @@ pub fn assemble(robot: &Robot, fate: &Fate, notes: &mut Notes) -> Result<Assembl
             friction: 0.0,
             armature: 0.0,
             control: None,
+            servo: None,
             spring: None,
             collide: false,
         };
@@ -231,6 +234,7 @@ fn single(joint: &Axis, anchor: Vector3<f64>, axis: Vector3<f64>, between: [Opti
         friction: 0.0,
         armature: 0.0,
         control: None,
+        servo: None,
         spring: None,
         collide: false,
     };
@@ -241,7 +245,12 @@ fn single(joint: &Axis, anchor: Vector3<f64>, axis: Vector3<f64>, between: [Opti
     out.friction = joint.friction;
     out.armature = joint.armature;
     out.control = joint.control;
-    if joint.stiffness > 0.0 || joint.damping > 0.0 {
+    if let Some(servo) = joint.servo {
+        out.servo = Some(Servo { damping: servo.damping + joint.damping, ..servo });
+        if joint.stiffness > 0.0 {
+            notes.add(Fault::new(joint.span.clone(), part.clone(), "stiffness", "not supported beside a servo"));
+        }
+    } else if joint.stiffness > 0.0 || joint.damping > 0.0 {
         let rest = if joint.stiffness > 0.0 { joint.preload / joint.stiffness } else { start };
         out.spring = Some([rest - start, joint.stiffness, joint.damping]);
     }
@@ -309,6 +318,7 @@ fn loops(robot: &Robot, fate: &Fate, at: &[(usize, Isometry3<f64>)], out: &mut A
             friction: 0.0,
             armature: 0.0,
             control: None,
+            servo: None,
             spring: None,
             collide: true,
         });

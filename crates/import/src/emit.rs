@@ -2,7 +2,7 @@
 
 use crate::Options;
 use crate::assemble::{Assembly, Joint, Line, filter};
-use crate::robot::{Filter, FrictionRule, Geom, Notes, Robot, TieKind};
+use crate::robot::{Filter, FrictionRule, Geom, Notes, Robot, Servo, TieKind};
 use crate::text::Fault;
 use carom_dynamics::{BodyKind, JointKind, Motor, Tolerances};
 use carom_scene::error::Span;
@@ -222,12 +222,20 @@ fn filters(bodies: &mut [BodyTree], sides: &[Side], options: &Options, robot: &R
 /// A joint with everything that acts on its coordinate.
 fn joint_tree(joint: &Joint, names: &[String]) -> JointTree {
     let name = |body: Option<usize>| body.map_or_else(|| "world".to_string(), |b| names[b].clone());
-    let motor = match (joint.control, joint.spring) {
+    let servo = joint.servo.map(|Servo { aim, stiffness, damping, max, control }| Motor::Servo {
+        aim,
+        target: 0.0,
+        stiffness,
+        damping,
+        max,
+        control,
+    });
+    let motor = servo.or(match (joint.control, joint.spring) {
         (Some(max), Some([position, stiffness, damping])) => Some(Motor::Sprung { position, stiffness, damping, max }),
         (Some(max), None) => Some(Motor::Control { max }),
         (None, Some([position, stiffness, damping])) => Some(Motor::Position { position, stiffness, damping, max: UNBOUNDED }),
         (None, None) => None,
-    };
+    });
     let axial = matches!(joint.kind, JointKind::Hinge | JointKind::Slider | JointKind::Planar | JointKind::Cylindrical);
     JointTree {
         name: Some(At::new(joint.name.clone(), joint.span.clone())),

@@ -46,6 +46,11 @@ use text::{Fault, Texts};
 /// Lines of repetitions spelled out in a note.
 const MAX_LINES: usize = 8;
 
+/// Stiffness of a servo that holds a joint, for each kilogram of the model [N m/(rad kg) or N/(m kg)]: its own weight at an arm of a metre bends it by a hundredth.
+const HOLD_STIFFNESS: f64 = 1000.0;
+/// Time in which such a servo comes home [s]: its damping over its stiffness.
+const HOLD_TIME: f64 = 0.05;
+
 /// How the root of a model stands in the world.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Base {
@@ -58,6 +63,16 @@ pub enum Base {
     Free,
 }
 
+/// What the position and velocity actuators of an MJCF model become.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Actuators {
+    /// Servos: the control is the target, as a coordinate of the scene, 0 at the start.
+    #[default]
+    Servo,
+    /// A control of torque or force beside a spring and a damper.
+    Force,
+}
+
 /// What to make of a model.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Options {
@@ -67,6 +82,10 @@ pub struct Options {
     pub base: Base,
     /// Whether the joints of a URDF model with an effort above 0 are driven by controls, and the actuators of an MJCF model kept.
     pub controls: bool,
+    /// What the position and velocity actuators of an MJCF model are.
+    pub actuators: Actuators,
+    /// Whether hinges and slides without an actuator of their own are held where they start, by servos.
+    pub hold: bool,
     /// Whether anything touches.
     pub contacts: bool,
     /// Whether joints have limits.
@@ -87,6 +106,8 @@ impl Default for Options {
             strict: false,
             base: Base::Auto,
             controls: true,
+            actuators: Actuators::Servo,
+            hold: false,
             contacts: true,
             limits: true,
             self_contact: false,
@@ -190,6 +211,9 @@ fn finish(
             robot.links.iter_mut().flat_map(|l| &mut l.joints).for_each(|j| j.limits = None);
             robot.ties.retain(|tie| !matches!(tie.kind, robot::TieKind::Rope { .. }));
         }
+        if options.hold {
+            hold(&mut robot);
+        }
         let fate = tree::reduce(&mut robot, &mut notes)?;
         let assembly = assemble::assemble(&robot, &fate, &mut notes)?;
         emit::emit(&robot, &assembly, options, &mut notes)
@@ -209,6 +233,20 @@ fn finish(
         Err(errors) => {
             let errors: Vec<SceneError> = errors.iter().map(|e| texts.relocate(e)).collect();
             Err(SceneErrors::new(errors).unwrap_or_else(|| texts.error(Fault::new(0..0, "model", "", "cannot be read")).into()))
+        }
+    }
+}
+
+/// Servos that hold every hinge and slide without an actuator of its own where it starts, with at most its own effort where that is known.
+fn hold(robot: &mut Robot) {
+    let mass: f64 = robot.links.iter().map(|link| link.mass.mass).sum();
+    let stiffness = HOLD_STIFFNESS * mass;
+    let scalar = |joint: &&mut robot::Axis| matches!(joint.freedom, robot::Freedom::Hinge | robot::Freedom::Slide);
+    for joint in robot.links.iter_mut().flat_map(|link| &mut link.joints).filter(scalar) {
+        if joint.servo.is_none() {
+            let max = joint.control.take().filter(|max| *max > 0.0).unwrap_or(f64::INFINITY);
+            let aim = carom_dynamics::Aim::Position;
+            joint.servo = Some(robot::Servo { aim, stiffness, damping: HOLD_TIME * stiffness, max, control: false });
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::mass::Mass;
 use crate::text::Fault;
+use carom_dynamics::Aim;
 use carom_scene::error::Span;
 use carom_scene::tree::Solid;
 use nalgebra::{Isometry3, UnitQuaternion, Vector3};
@@ -146,6 +147,23 @@ pub struct Axis {
     pub armature: f64,
     /// Driven by a control of at most so much [N m or N]; infinite for no clamp.
     pub control: Option<f64>,
+    /// Follows a target.
+    pub servo: Option<Servo>,
+}
+
+/// What makes a joint follow a target.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Servo {
+    /// What the target is.
+    pub aim: Aim,
+    /// Stiffness [N m/rad or N/m].
+    pub stiffness: f64,
+    /// Damping [N m s/rad or N s/m].
+    pub damping: f64,
+    /// Greatest torque or force; infinite for no clamp.
+    pub max: f64,
+    /// Whether a control is the target; otherwise it is where the joint starts.
+    pub control: bool,
 }
 
 impl Axis {
@@ -170,6 +188,7 @@ impl Axis {
             friction: 0.0,
             armature: 0.0,
             control: None,
+            servo: None,
         }
     }
     /// The start of a joint with one coordinate.
@@ -195,7 +214,7 @@ impl Axis {
             ("damping", self.damping != 0.0),
             ("friction", self.friction != 0.0),
             ("armature", self.armature != 0.0),
-            ("actuator", self.control.is_some()),
+            ("actuator", self.control.is_some() || self.servo.is_some()),
         ]
         .into_iter()
         .filter_map(|(name, there)| there.then_some(name))

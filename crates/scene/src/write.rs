@@ -4,7 +4,7 @@ use crate::check::is_centred;
 use crate::solid::SceneSpace;
 use crate::{Scene, SceneOf};
 use carom_dynamics::options::{FrictionCone, Gyroscopic, ImpactLaw, Integrator, Order, SolverChoice, TimeOfImpact};
-use carom_dynamics::{Body, BodyKind, JointSpec, Motor, Tolerances};
+use carom_dynamics::{Aim, Body, BodyKind, JointSpec, Motor, Tolerances};
 use carom_math::Vector;
 use std::fmt::Write;
 
@@ -288,6 +288,15 @@ fn motor(motor: &Motor) -> String {
         Motor::Velocity { velocity, .. } => format!("{{ velocity = {}{max} }}", number(*velocity)),
         Motor::Position { position, stiffness, damping, .. } => {
             format!("{{ position = {}, stiffness = {}, damping = {}{max} }}", number(*position), number(*stiffness), number(*damping))
+        }
+        Motor::Servo { aim, target, stiffness, damping, control, .. } => {
+            let target = if *control { "control = true".to_string() } else { format!("target = {}", number(*target)) };
+            match aim {
+                Aim::Position => {
+                    format!("{{ servo = \"position\", {target}, stiffness = {}, damping = {}{max} }}", number(*stiffness), number(*damping))
+                }
+                Aim::Velocity => format!("{{ servo = \"velocity\", {target}, damping = {}{max} }}", number(*damping)),
+            }
         }
         Motor::Control { .. } => format!("{{ control = true{max} }}"),
         Motor::Sprung { position, stiffness, damping, .. } => {

@@ -2,7 +2,7 @@
 
 use super::joint::Joint;
 use super::kind::JointKind;
-use super::spec::{JointSpec, Motor};
+use super::spec::{Aim, JointSpec, Motor};
 use crate::error::ModelError;
 use carom_math::{Pose, Space, Vector};
 use std::f64::consts::{PI, TAU};
@@ -158,6 +158,15 @@ fn check_motor<S: Space>(spec: &JointSpec<S>, motor: Motor) -> Result<(), ModelE
             finite("motor.position", position)?;
             at_least_zero(spec, "motor.stiffness", stiffness)?;
             at_least_zero(spec, "motor.damping", damping)?;
+            clamp(spec, max)
+        }
+        Motor::Servo { aim, target, stiffness, damping, max, .. } => {
+            finite("motor.target", target)?;
+            at_least_zero(spec, "motor.stiffness", stiffness)?;
+            at_least_zero(spec, "motor.damping", damping)?;
+            if aim == Aim::Velocity && stiffness != 0.0 {
+                return Err(fault(spec, "motor.stiffness", "a velocity servo has none: it pulls by its damping"));
+            }
             clamp(spec, max)
         }
     }

@@ -6,7 +6,7 @@ use super::group::Group;
 use super::kind::JointKind;
 use super::row::Row;
 use super::soft::SpringState;
-use super::spec::{JointSpec, Motor};
+use super::spec::{JointSpec, Motor, Pull};
 use super::{angle, distance, slide};
 use crate::error::ModelError;
 use carom_math::{Pose, Space};
@@ -199,6 +199,14 @@ impl<S: Space> Joint<S> {
         if self.is_angular() { angle::angle_near(self, reference, pose_a, pose_b) } else { self.coordinate(pose_a, pose_b) }
     }
 
+    /// The coordinate as its motor measures it: a servo's is the value nearest to its target.
+    pub(crate) fn motor_coordinate(&self, pull: &Pull, pose_a: &Pose<S>, pose_b: &Pose<S>) -> f64 {
+        match self.motor {
+            Some(Motor::Servo { .. }) => self.coordinate_near(pull.position, pose_a, pose_b),
+            _ => self.coordinate(pose_a, pose_b),
+        }
+    }
+
     /// The row of the free coordinate: its rate is row . v, exact at any error; zero for a kind without one.
     pub fn coordinate_row(&self, pose_a: &Pose<S>, pose_b: &Pose<S>) -> Row<S> {
         if self.is_angular() {
@@ -260,6 +268,6 @@ impl<S: Space> Joint<S> {
 
     /// Whether a control drives the joint.
     pub fn is_controlled(&self) -> bool {
-        self.motor.is_some_and(|motor| motor.control().is_some())
+        self.motor.is_some_and(|motor| motor.is_controlled())
     }
 }

@@ -5,7 +5,6 @@
 
 use super::joint::Joint;
 use super::kind::JointKind;
-use super::spec::Motor;
 use carom_math::{Space, Vector};
 
 /// Most parameters of a joint: a hinge in space with limits, a position motor and a rotor.
@@ -123,17 +122,15 @@ impl<S: Space> Joint<S> {
             visit(JointParameter::LimitLow);
             visit(JointParameter::LimitHigh);
         }
-        match self.motor {
-            Some(Motor::Velocity { .. }) => visit(JointParameter::MotorVelocity),
-            Some(Motor::Position { .. } | Motor::Sprung { .. }) => {
-                visit(JointParameter::MotorPosition);
-                visit(JointParameter::MotorStiffness);
-                visit(JointParameter::MotorDamping);
-            }
-            Some(Motor::Control { .. }) | None => (),
-        }
-        if self.motor.is_some() {
-            visit(JointParameter::MotorMax);
+        if let Some(motor) = self.motor {
+            let numbers = [
+                JointParameter::MotorVelocity,
+                JointParameter::MotorPosition,
+                JointParameter::MotorStiffness,
+                JointParameter::MotorDamping,
+                JointParameter::MotorMax,
+            ];
+            numbers.into_iter().filter(|number| motor.number(*number).is_some()).for_each(&mut visit);
         }
         if self.has_coordinate() {
             visit(JointParameter::Friction);
@@ -175,11 +172,14 @@ impl<S: Space> Joint<S> {
             (JointParameter::Damping, _) => self.damping,
             (JointParameter::LimitLow, _) => self.limits.map_or(0.0, |limits| limits[0]),
             (JointParameter::LimitHigh, _) => self.limits.map_or(0.0, |limits| limits[1]),
-            (JointParameter::MotorVelocity, Some(Motor::Velocity { velocity, .. })) => velocity,
-            (JointParameter::MotorPosition, Some(motor)) => motor.spring().map_or(0.0, |[position, ..]| position),
-            (JointParameter::MotorStiffness, Some(motor)) => motor.spring().map_or(0.0, |[_, stiffness, _]| stiffness),
-            (JointParameter::MotorDamping, Some(motor)) => motor.spring().map_or(0.0, |[.., damping]| damping),
-            (JointParameter::MotorMax, Some(motor)) => motor.max(),
+            (
+                JointParameter::MotorVelocity
+                | JointParameter::MotorPosition
+                | JointParameter::MotorStiffness
+                | JointParameter::MotorDamping
+                | JointParameter::MotorMax,
+                Some(motor),
+            ) => motor.number(parameter).unwrap_or(0.0),
             (JointParameter::Friction, _) => self.friction,
             (JointParameter::Armature, _) => self.armature,
             _ => 0.0,
@@ -205,16 +205,14 @@ impl<S: Space> Joint<S> {
                 (JointParameter::Damping, _) => out.damping += change,
                 (JointParameter::LimitLow, _) => out.limits.iter_mut().for_each(|limits| limits[0] += change),
                 (JointParameter::LimitHigh, _) => out.limits.iter_mut().for_each(|limits| limits[1] += change),
-                (JointParameter::MotorVelocity, Some(Motor::Velocity { velocity, .. })) => *velocity += change,
-                (JointParameter::MotorPosition | JointParameter::MotorStiffness | JointParameter::MotorDamping, Some(motor)) => {
-                    let which = match parameter {
-                        JointParameter::MotorPosition => 0,
-                        JointParameter::MotorStiffness => 1,
-                        _ => 2,
-                    };
-                    motor.spring_mut().into_iter().for_each(|spring| *spring[which] += change);
-                }
-                (JointParameter::MotorMax, Some(motor)) => *motor.max_mut() += change,
+                (
+                    JointParameter::MotorVelocity
+                    | JointParameter::MotorPosition
+                    | JointParameter::MotorStiffness
+                    | JointParameter::MotorDamping
+                    | JointParameter::MotorMax,
+                    Some(motor),
+                ) => motor.number_mut(parameter).into_iter().for_each(|number| *number += change),
                 (JointParameter::Friction, _) => out.friction += change,
                 (JointParameter::Armature, _) => out.armature += change,
                 _ => (),

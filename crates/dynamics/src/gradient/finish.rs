@@ -16,6 +16,7 @@ use super::weak::{close_normal, close_one_sided};
 use crate::constraints::JointFunction;
 use crate::contacts::Key;
 use crate::options::Integrator;
+use crate::predict::Instant;
 use carom_geometry::Geometry;
 use carom_math::{Twist, Vector, Wrench};
 
@@ -58,7 +59,7 @@ pub(crate) fn linearise<G: Geometry>(
     let impulses = stage.fresh(program);
     if kicks {
         let wrenches = stage.fresh(program);
-        let forces = loads(program, stage, substep.time + t, (&substep.next, poses), (values, half), &wrenches, false);
+        let forces = loads(program, stage, substep.time + t, (&substep.next, poses), (values, half), &wrenches, (Instant::End, false));
         for (local, block) in impulses.iter().enumerate() {
             if let (Some(block), Some(force)) = (block, wrenches[local]) {
                 let per_second = Wrench::zero().plus(share, forces[local]);

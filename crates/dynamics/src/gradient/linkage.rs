@@ -15,7 +15,7 @@ use super::system::Sides;
 use super::weak::Weak;
 use crate::constraints::{Joint, JointGradient, MAX_PARAMETERS, PinnedGradient};
 use crate::options::Integrator;
-use crate::predict::kick_share;
+use crate::predict::{Instant, kick_share};
 use carom_geometry::Geometry;
 use carom_math::{Pose, Twist, Vector, Wrench};
 
@@ -164,7 +164,7 @@ pub(crate) fn linearise<G: Geometry>(
     // 3. Loads at q beside those of the bodies alone.
     let (poses, twists) = ((&substep.poses[..], &running.poses[..]), (&substep.twists[..], &running.twists[..]));
     let mut values = zeros();
-    joint_and_force_loads(program, stage, substep.time, poses, twists, &moving(wrenches[0]), &mut values);
+    joint_and_force_loads(program, stage, (substep.time, Instant::Start), poses, twists, &moving(wrenches[0]), &mut values);
     linkage.others[0] = values;
 
     // 4. to 6.
@@ -177,7 +177,7 @@ pub(crate) fn linearise<G: Geometry>(
     let (poses, twists) = ((&substep.next[..], &next[..]), (&substep.half[..], &half[..]));
     let mut values = zeros();
     let then = substep.time + substep.length;
-    joint_and_force_loads(program, stage, then, poses, twists, &moving(wrenches[1]), &mut values);
+    joint_and_force_loads(program, stage, (then, Instant::End), poses, twists, &moving(wrenches[1]), &mut values);
     program.linkage(number).others[1] = values;
     program.finish_linkage(number);
     running.poses = next;

@@ -7,7 +7,7 @@ use super::parameters::{Coefficient, Parameters};
 use super::program::{Block, Program};
 use super::system::Sides;
 use super::weak::Weak;
-use crate::constraints::{MAX_ROWS, Row};
+use crate::constraints::{MAX_ROWS, Motor, Row};
 use crate::island::{LocalBody, LocalJoint};
 use crate::model::Model;
 use carom_geometry::Geometry;
@@ -154,6 +154,15 @@ impl<'a, G: Geometry> Stage<'a, G> {
             mass: self.parameters.0.part(slots.mass, 1),
             inertia: self.parameters.0.part(slots.inertia.start, slots.inertia.len()),
         }
+    }
+    /// The control of a joint, 0 where it has none.
+    pub fn asked(&self, joint: &LocalJoint) -> f64 {
+        joint.control.and_then(|control| self.controls.get(control)).copied().unwrap_or(0.0)
+    }
+    /// The slot of the control that is the target of a joint's servo.
+    pub fn target_slot(&self, joint: &LocalJoint) -> Option<Block> {
+        let controlled = matches!(self.model.joints[joint.index].motor, Some(Motor::Servo { control: true, .. }));
+        joint.control.filter(|_| controlled).map(|control| self.control_block.part(control, 1))
     }
     /// A joint at poses.
     pub fn joint<'b>(&'b self, joint: &LocalJoint, poses: &'b [Pose<G>], blocks: &[Option<Block>]) -> JointAt<'b, G> {

@@ -21,7 +21,7 @@ use super::strike_patch;
 use super::system::{Residual, System, TimeColumn, nothing};
 use super::weak;
 use crate::options::Integrator;
-use crate::predict::kick_share;
+use crate::predict::{Instant, kick_share};
 use carom_geometry::Geometry;
 use carom_math::{Pose, Twist, Vector, Wrench};
 use std::borrow::Cow;
@@ -117,7 +117,7 @@ pub(crate) fn linearise<G: Geometry>(
     let implicit = integrator == Integrator::Euler && G::ANG > 1;
     let gyroscopic = !implicit && G::ANG > 1;
     let (before, velocities) = ((&substep.poses[..], &running.poses[..]), (&substep.twists[..], &running.twists[..]));
-    let forces = loads(program, stage, substep.time, before, velocities, &wrenches, gyroscopic);
+    let forces = loads(program, stage, substep.time, before, velocities, &wrenches, (Instant::Start, gyroscopic));
     let impulses = stage.fresh(program);
     // The implicit rate of `euler` takes loads and rows apart.
     for (local, block) in impulses.iter().enumerate().filter(|_| implicit) {

@@ -67,7 +67,7 @@ pub fn read(root: &Element, folder: Option<&Path>, stem: &str, options: &Options
     for section in &root.children {
         match section.tag.as_str() {
             "actuator" if options.controls && !compiler.is_off("actuation") => {
-                actuator::read(section, &defaults, &compiler, options.base == Base::Fixed, &mut robot, notes)?;
+                actuator::read(section, &defaults, &compiler, (options.base == Base::Fixed, options.actuators), &mut robot, notes)?;
             }
             "equality" if !compiler.is_off("equality") => equality(section, &defaults, &mut robot, &mut held, notes)?,
             "contact" => contact(section, &mut robot, notes)?,

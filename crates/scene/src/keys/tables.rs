@@ -329,8 +329,16 @@ pub const JOINT: Table = Table {
 /// `motor = { ... }`.
 pub const MOTOR: Table = Table {
     heading: "motor = { ... }",
-    about: "Exactly one of `velocity`, `position` and `control`; a control may have a spring and a damper beside it.",
+    about: "Exactly one of `velocity`, `position`, `control` and `servo`; a control may have a spring and a damper beside it, and the target of a servo may be one.",
     keys: &[
+        key(
+            "servo",
+            Kind::Choice(&["position", "velocity"]),
+            "",
+            "",
+            "Follows `target`: `stiffness` (target - coordinate) - `damping` rate, or `damping` (target - rate); implicit, so any gain is stable.",
+        ),
+        key("target", NUMBER, "rad or m, or per second", "0", "What a servo aims at, unless `control = true`: then it is the control."),
         key("velocity", NUMBER, "rad/s or m/s", "", "Rate to hold."),
         key(
             "position",
@@ -339,15 +347,15 @@ pub const MOTOR: Table = Table {
             "",
             "Coordinate to pull to, with `stiffness` and `damping`; with `control` where its spring rests, 0 by default.",
         ),
-        key("control", Kind::Flag, "", "", "`true`: torque or force given by a control, in joint order."),
+        key("control", Kind::Flag, "", "", "`true`: torque or force, or the target of a servo, given by a control, in joint order."),
         key("stiffness", NOT_NEGATIVE, "N m/rad or N/m", "0", "Of the pull, or of the spring beside a control."),
         key("damping", NOT_NEGATIVE, "N m s/rad or N s/m", "0", "Of the pull, or of the damper beside a control."),
         key(
             "max",
             NOT_NEGATIVE,
             "N m or N",
-            "required; no limit with `control`",
-            "Greatest torque or force; with `control` of the control alone.",
+            "required; no limit with `control` or `servo`",
+            "Greatest torque or force; with `control` and no servo of the control alone.",
         ),
     ],
 };

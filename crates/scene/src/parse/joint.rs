@@ -2,9 +2,9 @@
 
 use crate::keys::{self, JointRule};
 use crate::parse::exactly_one;
-use crate::read::{Node, Part, Reader};
+use crate::read::{Fields, Node, Part, Reader};
 use crate::tree::JointTree;
-use carom_dynamics::{JointKind, Motor};
+use carom_dynamics::{Aim, JointKind, Motor};
 
 /// Keys every kind of joint takes.
 const COMMON: [&str; 4] = ["name", "kind", "between", "collide"];
@@ -76,6 +76,13 @@ fn is_written(node: &Node<'_>, key: &str) -> bool {
 
 fn motor<'t>(r: &mut Reader<'t>, node: &Node<'t>, part: Part) -> Option<Motor> {
     let f = r.table(&keys::MOTOR, part, node, &[])?;
+    if is_written(node, "servo") {
+        return servo(r, &f);
+    }
+    if f.has("target") {
+        r.sink.push(f.fault("target", "goes with \"servo\" only"));
+        return None;
+    }
     // A control may have a spring beside it.
     let words: &[&str] = if f.has("control") { &["velocity", "control"] } else { &["velocity", "position", "control"] };
     let mode = exactly_one(r, &f, &keys::MOTOR, node, words)?;
@@ -107,4 +114,29 @@ fn motor<'t>(r: &mut Reader<'t>, node: &Node<'t>, part: Part) -> Option<Motor> {
         }
         _ => None,
     }
+}
+
+/// A motor with a target.
+fn servo(r: &mut Reader<'_>, f: &Fields<'_, '_>) -> Option<Motor> {
+    let aim = if f.text("servo")? == "position" { Aim::Position } else { Aim::Velocity };
+    for key in ["velocity", "position"].into_iter().filter(|key| f.has(key)) {
+        r.sink.push(f.fault(key, "a servo has a target instead").allowed("target, or control = true"));
+        return None;
+    }
+    let control = f.flag("control").unwrap_or(false);
+    if control && f.has("target") {
+        r.sink.push(f.fault("target", "the control is the target"));
+        return None;
+    }
+    let [target, stiffness, damping] = ["target", "stiffness", "damping"].map(|key| f.number(key).unwrap_or(0.0));
+    if aim == Aim::Velocity && f.has("stiffness") {
+        r.sink.push(f.fault("stiffness", "a velocity servo has none: it pulls by its damping"));
+        return None;
+    }
+    if stiffness == 0.0 && (damping == 0.0 || aim == Aim::Position) {
+        let (key, wanted) = if aim == Aim::Position { ("stiffness", "a stiffness above 0") } else { ("damping", "a damping above 0") };
+        r.sink.push(f.part.fault(f.span.clone(), key, "missing or 0: nothing pulls the servo to its target").allowed(wanted));
+        return None;
+    }
+    Some(Motor::Servo { aim, target, stiffness, damping, max: f.number("max").unwrap_or(f64::INFINITY), control })
 }
