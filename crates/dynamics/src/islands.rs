@@ -6,8 +6,8 @@ use crate::curvature::Curvature;
 use crate::impact::root;
 use crate::island::{Island, LocalBody, LocalJoint, LocalPair};
 use crate::joint_graph::JointGraphs;
-use crate::predict::pulls_slowly;
 use crate::model::{BodyKind, Model};
+use crate::predict::pulls_slowly;
 use crate::state::State;
 use carom_geometry::{Aabb, Geometry};
 

@@ -55,7 +55,9 @@ pub(crate) fn loads<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, at: I
                 loads[body].damping = loads[body].damping.plus(drag, block);
             }
         }
-        if joint.slow_pull && let Some((force, row)) = slow_pull(spec, ctx.asked(joint), at, [(&poses[a], &twists[a]), (&poses[b], &twists[b])]) {
+        if joint.slow_pull
+            && let Some((force, row)) = slow_pull(spec, ctx.asked(joint), at, [(&poses[a], &twists[a]), (&poses[b], &twists[b])])
+        {
             for (body, block) in [(a, row.a), (b, row.b)] {
                 loads[body].total = loads[body].total.plus(force, block);
                 loads[body].driving = loads[body].driving.plus(force, block);

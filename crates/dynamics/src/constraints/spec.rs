@@ -134,9 +134,10 @@ impl Motor {
                 | Motor::Sprung { max, .. }
                 | Motor::Servo { max, .. },
             ) => Some(max),
-            (JointParameter::MotorVelocity, Motor::Velocity { velocity: number, .. } | Motor::Servo { aim: Aim::Velocity, target: number, .. }) => {
-                Some(number)
-            }
+            (
+                JointParameter::MotorVelocity,
+                Motor::Velocity { velocity: number, .. } | Motor::Servo { aim: Aim::Velocity, target: number, .. },
+            ) => Some(number),
             (
                 JointParameter::MotorPosition,
                 Motor::Position { position: number, .. }

@@ -159,7 +159,7 @@ impl<G: Geometry> Midpoint<G> {
             let mut worst = 0.0;
             if round > 0 || joints_only {
                 self.aim(island, joints_only);
-                worst = correct_targets(island, ctx, t).max(self.turn_rotors(island, ctx, t));
+                worst = correct_targets(island, ctx, t).max(self.turn_rotors(island, ctx, t, joints_only));
                 island.report.corrections += 1;
             }
             let (off, fastest) = self.imbalance(island, t);
@@ -201,12 +201,14 @@ impl<G: Geometry> Midpoint<G> {
     }
 
     /// Moves the targets of rotors by what their mean rows miss of J v + y/I = rho, theory (22.4); returns the worst over what joints are held to.
-    fn turn_rotors(&self, island: &mut Island<G>, ctx: &Context<G>, t: f64) -> f64 {
+    fn turn_rotors(&self, island: &mut Island<G>, ctx: &Context<G>, t: f64, joints_only: bool) -> f64 {
         let Island { assembly, solve, joints, .. } = island;
         let mut worst = 0.0f64;
         for rotor in &assembly.equalities.rotors {
-            let miss = self.lines[rotor.row].speed(&self.mean) - rotor.after(self.reaction[rotor.row]);
-            solve.joint_target[rotor.row] -= miss;
+            let rate = rotor.after(self.reaction[rotor.row]);
+            let miss = self.lines[rotor.row].speed(&self.mean) - rate;
+            // A round for joints alone changes impulses; one with all rows finds them anew, from the rate before.
+            solve.joint_target[rotor.row] -= if joints_only { miss } else { miss + rate };
             let size = joints[assembly.equalities.owner(rotor.node)].size;
             let tolerance = (ctx.model.tolerances.position * size).max(f64::EPSILON * t * rotor.rate.abs() / PRECISE);
             worst = worst.max(t * miss.abs() / tolerance);

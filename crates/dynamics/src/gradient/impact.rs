@@ -295,7 +295,8 @@ fn held_rows<G: Geometry>(
         factor.factor();
     }
     let reach = if e == 0 { 2 } else { count };
-    let mut out = HeldRows { reach, joint_rows: e, responses: Vec::with_capacity(units.len() * reach), multipliers: vec![0.0; units.len() * e] };
+    let mut out =
+        HeldRows { reach, joint_rows: e, responses: Vec::with_capacity(units.len() * reach), multipliers: vec![0.0; units.len() * e] };
     let mut wrenches = vec![Wrench::<G>::zero(); count];
     for (row, unit) in units.iter().enumerate() {
         let point = &points[contact_of(row)];

@@ -5,8 +5,8 @@
 
 use super::compiler::Compiler;
 use super::defaults::{Defaults, Item};
-use crate::element::Element;
 use crate::Actuators;
+use crate::element::Element;
 use crate::robot::{Notes, Robot, Servo, Start};
 use crate::text::Fault;
 use carom_dynamics::Aim;
@@ -80,7 +80,10 @@ pub fn read(
                 joint.servo = Some(servo);
                 continue;
             }
-            notes.add(item.fault("joint", "a servo beside a spring or damper of its joint is taken as a force, its control as kp or kv times the target"));
+            notes.add(item.fault(
+                "joint",
+                "a servo beside a spring or damper of its joint is taken as a force, its control as kp or kv times the target",
+            ));
         }
         let (stiffness, damping) = (-law.bias[1] * gear * gear, -law.bias[2] * gear * gear);
         if stiffness < 0.0 || damping < 0.0 || stiffness == 0.0 && law.bias[0] != 0.0 {
