@@ -204,21 +204,22 @@ class World(Words):
         """Loads a URDF model; meshes are found beside it and in ``packages``.
 
         ``strict`` (False) raises :class:`carom.SceneError` for what is not supported instead of warning; ``base`` ("auto", "fixed", "free") says
-        how the root stands in the world; ``controls`` (True) drives joints with an effort limit; ``contacts`` (True) and ``self_contact``
+        how the root stands in the world; ``controls`` (True) drives joints with an effort limit; ``hold`` (False) holds every joint where it starts, by servos; ``contacts`` (True) and ``self_contact``
         (False) say what touches; ``limits`` (True) whether joints have any; ``pose`` maps joints to start coordinates [rad or m]; ``packages`` lists folders of ``package://`` names.
         ``world.notes`` lists what was left out.
         """
-        return cls._import(path, True, options, ("strict", "base", "controls", "contacts", "limits", "self_contact", "pose", "packages"))
+        return cls._import(path, True, options, ("strict", "base", "controls", "hold", "contacts", "limits", "self_contact", "pose", "packages"))
 
     @classmethod
     def from_mjcf(cls, path: str | os.PathLike[str], **options: Any) -> World:
         """Loads an MJCF model; meshes and included files are found beside it.
 
         ``strict`` (False) raises :class:`carom.SceneError` for what is not supported instead of warning; ``base`` "fixed" holds free joints;
-        ``controls`` (True) keeps actuators; ``contacts`` and ``limits`` (True) say whether anything touches and joints have limits; ``keyframe`` is the name or number of the
+        ``controls`` (True) keeps actuators; ``actuators`` ("servo") says what position and velocity actuators are, servos whose control is the target or, "force", controls
+        of force beside a spring; ``hold`` (False) holds joints without a servo where they start; ``contacts`` and ``limits`` (True) say whether anything touches and joints have limits; ``keyframe`` is the name or number of the
         keyframe to start from; ``pose`` maps joints to start coordinates [rad or m]. ``world.notes`` lists what was left out.
         """
-        return cls._import(path, False, options, ("strict", "base", "controls", "contacts", "limits", "keyframe", "pose"))
+        return cls._import(path, False, options, ("strict", "base", "controls", "actuators", "hold", "contacts", "limits", "keyframe", "pose"))
 
     @classmethod
     def _import(cls, path: Any, urdf: bool, options: dict[str, Any], known: tuple[str, ...]) -> World:
@@ -231,7 +232,11 @@ class World(Words):
             raise SceneError(f'base: needs "auto", "fixed" or "free", found {base!r}')
         if keyframe is not None and not isinstance(keyframe, (str, int)):
             raise SceneError(f"keyframe: needs a name or a number, found {keyframe!r}")
-        flags = [flag(key, options.get(key, default), error=SceneError) for key, default in (("controls", True), ("contacts", True), ("limits", True), ("self_contact", False))]
+        flags = [flag(key, options.get(key, default), error=SceneError) for key, default in (("controls", True), ("contacts", True), ("limits", True), ("self_contact", False), ("hold", False))]
+        actuators = options.get("actuators", "servo")
+        if actuators not in ("servo", "force"):
+            raise SceneError(f'actuators: needs "servo" or "force", found {actuators!r}')
+        flags.append(actuators == "servo")
         pose = options.get("pose") or {}
         try:
             start = [(str(joint), float(value)) for joint, value in pose.items()]

@@ -3,7 +3,6 @@
 use crate::reduced::{Motion, Reduced, plane, space};
 use carom_dynamics::World;
 use carom_geometry::Geometry;
-use carom_math::Vector;
 use carom_tests::differences::check_text;
 use std::f64::consts::TAU;
 

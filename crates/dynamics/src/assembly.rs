@@ -235,6 +235,7 @@ pub(crate) fn assemble<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>) {
     if !std::mem::take(placed) {
         equalities.place(joints, model, poses);
     }
+    equalities.place_ties(model, poses);
 
     // Contacts that touch, were active, or will be crossed slowly.
     groups.clear();
@@ -298,9 +299,9 @@ pub(crate) fn assemble<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>) {
         }
     }
 
-    let articulated = articulates::<G>(&model.options, lines.len(), equalities.len());
+    let articulated = equalities.ties.is_empty() && articulates::<G>(&model.options, lines.len(), equalities.len());
     // The end of a step is the start of the next, and rows are added at the pose where others were: the same numbers have the same factor.
-    let kept = factor.stands(articulated) && equalities.are(factored);
+    let kept = factor.stands(articulated) && equalities.ties.is_empty() && equalities.are(factored);
     if !kept {
         *redundant = factor.refactor(equalities, articulated);
         // Without rows the next step starts from here anyway.
@@ -380,6 +381,11 @@ pub(crate) fn couple_joints<G: Geometry>(
             equalities.speeds_at(joint.node, joint.side, &line.response[side], |r, speed| out(joint.first + r, s * speed));
         }
     }
+    equalities.ties.sides(|row, body, wrench| {
+        for side in (0..2).filter(|&side| line.bodies[side] == body) {
+            out(row, s * wrench.power(&line.response[side]));
+        }
+    });
 }
 
 /// Counts them.

@@ -2,6 +2,7 @@
 
 use crate::assembly::Assembly;
 use crate::contacts::{Memory, Near, Report};
+use crate::coupling::LocalTie;
 use crate::crossing::Ahead;
 use crate::curvature::Curvature;
 use crate::energy_momentum::Midpoint;
@@ -199,6 +200,8 @@ pub(crate) struct Island<G: Geometry> {
     pub pairs: Vec<LocalPair>,
     /// Joints.
     pub joints: Vec<LocalJoint>,
+    /// Couplings of its joints.
+    pub ties: Vec<LocalTie>,
     /// Those of them, rising, that are more than rows which hold: springs, motors, friction, limits, and lengths that turn.
     pub acting: Vec<usize>,
     /// Indexes of the forces that act on its bodies: (force, local body, control).
@@ -407,6 +410,7 @@ impl<G: Geometry> Island<G> {
             falling: false,
             pairs: Vec::new(),
             joints: Vec::new(),
+            ties: Vec::new(),
             acting: Vec::new(),
             forces: Vec::new(),
             near: Vec::new(),
@@ -461,6 +465,7 @@ impl<G: Geometry> Island<G> {
         self.twists.clear();
         self.pairs.clear();
         self.joints.clear();
+        self.ties.clear();
         self.acting.clear();
         self.forces.clear();
         self.near.clear();

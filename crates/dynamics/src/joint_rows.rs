@@ -5,6 +5,7 @@
 //! all, and products with them are cross products, theory (3.3), (3.5), (3.6). Rows of other joints are kept whole.
 
 use crate::constraints::{Axes, Frame, Joint, MAX_ROWS, Row};
+use crate::coupling::{LocalTie, Ties};
 use crate::island::{LocalBody, LocalJoint};
 use crate::joint_graph::Meeting;
 use crate::model::Model;
@@ -88,6 +89,8 @@ pub(crate) struct JointRows<G: Geometry> {
     frames: Frames<G>,
     /// Rotors of the joints, by rising row.
     pub rotors: Vec<Rotor>,
+    /// Couplings, whose rows come last.
+    pub ties: Ties<G>,
     /// The rows at the present poses.
     pub now: Placed<G>,
     /// Inverse mass per world axis and inverse inertia in world axes, body by body.
@@ -107,6 +110,7 @@ impl<G: Geometry> Default for JointRows<G> {
             sizes: Vec::new(),
             owners: Vec::new(),
             rotors: Vec::new(),
+            ties: Ties::default(),
             frames: Frames(Vec::new(), Vec::new()),
             now: Placed::default(),
             inverse: Vec::new(),
@@ -212,6 +216,20 @@ impl<G: Geometry> JointRows<G> {
         self.inverse.clear();
         self.inverse.extend(bodies.iter().map(|body| (body.inv_mass, body.inv_inertia)));
     }
+    /// Room for the rows of couplings after those of the joints.
+    pub fn lay_out_ties(&mut self, ties: &[LocalTie], joints: &[LocalJoint], model: &Model<G>, turns: &[i32], poses: &[Pose<G>]) {
+        let first = joints.last().map_or(0, |joint| joint.first_row + joint.rows);
+        self.ties.lay_out(first, ties, joints, model, turns, poses);
+        self.now.errors.resize(first + self.ties.len(), 0.0);
+    }
+    /// Rows of the couplings at these poses.
+    pub fn place_ties(&mut self, model: &Model<G>, poses: &[Pose<G>]) {
+        if !self.ties.is_empty() {
+            let JointRows { ties, now, .. } = self;
+            ties.place(model, poses);
+            ties.errors(model, poses, |_, row, error| now.errors[row] = error);
+        }
+    }
     /// Rows and errors at these poses of the joints that were laid out.
     pub fn place(&mut self, joints: &[LocalJoint], model: &Model<G>, poses: &[Pose<G>]) {
         let JointRows { spans, owners, frames, now, .. } = self;
@@ -235,6 +253,11 @@ impl<G: Geometry> JointRows<G> {
             let errors = ahead.place(span, &self.frames, joint, poses);
             meet(span.bodies.map(|body| body as usize), *size, span.first as usize, errors);
         }
+        // Angles are of the size of a radian.
+        self.ties.errors(model, poses, |bodies, row, error| {
+            ahead.errors[row] = error;
+            meet(bodies, 1.0, row, &mut ahead.errors[row..=row]);
+        });
     }
     /// Rows of a joint, numbered among those with rows, as they are.
     pub fn set_whole(&mut self, joint: usize, rows: impl Iterator<Item = Row<G>>) {
@@ -345,6 +368,7 @@ impl<G: Geometry> JointRows<G> {
                 }
             }
         }
+        self.ties.sides(|row, body, wrench| out[row] += s * wrench.power(&twists[body]));
     }
     /// Force on a (its opposite acts on b) and torques on a and b of impulses along the rows of one joint.
     #[inline(always)]
@@ -384,6 +408,7 @@ impl<G: Geometry> JointRows<G> {
                 wrench.ang += ang;
             }
         }
+        self.ties.sides(|row, body, wrench| out[body] = out[body].plus(impulses[row][lane], *wrench));
     }
     /// v += M^-1 J' l.
     pub fn push(&self, impulses: &[f64], twists: &mut [Twist<G>]) {
@@ -396,6 +421,27 @@ impl<G: Geometry> JointRows<G> {
                 twist.ang += G::inertia_apply(inv_inertia, torque);
             }
         }
+        self.ties.sides(|row, body, wrench| twists[body] = twists[body].plus(impulses[row], self.answer(body, wrench)));
+    }
+    /// M^-1 applied to a wrench on a body of the island.
+    fn answer(&self, body: usize, wrench: &Wrench<G>) -> Twist<G> {
+        let (inv_mass, inv_inertia) = self.inverse[body];
+        Twist { lin: wrench.lin.scale(inv_mass), ang: G::inertia_apply(inv_inertia, wrench.ang) }
+    }
+    /// Couplings with joints and with each other, B and D of the border, theory (22.12).
+    pub fn meet_ties(&self, attached: impl Fn(usize, &mut dyn FnMut(usize, usize, usize)), coupled: &mut [f64], own: &mut [f64]) {
+        let (rows, count) = (self.ties.first, self.ties.len());
+        self.ties.sides(|row, body, wrench| {
+            let (k, answer) = (row - rows, self.answer(body, wrench));
+            attached(body, &mut |node, side, first| {
+                self.speeds_at(node, side, &answer, |r, speed| coupled[k * rows + first + r] += speed);
+            });
+            self.ties.sides(|other, at, covector| {
+                if at == body {
+                    own[(other - rows) * count + k] += covector.power(&answer);
+                }
+            });
+        });
     }
     /// l . J v for the sum of two velocities, and the part of it that belongs to bodies of which `driven` says so. The torques of the impulses are added to
     /// those on each body where there is room for them.
@@ -414,6 +460,15 @@ impl<G: Geometry> JointRows<G> {
                 }
             }
         }
+        self.ties.sides(|row, body, wrench| {
+            let [before, after] = twists.map(|twists| &twists[body]);
+            let power = impulses[row] * (wrench.power(before) + wrench.power(after));
+            work += power;
+            by_driven += if driven(body) { power } else { 0.0 };
+            if let Some(pushed) = pushed.get_mut(body) {
+                *pushed += wrench.ang * impulses[row];
+            }
+        });
         (work, by_driven)
     }
 

@@ -9,6 +9,7 @@ mod assembly;
 pub mod constraints;
 mod contacts;
 pub mod coordinates;
+mod coupling;
 mod crossing;
 mod curvature;
 mod effort;
@@ -53,6 +54,7 @@ pub mod world;
 
 pub use carom_solve::interrupt::Interrupt;
 pub use constraints::{Aim, Joint, JointKind, JointSpec, Motor};
+pub use coupling::Coupling;
 pub use error::{ModelError, StepError};
 pub use joint_effort::JointEffort;
 pub use ledger::{Flow, Ledger};

@@ -1,6 +1,7 @@
 //! What never changes during a run: bodies, joints, pairs, forces, choices, tolerances.
 
 use crate::constraints::Joint;
+use crate::coupling::Coupling;
 use crate::error::ModelError;
 use crate::options::{Gyroscopic, ImpactLaw, Integrator, Options};
 use crate::tolerances::Tolerances;
@@ -146,6 +147,8 @@ pub struct Model<G: Geometry> {
     pub bodies: Vec<Body<G>>,
     /// Joints in order.
     pub joints: Vec<Joint<G>>,
+    /// Couplings of joint coordinates in order.
+    pub couplings: Vec<Coupling>,
     /// Rules of pairs.
     pub pairs: Vec<PairRule>,
     /// Forces in order.
@@ -169,6 +172,7 @@ impl<G: Geometry> Model<G> {
             name: name.into(),
             bodies: Vec::new(),
             joints: Vec::new(),
+            couplings: Vec::new(),
             pairs: Vec::new(),
             forces: Vec::new(),
             gravity,
@@ -263,7 +267,7 @@ impl<G: Geometry> Model<G> {
                 return Err(ModelError::new(format!("joint \"{}\"", joint.name), "armature", reason));
             }
         }
-        Ok(())
+        Coupling::check_all(self)
     }
 
     /// Index of a body by name.

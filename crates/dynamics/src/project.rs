@@ -160,6 +160,11 @@ pub(crate) fn each_joint<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, 
         ctx.model.joints[joint.index].error(&island.poses[a], &island.poses[b], error);
         visit(number, joint.index, error.iter().fold(0.0f64, |m, e| m.max(e.abs())), joint.size);
     }
+    let ties = &island.assembly.equalities.ties;
+    ties.errors(ctx.model, &island.poses, |_, row, error| {
+        let number = ties.joint(row - ties.first);
+        visit(number, island.joints[number].index, error.abs(), 1.0);
+    });
 }
 
 /// Says which joint is still as far open as if it had been set apart: whatever moved on with it would be no mechanism.
@@ -333,6 +338,7 @@ fn displacement<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, aim: Aim)
             solve.joint_target[joint.first_row + row] = -solve.error[row];
         }
     }
+    assembly.equalities.ties.errors(ctx.model, poses, |_, row, error| solve.joint_target[row] = -error);
     solve.known = false;
     solve.softness.clear();
     solve.lines.clear();

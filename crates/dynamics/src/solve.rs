@@ -330,7 +330,7 @@ pub(crate) fn resolve<G: Geometry>(
         // A direction that the joints lock has nothing to answer with.
         solve.free.push(if assembly.locked_rows[line] { 0.0 } else { assembly.lines[line].speed(out) - target });
     }
-    if solve.sparse.capture && !solve.lines.is_empty() {
+    if solve.sparse.capture && !solve.lines.is_empty() && assembly.equalities.ties.is_empty() {
         capture(assembly, solve, shape_of(cone));
     }
     let mut outcome = Outcome::failed(0, Method::Sweep);

@@ -2,6 +2,7 @@
 
 use crate::constraints::JointKind;
 use crate::contacts::{Memory, Report, placed};
+use crate::coupling::find_turns;
 use crate::curvature::Curvature;
 use crate::error::{Cause, ModelError, Room, StepError};
 use crate::gradient::{StepRecord, Workshop, elastic, energies};
@@ -180,6 +181,8 @@ impl<G: Geometry> World<G> {
             model,
         };
         world.curvature.reset(world.model.joints.len(), world.model.joints.iter().map(|j| j.step_row_count()).sum());
+        find_turns(&world.model, &mut world.state);
+        world.start.turns.clone_from(&world.state.turns);
         world.open_books();
         Ok(world)
     }
@@ -200,6 +203,7 @@ impl<G: Geometry> World<G> {
     pub fn set_state(&mut self, state: State<G>) -> Result<(), ModelError> {
         self.model.check(&state)?;
         self.state = state;
+        find_turns(&self.model, &mut self.state);
         (self.current, self.fresh) = (false, true);
         self.memory.clear();
         self.curvature().forget();
@@ -535,6 +539,7 @@ impl<G: Geometry> World<G> {
             if !self.shaped.is_empty() {
                 island.curvature.give(&mut self.curvature, &island.joints);
             }
+            island.assembly.equalities.ties.tell_turns(&self.model, &island.poses, &mut self.state.turns);
             self.reports.extend_from_slice(&island.reports);
             self.flow.add(&island.flow);
             self.last.merge(&island.report.times(island.company.max(1)));

@@ -2,11 +2,11 @@
 
 use crate::Options;
 use crate::assemble::{Assembly, Joint, Line, filter};
-use crate::robot::{Filter, FrictionRule, Geom, Notes, Robot, Servo, TieKind};
+use crate::robot::{Filter, FrictionRule, Gear, Geom, Notes, Robot, Servo, TieKind};
 use crate::text::Fault;
 use carom_dynamics::{BodyKind, JointKind, Motor, Tolerances};
 use carom_scene::error::Span;
-use carom_scene::tree::{At, BodyTree, JointTree, PairTree, Places, SceneTree, ShapeTree, Solid, Triple};
+use carom_scene::tree::{At, BodyTree, CouplingTree, JointTree, PairTree, Places, SceneTree, ShapeTree, Solid, Triple};
 use nalgebra::{Isometry3, Vector3};
 use std::collections::BTreeSet;
 
@@ -178,6 +178,7 @@ pub fn emit(robot: &Robot, assembly: &Assembly, options: &Options, notes: &mut N
     let first = robot.fixtures.len();
     let joints = assembly.joints.iter().map(|j| joint_tree(j, &names)).chain(assembly.ties.iter().map(|tie| line(tie, &names))).collect();
     let joints = named(joints);
+    let joints_there: BTreeSet<String> = joints.iter().filter_map(|joint| joint.name.as_ref().map(|name| name.value.clone())).collect();
     let pairs = pairs(robot, assembly, &sides, first, notes);
     Ok(SceneTree {
         dimension: 3,
@@ -194,6 +195,7 @@ pub fn emit(robot: &Robot, assembly: &Assembly, options: &Options, notes: &mut N
         pairs,
         forces: Vec::new(),
         repeats: Vec::new(),
+        couplings: robot.gears.iter().filter_map(|gear| coupling(gear, robot, &joints_there)).collect(),
         places: places(&robot.span),
     })
 }
@@ -284,6 +286,18 @@ fn line(tie: &Line, names: &[String]) -> JointTree {
         collide: true,
         places: places(&tie.span),
     }
+}
+
+/// A joint that follows another, in the coordinates of the scene, which are 0 at the start; `None` where one of them is gone.
+fn coupling(gear: &Gear, robot: &Robot, there: &BTreeSet<String>) -> Option<CouplingTree> {
+    let start = |name: &String| {
+        let mut joints = robot.links.iter().flat_map(|link| &link.joints);
+        joints.find(|joint| joint.name == *name).filter(|_| there.contains(name)).map(crate::robot::Axis::scalar)
+    };
+    let [follows, leads] = [start(&gear.joints[0])?, start(&gear.joints[1])?];
+    let terms = gear.joints.iter().cloned().map(|name| At::new(name, gear.span.clone())).zip([1.0, -gear.ratio]).collect();
+    let offset = gear.offset - (follows - gear.ratio * leads);
+    Some(CouplingTree { name: Some(At::new(gear.name.clone(), gear.span.clone())), terms, offset, places: places(&gear.span) })
 }
 
 /// No two joints of one name.

@@ -211,6 +211,7 @@ fn finish(
             robot.links.iter_mut().flat_map(|l| &mut l.joints).for_each(|j| j.limits = None);
             robot.ties.retain(|tie| !matches!(tie.kind, robot::TieKind::Rope { .. }));
         }
+        gear(&mut robot, options, &mut notes)?;
         if options.hold {
             hold(&mut robot);
         }
@@ -235,6 +236,31 @@ fn finish(
             Err(SceneErrors::new(errors).unwrap_or_else(|| texts.error(Fault::new(0..0, "model", "", "cannot be read")).into()))
         }
     }
+}
+
+/// Checks the joints that follow others, and starts them where they follow to unless they are told where to start.
+fn gear(robot: &mut Robot, options: &Options, notes: &mut Notes) -> Result<(), Fault> {
+    let gears = std::mem::take(&mut robot.gears);
+    for gear in gears {
+        let scalar = |name: &String| {
+            let mut joints = robot.links.iter().flat_map(|link| &link.joints);
+            joints.find(|joint| joint.name == *name).filter(|joint| matches!(joint.start, robot::Start::Scalar(_))).map(robot::Axis::scalar)
+        };
+        let [Some(_), Some(leads)] = [scalar(&gear.joints[0]), scalar(&gear.joints[1])] else {
+            // Joints of a base that is held are gone.
+            let problem = "not supported: one of the joints is gone, or has not one coordinate";
+            notes.add(Fault::new(gear.span.clone(), format!("coupling \"{}\"", gear.name), "", problem));
+            continue;
+        };
+        for joint in robot.links.iter_mut().flat_map(|link| &mut link.joints).filter(|joint| gear.joints.contains(&joint.name)) {
+            joint.geared = true;
+            if joint.name == gear.joints[0] && !options.pose.iter().any(|(name, _)| *name == joint.name) {
+                joint.start = robot::Start::Scalar(gear.offset + gear.ratio * leads);
+            }
+        }
+        robot.gears.push(gear);
+    }
+    Ok(())
 }
 
 /// Servos that hold every hinge and slide without an actuator of its own where it starts, with at most its own effort where that is known.

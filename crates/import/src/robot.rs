@@ -26,6 +26,8 @@ pub struct Robot {
     pub loops: Vec<Loop>,
     /// Springs and ropes between points.
     pub ties: Vec<Tie>,
+    /// Joints that follow others.
+    pub gears: Vec<Gear>,
     /// Pairs of links that do not touch.
     pub apart: Vec<([usize; 2], Span)>,
     /// How the friction of a pair follows from its two geoms.
@@ -149,6 +151,23 @@ pub struct Axis {
     pub control: Option<f64>,
     /// Follows a target.
     pub servo: Option<Servo>,
+    /// Follows another joint, or is followed.
+    pub geared: bool,
+}
+
+/// A joint that follows another: its coordinate is offset + ratio times the other's, both from the pose as written.
+#[derive(Clone, Debug)]
+pub struct Gear {
+    /// Name.
+    pub name: String,
+    /// Place of its element.
+    pub span: Span,
+    /// The joint that follows and the one that leads.
+    pub joints: [String; 2],
+    /// Ratio.
+    pub ratio: f64,
+    /// Offset [rad or m].
+    pub offset: f64,
 }
 
 /// What makes a joint follow a target.
@@ -189,6 +208,7 @@ impl Axis {
             armature: 0.0,
             control: None,
             servo: None,
+            geared: false,
         }
     }
     /// The start of a joint with one coordinate.
@@ -215,6 +235,7 @@ impl Axis {
             ("friction", self.friction != 0.0),
             ("armature", self.armature != 0.0),
             ("actuator", self.control.is_some() || self.servo.is_some()),
+            ("coupling", self.geared),
         ]
         .into_iter()
         .filter_map(|(name, there)| there.then_some(name))

@@ -8,7 +8,7 @@ use crate::error::{ModelError, Raise, SceneError, SolveError, StepError};
 use crate::rollouts::{Rollouts, at_switches, flags};
 use carom_dynamics::Interrupt;
 use carom_dynamics::gradient::Tape;
-use carom_import::{Base, Format, Options, load_as};
+use carom_import::{Actuators, Base, Format, Options, load_as};
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
 use pyo3::types::{PyBytes, PyDict, PyList};
@@ -128,18 +128,19 @@ impl Worlds {
         urdf: bool,
         strict: bool,
         base: &str,
-        flags: [bool; 4],
+        flags: [bool; 6],
         keyframe: Option<String>,
         pose: Vec<(String, f64)>,
         packages: Vec<PathBuf>,
     ) -> PyResult<(Self, Vec<String>)> {
-        let [controls, contacts, limits, self_contact] = flags;
+        let [controls, contacts, limits, self_contact, hold, servos] = flags;
         let base = match base {
             "fixed" => Base::Fixed,
             "free" => Base::Free,
             _ => Base::Auto,
         };
-        let options = Options { strict, base, controls, contacts, limits, self_contact, keyframe, pose, packages };
+        let actuators = if servos { Actuators::Servo } else { Actuators::Force };
+        let options = Options { strict, base, controls, actuators, hold, contacts, limits, self_contact, keyframe, pose, packages };
         let format = if urdf { Format::Urdf } else { Format::Mjcf };
         let import = py.detach(|| load_as(path, format, &options)).map_err(|errors| SceneError::new_err(errors.to_string()))?;
         let notes = import.notes.iter().map(ToString::to_string).collect();

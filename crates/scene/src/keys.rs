@@ -103,6 +103,8 @@ pub enum Special {
     Cone,
     /// Motor table.
     Motor,
+    /// Joints with coefficients.
+    Coefficients,
     /// Count of a repeat.
     Count,
     /// Offset of a repeat.

@@ -102,6 +102,7 @@ fn of_special(special: Special) -> Value {
             json!({ "anyOf": [{ "const": "cone" }, { "type": "integer", "minimum": 4, "maximum": keys::MAX_CONE, "multipleOf": 2 }] })
         }
         Special::Motor => reference(&keys::MOTOR),
+        Special::Coefficients => json!({ "type": "object", "additionalProperties": { "type": "number" }, "minProperties": 1 }),
         Special::Count => json!({ "anyOf": [count, list(count.clone(), 1, 3)] }),
         Special::Offset => json!({ "anyOf": [vector, { "type": "array", "items": vector.clone() }] }),
         Special::Body => reference(&keys::BODY),

@@ -75,6 +75,8 @@ pub struct SceneTree {
     pub forces: Vec<ForceTree>,
     /// Repeats in file order.
     pub repeats: Vec<RepeatTree>,
+    /// Couplings of joints.
+    pub couplings: Vec<CouplingTree>,
     /// Where its keys stand.
     pub places: Places,
 }
@@ -228,6 +230,19 @@ pub struct JointTree {
     pub armature: f64,
     /// Whether the bodies touch.
     pub collide: bool,
+    /// Where its keys stand.
+    pub places: Places,
+}
+
+/// A coupling of joints.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CouplingTree {
+    /// Name, if given.
+    pub name: Option<At<String>>,
+    /// Joints by name, with their coefficients.
+    pub terms: Vec<(At<String>, f64)>,
+    /// What the sum is.
+    pub offset: f64,
     /// Where its keys stand.
     pub places: Places,
 }

@@ -113,6 +113,15 @@ pub(crate) fn parts<G: SceneSpace>(scene: &SceneOf<G>) -> String {
     for joint in &scene.joints {
         self::joint(&mut out, scene, joint);
     }
+    for coupling in &model.couplings {
+        out.heading("[[joint]]");
+        out.put("name", quoted(&coupling.name));
+        out.put("kind", quoted("coupling"));
+        let terms: Vec<String> =
+            coupling.terms.iter().map(|(joint, c)| format!("{} = {}", quoted(&model.joints[*joint].name), number(*c))).collect();
+        out.put("joints", format!("{{ {} }}", terms.join(", ")));
+        out.put("offset", number(coupling.offset));
+    }
     let name = |i: usize| model.bodies[i].name.as_str();
     for pair in &model.pairs {
         out.heading("[[pair]]");

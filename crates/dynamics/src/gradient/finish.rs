@@ -12,6 +12,7 @@ use super::record::{RowSource, Substep};
 use super::rotor::{self, RotorRow};
 use super::stage::{Stage, Switches};
 use super::system::{Residual, System, nothing};
+use super::tie;
 use super::weak::{close_normal, close_one_sided};
 use crate::constraints::JointFunction;
 use crate::contacts::Key;
@@ -133,7 +134,7 @@ pub(crate) fn linearise<G: Geometry>(
 
     // Rows on velocities at q'.
     let velocity: Vec<Option<Block>> = (0..stage.bodies.len()).map(|b| known[b].or(half[b])).collect();
-    let joint_rows: usize = stage.joints.iter().map(|j| j.rows).sum();
+    let joint_rows = stage.joints.iter().map(|j| j.rows).sum::<usize>() + tie::unknowns(stage);
     let rows = joint_rows + substep.finish.pushed.iter().map(|p| row_count::<G>(p)).sum::<usize>();
     let mut system = System::new(program, rows);
     let before = if rotors.is_none() { rotor::before(stage, &substep.end, &total) } else { Vec::new() };
@@ -151,6 +152,10 @@ pub(crate) fn linearise<G: Geometry>(
             system.push(Residual { velocity: *row, ..Residual::zero() }, *row);
         }
     }
+    let there = |joint: usize| stage.joint(&stage.joints[joint], &substep.next, poses);
+    tie::hold(program, stage, &mut system, there, |program, joint, out| {
+        there(joint).rate(program, tie::COORDINATE, 0, 1.0, &substep.end, &velocity, out)
+    });
     for (group, point) in substep.finish.pushed.iter().zip(&points) {
         if let (RowSource::Contact { key, friction, .. }, Some(point)) = (group.source, point) {
             let first = system.count();

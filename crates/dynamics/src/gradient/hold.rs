@@ -10,6 +10,7 @@ use super::record::{Pushed, RowSource, Solved, Substep};
 use super::rotor::RotorRow;
 use super::stage::{Running, Stage, Switches};
 use super::system::{Residual, System, nothing};
+use super::tie;
 use super::weak::{close_normal, close_one_sided};
 use crate::constraints::JointFunction;
 use crate::contacts::Key;
@@ -45,6 +46,7 @@ pub(crate) fn push<G: Geometry>(
             }
         }
     }
+    tie::push(program, stage, &solved.reaction, poses, out, total);
     push_rows(program, stage, solved, poses, out, (total, end), known, switches)
 }
 
@@ -138,6 +140,14 @@ pub(crate) fn hold_joints<G: Geometry>(
             system.push(row, column);
         }
     }
+    let start = |joint: usize| stage.joint(&stage.joints[joint], &substep.poses, &running.poses);
+    tie::hold(program, stage, system, start, |program, joint, out| {
+        if substep.hold.uncorrected {
+            return start(joint).rate(program, tie::COORDINATE, 0, 1.0, &substep.half, velocity, out);
+        }
+        let end = stage.joint(&stage.joints[joint], &substep.next, guess);
+        end.value(program, tie::COORDINATE, 0, 1.0 / substep.length, out)
+    });
 }
 
 /// Residuals of contacts, limits, motors, friction and springs of a move.

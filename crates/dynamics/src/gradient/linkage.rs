@@ -114,6 +114,7 @@ pub(crate) fn applies<G: Geometry>(stage: &Stage<G>, substep: &Substep<G>) -> bo
         && substep.finish.pushed.is_empty()
         && !substep.hold.uncorrected
         && stage.joints.iter().all(|joint| joint.inv_armature == 0.0)
+        && stage.ties.is_empty()
 }
 
 /// Adds the derivative of a substep to which this applies; the running poses and velocities become those of its end. `false`, and nothing is

@@ -59,6 +59,7 @@ mod substep;
 mod system;
 #[cfg(test)]
 mod tests;
+mod tie;
 mod weak;
 mod workbench;
 

@@ -8,6 +8,7 @@ use super::program::{Block, Program};
 use super::system::Sides;
 use super::weak::Weak;
 use crate::constraints::{MAX_ROWS, Motor, Row};
+use crate::coupling::LocalTie;
 use crate::island::{LocalBody, LocalJoint};
 use crate::model::Model;
 use carom_geometry::Geometry;
@@ -92,6 +93,8 @@ pub(crate) struct Stage<'a, G: Geometry> {
     pub bodies: Vec<LocalBody<G>>,
     /// Joints.
     pub joints: &'a [LocalJoint],
+    /// Couplings.
+    pub ties: &'a [LocalTie],
     /// Forces.
     pub forces: &'a [(usize, usize, Option<usize>)],
     /// Rows of the joint equalities at the start of the substep and at its end.

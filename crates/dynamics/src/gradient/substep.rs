@@ -19,6 +19,7 @@ use super::rotor;
 use super::stage::{Running, Stage, Switches};
 use super::strike_patch;
 use super::system::{Residual, System, TimeColumn, nothing};
+use super::tie;
 use super::weak;
 use crate::options::Integrator;
 use crate::predict::{Instant, kick_share};
@@ -194,7 +195,7 @@ pub(crate) fn linearise<G: Geometry>(
         Length::Event(key, bodies) => Some((key, bodies)),
         _ => None,
     };
-    let joint_rows: usize = stage.joints.iter().map(|j| j.rows).sum();
+    let joint_rows = stage.joints.iter().map(|j| j.rows).sum::<usize>() + tie::unknowns(stage);
     let rows = joint_rows + substep.hold.pushed.iter().map(|p| row_count::<G>(p)).sum::<usize>();
     let mut system = System::new(program, rows + usize::from(event.is_some()));
     stage.find_rows(&substep.next, 1);

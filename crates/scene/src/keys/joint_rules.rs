@@ -115,6 +115,15 @@ pub const JOINT_RULES: &[JointRule] = &[
         takes_space: &["rest", "stiffness", "damping"],
         about: "Two points pulled together by a spring with a damper.",
     },
+    JointRule {
+        kind: "coupling",
+        space: Where::Both,
+        needs_plane: &["joints"],
+        needs_space: &["joints"],
+        takes_plane: &["offset"],
+        takes_space: &["offset"],
+        about: "Not between bodies: the sum of coefficient times coordinate of joints is the offset. Gears, mimic joints, racks, differentials.",
+    },
 ];
 
 impl JointRule {

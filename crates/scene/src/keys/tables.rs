@@ -45,7 +45,8 @@ pub const LOCKS: &[&str] = &["x", "y", "z", "rotation"];
 /// Patterns of a repeat.
 pub const PATTERNS: &[&str] = &["line", "grid", "triangle"];
 /// Kinds of joints.
-pub const JOINT_KINDS: &[&str] = &["hinge", "ball", "slider", "weld", "universal", "distance", "rope", "cylindrical", "planar", "spring"];
+pub const JOINT_KINDS: &[&str] =
+    &["hinge", "ball", "slider", "weld", "universal", "distance", "rope", "cylindrical", "planar", "spring", "coupling"];
 
 /// The top level.
 pub const SCENE: Table = Table {
@@ -309,7 +310,7 @@ pub const JOINT: Table = Table {
     keys: &[
         key("name", Kind::Name, "", "`joint0`, `joint1`, ...", "Unique."),
         key("kind", Kind::Choice(JOINT_KINDS), "", "required", "What it holds."),
-        key("between", Kind::TwoNames, "", "required", "`[a, b]`; either may be `world`."),
+        key("between", Kind::TwoNames, "", "required but for a `coupling`", "`[a, b]`; either may be `world`."),
         key("anchor", Kind::Vector, "m", "see the kinds", "World point in common."),
         key("axis", Kind::Direction, "", "see the kinds", "World direction."),
         key("anchors", Kind::TwoPoints, "m", "see the kinds", "World points on a and on b."),
@@ -322,6 +323,14 @@ pub const JOINT: Table = Table {
         key("motor", Kind::Special(Special::Motor), "", "none", "What drives the free coordinate."),
         key("friction", NOT_NEGATIVE, "N m or N", "0", "Greatest friction torque or force on the free coordinate."),
         key("armature", NOT_NEGATIVE, "kg m^2 or kg", "0", "Inertia of a rotor that turns with the free coordinate."),
+        key(
+            "joints",
+            Kind::Special(Special::Coefficients),
+            "",
+            "see the kinds",
+            "Of a `coupling`: joints by name with their coefficients, `{ \"arm.elbow\" = 1, \"arm.wrist\" = -2 }`.",
+        ),
+        key("offset", NUMBER, "rad or m", "0", "Of a `coupling`: what the sum of coefficient times coordinate is."),
         key("collide", Kind::Flag, "", "false", "Whether the two bodies may touch."),
     ],
 };

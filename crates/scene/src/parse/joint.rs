@@ -1,9 +1,9 @@
 //! `[[joint]]` and its motor.
 
-use crate::keys::{self, JointRule};
+use crate::keys::{self, Bound, JointRule};
 use crate::parse::exactly_one;
-use crate::read::{Fields, Node, Part, Reader};
-use crate::tree::JointTree;
+use crate::read::{Fields, Node, Part, Reader, number, span, text};
+use crate::tree::{At, CouplingTree, JointTree};
 use carom_dynamics::{Aim, JointKind, Motor};
 
 /// Keys every kind of joint takes.
@@ -14,6 +14,10 @@ pub fn joint<'t>(r: &mut Reader<'t>, node: &Node<'t>, part: Part, in_repeat: boo
     let f = r.table(&keys::JOINT, part, node, &["kind", "between"])?;
     let dimension = r.dimension;
     let word = f.text("kind")?;
+    if word == "coupling" {
+        r.sink.push(f.fault("kind", "stands in a [[joint]] of the scene only"));
+        return None;
+    }
     let (kind, rule) = (JointKind::parse(&word)?, JointRule::of(&word)?);
     if !rule.space.holds(dimension) {
         let there = keys::JOINT_RULES.iter().filter(|rule| rule.space.holds(dimension)).map(|rule| rule.kind);
@@ -139,4 +143,36 @@ fn servo(r: &mut Reader<'_>, f: &Fields<'_, '_>) -> Option<Motor> {
         return None;
     }
     Some(Motor::Servo { aim, target, stiffness, damping, max: f.number("max").unwrap_or(f64::INFINITY), control })
+}
+
+/// Whether a joint is a coupling of others.
+pub fn is_coupling(node: &Node<'_>) -> bool {
+    let toml::de::DeValue::Table(entries) = node.get_ref() else { return false };
+    entries.iter().any(|(key, value)| key.get_ref().as_ref() == "kind" && text(value) == Ok("coupling"))
+}
+
+/// Reads a coupling.
+pub fn coupling<'t>(r: &mut Reader<'t>, node: &Node<'t>, part: Part) -> Option<CouplingTree> {
+    let f = r.table(&keys::JOINT, part, node, &["kind", "joints"])?;
+    for key in f.keys().map(|k| k.name).filter(|key| !["name", "kind", "joints", "offset"].contains(key)) {
+        r.sink.push(f.fault(key, "a coupling does not take it").allowed("joints, offset"));
+    }
+    let joints = f.raw("joints")?;
+    let toml::de::DeValue::Table(entries) = joints.get_ref() else {
+        r.sink.push(f.fault("joints", "wrong type").quoted().allowed("a table of joints with their coefficients"));
+        return None;
+    };
+    let mut terms = Vec::new();
+    for (name, value) in entries {
+        match number(value, Bound::Any) {
+            Ok(coefficient) if coefficient != 0.0 => terms.push((At::new(name.get_ref().to_string(), name.span()), coefficient)),
+            Ok(_) => r.sink.push(f.part.fault(span(value), "joints", "a coefficient of 0 couples nothing").quoted()),
+            Err(problem) => r.sink.push(f.part.fault(span(value), "joints", problem).quoted().allowed("a number")),
+        }
+    }
+    if terms.is_empty() {
+        r.sink.push(f.fault("joints", "empty").allowed("at least one joint with its coefficient"));
+        return None;
+    }
+    Some(CouplingTree { name: f.text_at("name"), terms, offset: f.number("offset").unwrap_or(0.0), places: f.places() })
 }
