@@ -4,14 +4,14 @@
 //! coordinates and of the controls, then the time and the coordinates every hundredth of the run.
 
 use carom_dynamics::World;
-use carom_import::{Options, load};
+use carom_import::{Actuators, Options, load};
 use carom_scene::Scene;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [path, step, seconds, torque] = &arguments[..] else { return Err("needs MODEL STEP SECONDS TORQUE".into()) };
     let (step, seconds, torque): (f64, f64, f64) = (step.parse()?, seconds.parse()?, torque.parse()?);
-    let options = Options { contacts: false, limits: false, ..Options::default() };
+    let options = Options { contacts: false, limits: false, actuators: Actuators::Force, ..Options::default() };
     let Scene::Spatial(mut scene) = load(path, &options)?.scene else { return Err("models are spatial".into()) };
     scene.model.step = step;
     let controls = vec![torque; scene.model.control_count()];

@@ -141,6 +141,9 @@ fn gear(element: &Element, item: &defaults::Item<'_>, index: usize) -> Result<Op
         return Ok(None);
     }
     let joints = [element.required("joint1")?.value.clone(), element.required("joint2")?.value.clone()];
+    if joints[0] == joints[1] {
+        return Ok(None);
+    }
     let name = element.value("name").map_or_else(|| format!("joint_equality{index}"), str::to_string);
     Ok(Some(robot::Gear { name, span: element.span.clone(), joints, ratio: law[1], offset: law[0] }))
 }
@@ -164,7 +167,7 @@ fn equality<'a>(
                 None => match gear(element, &item, i)? {
                     Some(gear) => robot.gears.push(gear),
                     None => {
-                        let problem = "not supported: joints are coupled by sums of coefficients times coordinates, not by polynomials";
+                        let problem = "not supported: joints are coupled by sums of coefficients times coordinates, not by polynomials, and none with itself";
                         notes.add(Fault::new(element.span.clone(), format!("{} of <equality>", element.part()), "polycoef", problem));
                     }
                 },
