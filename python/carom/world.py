@@ -220,7 +220,7 @@ class World(Words, Senses):
 
         ``strict`` (False) raises :class:`carom.SceneError` for what is not supported instead of warning; ``base`` ("auto", "fixed", "free") says
         how the root stands in the world; ``ground`` (False) puts a ground at z = 0 under it, and a model with a free root down on it; ``drop`` is the height of
-        its lowest point above z = 0 [m]; ``hold`` (False) holds every hinge and slide where it starts instead of giving it a control; ``controls`` (True) drives joints with an effort limit; ``contacts`` (True) and ``self_contact``
+        its lowest point above z = 0 [m]; ``hold`` (False) holds every joint where it starts, by servos; ``controls`` (True) drives joints with an effort limit; ``contacts`` (True) and ``self_contact``
         (False) say what touches; ``limits`` (True) whether joints have any; ``pose`` maps joints to start coordinates [rad or m]; ``packages`` lists folders of ``package://`` names.
         ``world.notes`` lists what was left out.
         """
@@ -231,11 +231,12 @@ class World(Words, Senses):
         """Loads an MJCF model; meshes and included files are found beside it.
 
         ``strict`` (False) raises :class:`carom.SceneError` for what is not supported instead of warning; ``base`` "fixed" holds free joints;
-        ``ground``, ``drop`` and ``hold`` as in :meth:`from_urdf`;
-        ``controls`` (True) keeps actuators; ``contacts`` and ``limits`` (True) say whether anything touches and joints have limits; ``keyframe`` is the name or number of the
+        ``ground``, ``drop`` and ``hold`` as in :meth:`from_urdf`, but joints with a servo of their own keep it; ``controls`` (True) keeps actuators; ``actuators``
+        ("servo") says what position and velocity actuators are, servos whose control is the target or, "force", controls of force beside a spring;
+        ``contacts`` and ``limits`` (True) say whether anything touches and joints have limits; ``keyframe`` is the name or number of the
         keyframe to start from; ``pose`` maps joints to start coordinates [rad or m]. ``world.notes`` lists what was left out.
         """
-        return cls._import(path, "mjcf", options, (*_STANDS, "controls", "contacts", "limits", "keyframe", "pose"))
+        return cls._import(path, "mjcf", options, (*_STANDS, "controls", "actuators", "contacts", "limits", "keyframe", "pose"))
 
     @classmethod
     def _import(cls, path: Any, form: str, options: dict[str, Any], known: tuple[str, ...]) -> World:
@@ -252,6 +253,10 @@ class World(Words, Senses):
         flags = [flag(key, options.get(key, default), error=SceneError) for key, default in (("controls", True), ("contacts", True), ("limits", True), ("self_contact", False), ("ground", False), ("hold", False))]
         drop = options.get("drop")
         height = None if drop is None else number("drop", drop, error=SceneError)
+        actuators = options.get("actuators", "servo")
+        if actuators not in ("servo", "force"):
+            raise SceneError(f'actuators: needs "servo" or "force", found {actuators!r}')
+        flags.append(actuators == "servo")
         pose = options.get("pose") or {}
         try:
             start = [(str(joint), float(value)) for joint, value in pose.items()]

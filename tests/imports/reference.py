@@ -1,8 +1,7 @@
 """Makes reference.json: what MuJoCo says of the models in tests/models, and where a passive swing of one second takes their bodies.
 
 Needs `pip install mujoco`. Contacts, limits, equalities, dry friction and actuators are off, gravity is askew, free roots are held, joints start bent, and the integrator is
-Runge-Kutta of fourth order at 0.1 ms. What the import leaves out is left out here too: armature where the bodies below turn about the axis of
-the joint, and springs and dampers of balls.
+Runge-Kutta of fourth order at 0.1 ms. What the import leaves out is left out here too: armature, springs and dampers of balls.
 
     python tests/imports/reference.py
 """
@@ -62,35 +61,12 @@ def still(model):
     model.opt.disableflags |= int(off.mjDSBL_CONTACT | off.mjDSBL_ACTUATION | off.mjDSBL_LIMIT | off.mjDSBL_EQUALITY)
     # Dry friction is softened there and hard here.
     model.dof_frictionloss[:] = 0
-    borne = armature_borne(model)
     for joint in range(model.njnt):
         dofs = slice(model.jnt_dofadr[joint], model.jnt_dofadr[joint + 1] if joint + 1 < model.njnt else model.nv)
-        if joint not in borne:
-            model.dof_armature[dofs] = 0
         if model.jnt_type[joint] not in SCALAR:
+            model.dof_armature[dofs] = 0
             model.dof_damping[dofs] = 0
             model.jnt_stiffness[joint] = 0
-
-
-def armature_borne(model):
-    """Hinges that stand on bodies that never turn about their axis: their armature is inertia of the body they carry."""
-    data = mujoco.MjData(model)
-    mujoco.mj_kinematics(model, data)
-    hinge, borne, turns = SCALAR[1], set(), {0: []}
-    for body in range(1, model.nbody):
-        below = list(turns[model.body_parentid[body]])
-        first = model.body_jntadr[body]
-        for joint in range(first, first + model.body_jntnum[body]):
-            axis = data.xaxis[joint].copy()
-            if model.jnt_type[joint] == hinge:
-                one_way = not below or below[0] is not None and all(np.linalg.norm(np.cross(below[0], other)) < 1e-6 for other in below)
-                if one_way and (not below or abs(below[0] @ axis) < 1e-6):
-                    borne.add(joint)
-                below.append(axis)
-            elif model.jnt_type[joint] != SCALAR[0]:
-                below = [None]
-        turns[body] = below
-    return borne
 
 
 def swing(model):

@@ -58,6 +58,7 @@ fn accelerations<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>) -> (Vec<
         island.near[index].held = island.near[index].touching && striking(island, ctx, index).is_none();
     }
     let report = island.report;
+    island.assembly.equalities.spin_rotors(&island.twists);
     let mut solved = true;
     let [without, with] = [0.0, t].map(|span| {
         solve::select(island, ctx, Phase::Finish, t, |near, _| near.held);
@@ -86,7 +87,7 @@ fn turn_rows<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, span: f64) {
         for joint in joints.iter().filter(|j| j.rows > 0) {
             let [a, b] = joint.bodies;
             let mut rows = [Row::zero(); MAX_ROWS];
-            model.joints[joint.index].rows(&poses[a], &poses[b], &mut rows);
+            model.joints[joint.index].step_rows(&poses[a], &poses[b], &mut rows);
             for (k, row) in rows[..joint.rows].iter().enumerate() {
                 solve.joint_target[joint.first_row + k] += sign * row.speed(&twists[a], &twists[b]);
             }

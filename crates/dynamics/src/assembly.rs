@@ -185,6 +185,8 @@ impl<G: Geometry> Assembly<G> {
 
     /// Takes over the joint rows at the end of the move, where the island now is.
     pub fn arrive(&mut self) {
+        // What a rotor missed of its move is no error of a pose.
+        self.equalities.rotors.iter().for_each(|rotor| self.ahead.errors[rotor.row] = 0.0);
         std::mem::swap(&mut self.equalities.now, &mut self.ahead);
         self.placed = true;
     }
@@ -199,12 +201,25 @@ impl<G: Geometry> Assembly<G> {
     }
 
     /// Makes J_e v equal a target by joint impulses: v += M^-1 J_e' y with y = A_e^-1 (target - J_e v), left in `reaction`.
+    /// Rotors are at rest before that.
     pub fn hold_joints(&self, target: &[f64], reaction: &mut Vec<f64>, twists: &mut [Twist<G>]) {
+        self.hold(target, false, reaction, twists);
+    }
+
+    /// The same where rotors turn at their rates before, theory (22.2).
+    pub fn hold_joints_and_rotors(&self, target: &[f64], reaction: &mut Vec<f64>, twists: &mut [Twist<G>]) {
+        self.hold(target, true, reaction, twists);
+    }
+
+    fn hold(&self, target: &[f64], turning: bool, reaction: &mut Vec<f64>, twists: &mut [Twist<G>]) {
         reaction.clear();
         if self.equalities.is_empty() {
             return;
         }
         self.equalities.lacking(target, twists, reaction);
+        if turning {
+            self.equalities.add_rates(reaction);
+        }
         self.factor.solve(reaction);
         self.equalities.push(reaction, twists);
     }
@@ -221,6 +236,7 @@ pub(crate) fn assemble<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>) {
     if !std::mem::take(placed) {
         equalities.place(joints, model, poses);
     }
+    equalities.place_ties(model, poses);
 
     // Contacts that touch, were active, or will be crossed slowly.
     groups.clear();
@@ -268,7 +284,8 @@ pub(crate) fn assemble<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>) {
         }
         let driven = spec.motor.is_some_and(|motor| motor.row_max().is_some());
         if driven || spec.friction > 0.0 {
-            let coordinate = spec.coordinate(&poses[a], &poses[b]);
+            let pull = spec.motor.and_then(|motor| motor.pull(ctx.asked(joint)));
+            let coordinate = pull.map_or(0.0, |pull| spec.motor_coordinate(&pull, &poses[a], &poses[b]));
             let line = Line::new(joint.bodies, spec.coordinate_row(&poses[a], &poses[b]), bodies);
             if driven {
                 groups.push(Group { source: Source::Motor { joint: index, coordinate }, first: lines.len(), rows: 1, locked: false });
@@ -291,9 +308,9 @@ pub(crate) fn assemble<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>) {
     }
 
     // Rows are inserted by the law of a plain contact.
-    let articulated = !rolls && articulates::<G>(&model.options, lines.len(), equalities.len());
+    let articulated = !rolls && equalities.ties.is_empty() && articulates::<G>(&model.options, lines.len(), equalities.len());
     // The end of a step is the start of the next, and rows are added at the pose where others were: the same numbers have the same factor.
-    let kept = factor.stands(articulated) && equalities.are(factored);
+    let kept = factor.stands(articulated) && equalities.ties.is_empty() && equalities.are(factored);
     if !kept {
         *redundant = factor.refactor(equalities, articulated);
         // Without rows the next step starts from here anyway.
@@ -373,6 +390,11 @@ pub(crate) fn couple_joints<G: Geometry>(
             equalities.speeds_at(joint.node, joint.side, &line.response[side], |r, speed| out(joint.first + r, s * speed));
         }
     }
+    equalities.ties.sides(|row, body, wrench| {
+        for side in (0..2).filter(|&side| line.bodies[side] == body) {
+            out(row, s * wrench.power(&line.response[side]));
+        }
+    });
 }
 
 /// Counts them.

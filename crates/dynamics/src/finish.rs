@@ -11,6 +11,7 @@ use crate::joint_effort;
 use crate::ledger::Flow;
 use crate::options::{Integrator, TimeOfImpact};
 use crate::predict::{self, Instant, kick_share};
+use crate::rotor;
 use crate::solve::{self, Phase};
 use crate::stepped;
 use carom_geometry::Geometry;
@@ -67,7 +68,8 @@ pub(crate) fn book<G: Geometry>(island: &mut Island<G>, before: &[Twist<G>], aft
         }
     }
     let (relative, driven) = assembly.equalities.work(&solve.reaction, [before, after], |body| kinematic && bodies[body].kinematic, pushed);
-    flow.joint_work += 0.5 * relative;
+    // What rotors give they lose.
+    flow.joint_work += 0.5 * relative - assembly.equalities.rotor_work(&solve.reaction);
     flow.work_in -= 0.5 * driven;
 }
 
@@ -106,9 +108,11 @@ pub(crate) fn finish<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, move
     let acted = if literal { island.solve.duration } else { kick_share(ctx.model.options.integrator) * t };
     book(island, &before, &after, acted, &mut pushed);
     joint_effort::account(island, ctx, acted);
+    rotor::end_move(island);
     island.turning = pushed;
     island.twists = before;
     island.half = after;
+    joint_effort::account(island, ctx, kick_share(ctx.model.options.integrator) * t, Instant::Start);
     if ctx.model.options.forward() {
         // Only the move takes the torque forward; the velocity goes on with the exact one, theory (13.2).
         for body in (0..island.bodies.len()).filter(|&body| island.bodies[body].dynamic) {
@@ -135,7 +139,7 @@ pub(crate) fn finish<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, move
     }
     if ctx.model.options.integrator == Integrator::Verlet {
         account_rows(island);
-        joint_effort::account(island, ctx, 0.5 * t);
+        joint_effort::account(island, ctx, 0.5 * t, Instant::End);
     }
     Ok(())
 }
@@ -156,7 +160,7 @@ fn end<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, t: f64, time: f64)
             }
             solve.joint_target.clear();
             solve.joint_target.resize(assembly.equalities.len(), 0.0);
-            assembly.hold_joints(&solve.joint_target, &mut solve.reaction, twists);
+            assembly.hold_joints_and_rotors(&solve.joint_target, &mut solve.reaction, twists);
             let lost = {
                 let before = island.kinetic(&island.half);
                 island.kinetic(&island.twists) - before
@@ -218,7 +222,7 @@ fn second_kick_of_joints<G: Geometry>(island: &mut Island<G>, t: f64) {
     }
     let Island { assembly, solve, half, report, .. } = island;
     solve.free.clear();
-    assembly.hold_joints(&solve.joint_target, &mut solve.reaction, &mut after);
+    assembly.hold_joints_and_rotors(&solve.joint_target, &mut solve.reaction, &mut after);
     report.solves += usize::from(!assembly.equalities.is_empty());
     let before = std::mem::take(half);
     book(island, &before, &after, 0.5 * t, &mut []);

@@ -7,6 +7,7 @@ use crate::energy_momentum;
 use crate::island::{Context, Island};
 use crate::options::{ImpactLaw, Integrator, TimeOfImpact};
 use crate::predict::kick_found;
+use crate::rotor;
 use crate::solve::{OpenRow, Phase, resolve, select};
 use carom_geometry::Geometry;
 use carom_math::Vector;
@@ -92,6 +93,7 @@ fn hold_within<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, t: f64, un
         return energy_momentum::hold(island, ctx, t, uncorrected);
     }
     select_move(island, ctx, t);
+    rotor::begin_move(island, ctx);
     if island.assembly.sparse {
         let Island { assembly, solve, .. } = island;
         solve.begin_where_tried(assembly);
@@ -126,7 +128,7 @@ fn hold_within<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, t: f64, un
         let Island { assembly, solve, solver, half, report, .. } = island;
         let solves = report.solves;
         if alone && round == 0 {
-            assembly.hold_joints(&solve.joint_target, &mut solve.reaction, half);
+            assembly.hold_joints_and_rotors(&solve.joint_target, &mut solve.reaction, half);
             held.outcome = Outcome::judge(0.0, RESIDUAL_WANTED, 0, Method::Trivial);
             report.solves += usize::from(!assembly.equalities.is_empty());
         } else if alone {
@@ -352,6 +354,9 @@ fn joint_miss<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, t: f64, ane
     let model = ctx.model;
     let Island { joints, assembly, solve, next, half, report, .. } = island;
     let Assembly { equalities, ahead, .. } = assembly;
+    // Mean rows of rotors are met as they are.
+    let rotors = if model.options.integrator == Integrator::EnergyMomentum { &[][..] } else { &equalities.rotors[..] };
+    let mut rotors = rotors.iter().peekable();
     let (mut worst, mut largest): (f64, f64) = (0.0, 0.0);
     if anew {
         solve.joint_target.fill(0.0);
@@ -362,8 +367,14 @@ fn joint_miss<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, t: f64, ane
     equalities.place_ahead(joints, model, next, ahead, |[a, b], size, first, errors| {
         let reach = next[a].position.max_abs().max(next[b].position.max_abs());
         let tolerance = (model.tolerances.position * size).max(ROUNDING * f64::EPSILON * (reach + size));
+        if let Some(rotor) = rotors.next_if(|rotor| (first..first + errors.len()).contains(&rotor.row)) {
+            // (22.3): the coordinate went as far as the rotor turned.
+            let joint = &model.joints[joints[equalities.owner(rotor.node)].index];
+            let turned = joint.coordinate_near(rotor.start, &next[a], &next[b]) - rotor.start;
+            errors[rotor.row - first] = turned - t * rotor.after(solve.reaction[rotor.row]);
+        }
         let mut most = 0.0f64;
-        for (target, &error) in targets[first..].iter_mut().zip(errors) {
+        for (target, &error) in targets[first..].iter_mut().zip(&*errors) {
             most = most.max(error.abs());
             *target -= error * per_time;
         }

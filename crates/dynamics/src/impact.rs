@@ -154,6 +154,12 @@ fn components<G: Geometry>(island: &Island<G>, parent: &mut Vec<usize>) {
     };
     island.near.iter().filter(|n| n.touching).for_each(|n| join(n.bodies));
     island.joints.iter().for_each(|j| join(j.bodies));
+    for tie in &island.ties {
+        let mut moving = tie.terms.iter().flat_map(|&(joint, _)| island.joints[joint].bodies).filter(|&body| island.bodies[body].dynamic);
+        if let Some(first) = moving.next() {
+            moving.for_each(|body| join([first, body]));
+        }
+    }
 }
 
 /// The representative of a body, with path halving.

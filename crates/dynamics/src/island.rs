@@ -3,6 +3,7 @@
 use crate::assembly::Assembly;
 use crate::body_load::RESISTANCES;
 use crate::contacts::{Memory, Near, Report};
+use crate::coupling::LocalTie;
 use crate::crossing::Ahead;
 use crate::curvature::Curvature;
 use crate::energy_momentum::Midpoint;
@@ -146,12 +147,16 @@ pub(crate) struct LocalJoint {
     pub bodies: [usize; 2],
     /// First of its equality rows in the island.
     pub first_row: usize,
-    /// How many equality rows it has.
+    /// How many equality rows it has, that of a rotor among them.
     pub rows: usize,
     /// First of them among the rows of all joints of the model.
     pub model_row: usize,
     /// The length its errors are measured against [m].
     pub size: f64,
+    /// Inverse inertia of its rotor [1/(kg m^2) or 1/kg], 0 where it has none; the row of a rotor is the last.
+    pub inv_armature: f64,
+    /// Its motor pulls so slowly that it is a load, theory (22.9).
+    pub slow_pull: bool,
     /// Its place among the controls, if it has one.
     pub control: Option<usize>,
 }
@@ -199,6 +204,8 @@ pub(crate) struct Island<G: Geometry> {
     pub pairs: Vec<LocalPair>,
     /// Joints.
     pub joints: Vec<LocalJoint>,
+    /// Couplings of its joints.
+    pub ties: Vec<LocalTie>,
     /// Those of them, rising, that are more than rows which hold: springs, motors, friction, limits, and lengths that turn.
     pub acting: Vec<usize>,
     /// Indexes of the forces that act on its bodies: (force, local body, control).
@@ -376,6 +383,10 @@ pub(crate) struct Context<'a, G: Geometry> {
 }
 
 impl<G: Geometry> Context<'_, G> {
+    /// The control of a joint, 0 where it has none.
+    pub fn asked(&self, joint: &LocalJoint) -> f64 {
+        joint.control.and_then(|control| self.controls.get(control)).copied().unwrap_or(0.0)
+    }
     /// Gives the step up if that is wished.
     pub fn go_on(&self) -> Result<(), StepError> {
         if self.interrupt.raised() { Err(StepError::unfinished(Cause::Stopped, self.time)) } else { Ok(()) }
@@ -406,6 +417,7 @@ impl<G: Geometry> Island<G> {
             falling: false,
             pairs: Vec::new(),
             joints: Vec::new(),
+            ties: Vec::new(),
             acting: Vec::new(),
             forces: Vec::new(),
             near: Vec::new(),
@@ -460,6 +472,7 @@ impl<G: Geometry> Island<G> {
         self.twists.clear();
         self.pairs.clear();
         self.joints.clear();
+        self.ties.clear();
         self.acting.clear();
         self.forces.clear();
         self.near.clear();
@@ -477,9 +490,10 @@ impl<G: Geometry> Island<G> {
         self.weight_alone = false;
         self.falling = false;
     }
-    /// Kinetic energy [J] of velocities at the current pose.
+    /// Kinetic energy [J] of velocities at the current pose, rotors included.
     pub fn kinetic(&self, twists: &[Twist<G>]) -> f64 {
-        self.bodies.iter().zip(twists).map(|(body, twist)| body.kinetic(twist)).sum()
+        let bodies: f64 = self.bodies.iter().zip(twists).map(|(body, twist)| body.kinetic(twist)).sum();
+        bodies + self.assembly.equalities.rotor_energy(twists)
     }
     /// Turns every inertia to the current pose.
     pub fn refresh_inertia(&mut self) {

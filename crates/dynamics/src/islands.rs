@@ -2,14 +2,17 @@
 
 use crate::constraints::{Joint, JointKind};
 use crate::contacts::Memory;
+use crate::coupling::LocalTie;
 use crate::curvature::Curvature;
 use crate::gradient::Coefficient;
 use crate::impact::root;
 use crate::island::{Island, LocalBody, LocalJoint, LocalPair};
 use crate::joint_graph::JointGraphs;
 use crate::model::{BodyKind, Model};
+use crate::predict::pulls_slowly;
 use crate::state::State;
 use carom_geometry::{Aabb, Geometry};
+use carom_math::Pose;
 
 /// Bodies that fly in company at most: as many as the nearest memory of a core holds, so that what they share costs each of them little.
 const COMPANY: usize = 128;
@@ -157,6 +160,13 @@ impl Partition {
                 [None, None] => {}
             }
         }
+        for coupling in &model.couplings {
+            let mut bodies =
+                coupling.terms.iter().flat_map(|&(joint, _)| model.joints[joint].bodies).flatten().filter(|&body| dynamic(body));
+            if let Some(first) = bodies.next() {
+                bodies.for_each(|body| join(first, body));
+            }
+        }
 
         // Islands are numbered by their first body.
         self.island_of.clear();
@@ -232,7 +242,7 @@ impl Partition {
         for (index, joint) in model.joints.iter().enumerate() {
             let own_control = joint.is_controlled().then_some(control);
             control += usize::from(joint.is_controlled());
-            let (first_of_all, rows) = (model_row, joint.row_count());
+            let (first_of_all, rows) = (model_row, joint.step_row_count());
             model_row += rows;
             let Some(owner) = joint.bodies.iter().flatten().copied().find(|&b| dynamic(b)) else { continue };
             let number = self.island_of[owner];
@@ -249,7 +259,27 @@ impl Partition {
             if acts(joint) {
                 island.acting.push(island.joints.len());
             }
-            island.joints.push(LocalJoint { index, bodies, first_row, rows, model_row: first_of_all, size, control: own_control });
+            let inv_armature = if joint.has_rotor() { 1.0 / joint.armature } else { 0.0 };
+            let (model_row, control) = (first_of_all, own_control);
+            let slow_pull = pulls_slowly(model, joint);
+            island.joints.push(LocalJoint { index, bodies, first_row, rows, model_row, size, inv_armature, slow_pull, control });
+        }
+        for coupling in &model.couplings {
+            let mut bodies = coupling.terms.iter().flat_map(|&(joint, _)| model.joints[joint].bodies).flatten();
+            let Some(owner) = bodies.find(|&body| dynamic(body)) else { continue };
+            let island = &mut islands[self.island_of[owner]];
+            let local = |joint: usize| island.joints.iter().position(|local| local.index == joint);
+            // A joint of immovable bodies is in no island: its coordinate stays what it is.
+            let terms = coupling.terms.iter().filter_map(|&(joint, coefficient)| Some((local(joint)?, coefficient))).collect();
+            let still = coupling.terms.iter().filter(|&&(joint, _)| local(joint).is_none());
+            let pose = |body: Option<usize>| body.map_or_else(Pose::identity, |body| state.poses[body]);
+            let held: f64 = still
+                .map(|&(joint, coefficient)| {
+                    let spec = &model.joints[joint];
+                    coefficient * spec.coordinate(&pose(spec.bodies[0]), &pose(spec.bodies[1]))
+                })
+                .sum();
+            island.ties.push(LocalTie { terms, offset: coupling.offset - held });
         }
         for (index, force) in model.forces.iter().enumerate() {
             let own_control = force.control.then_some(control);
@@ -263,6 +293,8 @@ impl Partition {
             let graph = self.graphs.of(&island.joints, &island.bodies, !model.options.whole_bodies);
             island.assembly.factor.prepare(graph, &island.joints, &island.bodies);
             island.assembly.equalities.lay_out(&island.joints, model);
+            let Island { assembly, ties, joints, poses, .. } = island;
+            assembly.equalities.lay_out_ties(ties, joints, model, &state.turns, poses);
             island.curvature.take(curvature, &island.joints);
             island.driven = island.bodies.iter().any(|body| body.kinematic);
             island.loose = island.driven || island.bodies.iter().any(|body| body.dynamic && !body.jointed);

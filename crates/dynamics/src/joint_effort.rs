@@ -4,6 +4,7 @@ use crate::assembly::Source;
 use crate::constraints::{MAX_ROWS, Row};
 use crate::island::{Context, Island};
 use crate::options::Integrator;
+use crate::predict::{Instant, slow_pull};
 use crate::world::World;
 use carom_geometry::Geometry;
 use carom_math::{Space, Wrench};
@@ -34,11 +35,11 @@ impl<S: Space> JointEffort<S> {
 }
 
 /// Adds the impulses of a solve whose rows stand at the present poses; loads acted over a duration. Nothing where nobody watches.
-pub(crate) fn account<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, duration: f64) {
+pub(crate) fn account<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, duration: f64, at: Instant) {
     if island.efforts.is_empty() {
         return;
     }
-    let Island { efforts, joints, assembly, solve, poses, .. } = island;
+    let Island { efforts, joints, assembly, solve, poses, twists, .. } = island;
     for (position, &index) in solve.groups.iter().enumerate() {
         let impulse = solve.impulses[solve.first[position]];
         match assembly.groups[index].source {
@@ -54,6 +55,10 @@ pub(crate) fn account<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, dur
         if let Some(max) = spec.motor.and_then(|motor| motor.control()) {
             let control = local.control.and_then(|control| ctx.controls.get(control)).copied().unwrap_or(0.0);
             effort.motor += duration * control.clamp(-max, max);
+        }
+        if local.slow_pull {
+            let sides = local.bodies.map(|body| (&poses[body], &twists[body]));
+            effort.motor += slow_pull(spec, ctx.asked(local), at, sides).map_or(0.0, |(force, _)| duration * force);
         }
         if local.rows > 0 {
             let mut rows = [Row::zero(); MAX_ROWS];

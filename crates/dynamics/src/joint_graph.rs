@@ -101,6 +101,8 @@ pub(crate) struct Elimination {
     pub symbolic: Arc<Symbolic>,
     /// Where rows of joints meet, by rising place: all of a mechanism whose bodies are whole.
     pub meetings: Vec<Meeting>,
+    /// Where the rows of each joint meet themselves.
+    pub own: Vec<Place>,
     /// Couplings with welds, by rising place.
     pub welds: Vec<(Place, Coupling)>,
 }
@@ -131,11 +133,12 @@ impl Meeting {
 
 impl Elimination {
     fn new(symbolic: Symbolic, found: &[((usize, usize), Coupling)]) -> Self {
-        let (mut meetings, mut welds) = (Vec::new(), Vec::new());
+        let (mut meetings, mut own, mut welds) = (Vec::new(), Vec::new(), Vec::new());
         for &((row, column), coupling) in found {
             let Some(place) = symbolic.place(row, column) else { continue };
             match coupling {
                 Coupling::Own { node, parts } => {
+                    own.push((node, place));
                     for side in (0..2).filter(|&side| parts[side] != 0.0) {
                         meetings.push(Meeting::new(&place, [End { node, side }; 2], parts[side]));
                     }
@@ -150,7 +153,9 @@ impl Elimination {
         // By place in memory, so that the matrix is filled in one walk; a joint between the same two bodies as another shares both.
         meetings.sort_by_key(|meeting| meeting.at);
         welds.sort_by_key(|(place, _)| place.at);
-        Elimination { symbolic: Arc::new(symbolic), meetings, welds }
+        own.sort_by_key(|(node, _)| *node);
+        let own = own.into_iter().map(|(_, place)| place).collect();
+        Elimination { symbolic: Arc::new(symbolic), meetings, own, welds }
     }
 }
 

@@ -5,9 +5,11 @@
 //! all, and products with them are cross products, theory (3.3), (3.5), (3.6). Rows of other joints are kept whole.
 
 use crate::constraints::{Axes, Frame, Joint, MAX_ROWS, Row};
+use crate::coupling::{LocalTie, Ties};
 use crate::island::{LocalBody, LocalJoint};
 use crate::joint_graph::Meeting;
 use crate::model::Model;
+use crate::rotor::Rotor;
 use carom_geometry::Geometry;
 use carom_math::{Pose, Twist, Vector, Wrench};
 use std::ops::Range;
@@ -85,6 +87,10 @@ pub(crate) struct JointRows<G: Geometry> {
     /// Each joint with rows among all joints of the island.
     owners: Vec<u32>,
     frames: Frames<G>,
+    /// Rotors of the joints, by rising row.
+    pub rotors: Vec<Rotor>,
+    /// Couplings, whose rows come last.
+    pub ties: Ties<G>,
     /// The rows at the present poses.
     pub now: Placed<G>,
     /// Inverse mass per world axis and inverse inertia in world axes, body by body.
@@ -103,6 +109,8 @@ impl<G: Geometry> Default for JointRows<G> {
             spans: Vec::new(),
             sizes: Vec::new(),
             owners: Vec::new(),
+            rotors: Vec::new(),
+            ties: Ties::default(),
             frames: Frames(Vec::new(), Vec::new()),
             now: Placed::default(),
             inverse: Vec::new(),
@@ -133,7 +141,7 @@ impl<G: Geometry> Placed<G> {
         } else {
             let joint = joint();
             let mut rows = [Row::zero(); MAX_ROWS];
-            joint.rows(a, b, &mut rows);
+            joint.step_rows(a, b, &mut rows);
             joint.error(a, b, errors);
             let whole = &mut self.whole[span.at as usize..][..span.rows as usize];
             whole.iter_mut().zip(rows).for_each(|(whole, row)| *whole = WholeRow::of(&row));
@@ -170,6 +178,7 @@ impl<G: Geometry> JointRows<G> {
         self.spans.clear();
         self.sizes.clear();
         self.owners.clear();
+        self.rotors.clear();
         self.inverse.clear();
         let (mut first, mut pins, mut turns, mut whole) = (0, 0, 0, 0);
         for (owner, joint) in joints.iter().enumerate().filter(|(_, joint)| joint.rows > 0) {
@@ -179,6 +188,10 @@ impl<G: Geometry> JointRows<G> {
             };
             let [bodies, [rows, _]] = [joint.bodies, [joint.rows, 0]].map(|pair| pair.map(|x| x as u32));
             self.spans.push(Span { bodies, first, rows, at, pin });
+            if joint.inv_armature > 0.0 {
+                let row = (first + rows - 1) as usize;
+                self.rotors.push(Rotor { row, node: self.sizes.len(), inverse: joint.inv_armature, rate: 0.0, start: 0.0 });
+            }
             self.sizes.push(joint.size);
             self.owners.push(owner as u32);
             first += rows;
@@ -203,6 +216,20 @@ impl<G: Geometry> JointRows<G> {
         self.inverse.clear();
         self.inverse.extend(bodies.iter().map(|body| (body.inv_mass, body.inv_inertia)));
     }
+    /// Room for the rows of couplings after those of the joints.
+    pub fn lay_out_ties(&mut self, ties: &[LocalTie], joints: &[LocalJoint], model: &Model<G>, turns: &[i32], poses: &[Pose<G>]) {
+        let first = joints.last().map_or(0, |joint| joint.first_row + joint.rows);
+        self.ties.lay_out(first, ties, joints, model, turns, poses);
+        self.now.errors.resize(first + self.ties.len(), 0.0);
+    }
+    /// Rows of the couplings at these poses.
+    pub fn place_ties(&mut self, model: &Model<G>, poses: &[Pose<G>]) {
+        if !self.ties.is_empty() {
+            let JointRows { ties, now, .. } = self;
+            ties.place(model, poses);
+            ties.errors(model, poses, |_, row, error| now.errors[row] = error);
+        }
+    }
     /// Rows and errors at these poses of the joints that were laid out.
     pub fn place(&mut self, joints: &[LocalJoint], model: &Model<G>, poses: &[Pose<G>]) {
         let JointRows { spans, owners, frames, now, .. } = self;
@@ -218,7 +245,7 @@ impl<G: Geometry> JointRows<G> {
         model: &Model<G>,
         poses: &[Pose<G>],
         ahead: &mut Placed<G>,
-        mut meet: impl FnMut([usize; 2], f64, usize, &[f64]),
+        mut meet: impl FnMut([usize; 2], f64, usize, &mut [f64]),
     ) {
         ahead.fit(&self.now);
         for (index, (span, size)) in self.spans.iter().zip(&self.sizes).enumerate() {
@@ -226,6 +253,11 @@ impl<G: Geometry> JointRows<G> {
             let errors = ahead.place(span, &self.frames, joint, poses);
             meet(span.bodies.map(|body| body as usize), *size, span.first as usize, errors);
         }
+        // Angles are of the size of a radian.
+        self.ties.errors(model, poses, |bodies, row, error| {
+            ahead.errors[row] = error;
+            meet(bodies, 1.0, row, &mut ahead.errors[row..=row]);
+        });
     }
     /// Rows of a joint, numbered among those with rows, as they are.
     pub fn set_whole(&mut self, joint: usize, rows: impl Iterator<Item = Row<G>>) {
@@ -270,6 +302,48 @@ impl<G: Geometry> JointRows<G> {
             && self.spans == noted.spans
     }
 
+    /// Which of all joints of the island one with rows is.
+    pub fn owner(&self, node: usize) -> usize {
+        self.owners[node] as usize
+    }
+    /// The rotor of a joint with rows.
+    pub fn rotor_of(&self, node: usize) -> Option<&Rotor> {
+        self.rotors.binary_search_by_key(&node, |rotor| rotor.node).ok().map(|found| &self.rotors[found])
+    }
+    /// The number of rows of a joint with rows.
+    pub fn rows_of(&self, node: usize) -> usize {
+        self.spans[node].rows as usize
+    }
+    /// J_r v of a rotor's row.
+    fn rotor_speed(&self, rotor: &Rotor, twists: &[Twist<G>]) -> f64 {
+        let span = &self.spans[rotor.node];
+        let [a, b] = span.bodies.map(|body| &twists[body as usize]);
+        if span.pin != WHOLE {
+            self.now.turns[span.at as usize + span.rows as usize - G::DIM - 1].dot(a.ang - b.ang)
+        } else {
+            let row = &self.now.whole[(span.at + span.rows) as usize - 1];
+            row.lin.dot(a.lin - b.lin) + row.ang[0].dot(a.ang) + row.ang[1].dot(b.ang)
+        }
+    }
+    /// Lets the rotors turn as velocities at the present poses have them.
+    pub fn spin_rotors(&mut self, twists: &[Twist<G>]) {
+        for index in 0..self.rotors.len() {
+            self.rotors[index].rate = self.rotor_speed(&self.rotors[index], twists);
+        }
+    }
+    /// Kinetic energy [J] of rotors that turn as velocities at the present poses have them.
+    pub fn rotor_energy(&self, twists: &[Twist<G>]) -> f64 {
+        self.rotors.iter().map(|rotor| 0.5 * self.rotor_speed(rotor, twists).powi(2) / rotor.inverse).sum()
+    }
+    /// What the rotors gave to impulses along their rows [J].
+    pub fn rotor_work(&self, impulses: &[f64]) -> f64 {
+        self.rotors.iter().map(|rotor| 0.5 * impulses[rotor.row] * (rotor.rate + rotor.after(impulses[rotor.row]))).sum()
+    }
+    /// Adds the rates of the rotors to what their rows are to meet.
+    pub fn add_rates(&self, out: &mut [f64]) {
+        self.rotors.iter().for_each(|rotor| out[rotor.row] += rotor.rate);
+    }
+
     /// Appends target - J v of every row.
     pub fn lacking(&self, target: &[f64], twists: &[Twist<G>], out: &mut Vec<f64>) {
         out.extend_from_slice(target);
@@ -294,6 +368,7 @@ impl<G: Geometry> JointRows<G> {
                 }
             }
         }
+        self.ties.sides(|row, body, wrench| out[row] += s * wrench.power(&twists[body]));
     }
     /// Force on a (its opposite acts on b) and torques on a and b of impulses along the rows of one joint.
     #[inline(always)]
@@ -333,6 +408,7 @@ impl<G: Geometry> JointRows<G> {
                 wrench.ang += ang;
             }
         }
+        self.ties.sides(|row, body, wrench| out[body] = out[body].plus(impulses[row][lane], *wrench));
     }
     /// v += M^-1 J' l.
     pub fn push(&self, impulses: &[f64], twists: &mut [Twist<G>]) {
@@ -345,6 +421,27 @@ impl<G: Geometry> JointRows<G> {
                 twist.ang += G::inertia_apply(inv_inertia, torque);
             }
         }
+        self.ties.sides(|row, body, wrench| twists[body] = twists[body].plus(impulses[row], self.answer(body, wrench)));
+    }
+    /// M^-1 applied to a wrench on a body of the island.
+    fn answer(&self, body: usize, wrench: &Wrench<G>) -> Twist<G> {
+        let (inv_mass, inv_inertia) = self.inverse[body];
+        Twist { lin: wrench.lin.scale(inv_mass), ang: G::inertia_apply(inv_inertia, wrench.ang) }
+    }
+    /// Couplings with joints and with each other, B and D of the border, theory (22.12).
+    pub fn meet_ties(&self, attached: impl Fn(usize, &mut dyn FnMut(usize, usize, usize)), coupled: &mut [f64], own: &mut [f64]) {
+        let (rows, count) = (self.ties.first, self.ties.len());
+        self.ties.sides(|row, body, wrench| {
+            let (k, answer) = (row - rows, self.answer(body, wrench));
+            attached(body, &mut |node, side, first| {
+                self.speeds_at(node, side, &answer, |r, speed| coupled[k * rows + first + r] += speed);
+            });
+            self.ties.sides(|other, at, covector| {
+                if at == body {
+                    own[(other - rows) * count + k] += covector.power(&answer);
+                }
+            });
+        });
     }
     /// l . J v for the sum of two velocities, and the part of it that belongs to bodies of which `driven` says so. The torques of the impulses are added to
     /// those on each body where there is room for them.
@@ -363,6 +460,15 @@ impl<G: Geometry> JointRows<G> {
                 }
             }
         }
+        self.ties.sides(|row, body, wrench| {
+            let [before, after] = twists.map(|twists| &twists[body]);
+            let power = impulses[row] * (wrench.power(before) + wrench.power(after));
+            work += power;
+            by_driven += if driven(body) { power } else { 0.0 };
+            if let Some(pushed) = pushed.get_mut(body) {
+                *pushed += wrench.ang * impulses[row];
+            }
+        });
         (work, by_driven)
     }
 

@@ -2,6 +2,7 @@
 
 use crate::combine::Combination;
 use crate::constraints::Joint;
+use crate::coupling::Coupling;
 use crate::error::ModelError;
 use crate::options::{Gyroscopic, ImpactLaw, Integrator, Options, Stabilisation, TimeOfImpact};
 use crate::tolerances::Tolerances;
@@ -174,6 +175,8 @@ pub struct Model<G: Geometry> {
     pub bodies: Vec<Body<G>>,
     /// Joints in order.
     pub joints: Vec<Joint<G>>,
+    /// Couplings of joint coordinates in order.
+    pub couplings: Vec<Coupling>,
     /// Rules of pairs.
     pub pairs: Vec<PairRule>,
     /// Forces in order.
@@ -197,6 +200,7 @@ impl<G: Geometry> Model<G> {
             name: name.into(),
             bodies: Vec::new(),
             joints: Vec::new(),
+            couplings: Vec::new(),
             pairs: Vec::new(),
             forces: Vec::new(),
             gravity,
@@ -308,8 +312,13 @@ impl<G: Geometry> Model<G> {
                     return Err(ModelError::new(format!("joint \"{}\"", joint.name), "between", "needs bodies of the scene"));
                 }
             }
+            if joint.has_rotor() && !joint.is_angular() && self.options.integrator == Integrator::EnergyMomentum {
+                let reason = "a rotor that turns with a slide is not kept by \"energy-momentum\": its rate would be state of its own; \
+                              integrator \"verlet\" takes it";
+                return Err(ModelError::new(format!("joint \"{}\"", joint.name), "armature", reason));
+            }
         }
-        Ok(())
+        Coupling::check_all(self)
     }
 
     /// Index of a body by name.

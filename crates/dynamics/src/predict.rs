@@ -1,8 +1,9 @@
 //! Room 3: loads, and the accelerations they give, theory (2.2)-(2.3).
 
 use crate::body_load::{BodyLoad, RESISTANCES};
-use crate::constraints::JointKind;
+use crate::constraints::{Joint, JointKind, Row};
 use crate::island::{Context, Island, Loads};
+use crate::model::{BodyKind, Model};
 use crate::options::{Integrator, Options};
 use carom_geometry::Geometry;
 use carom_math::{Pose, Twist, Vector, Wrench};
@@ -60,6 +61,14 @@ pub(crate) fn loads<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, at: I
                 loads[body].damping = loads[body].damping.plus(drag, block);
             }
         }
+        if joint.slow_pull
+            && let Some((force, row)) = slow_pull(spec, ctx.asked(joint), at, [(&poses[a], &twists[a]), (&poses[b], &twists[b])])
+        {
+            for (body, block) in [(a, row.a), (b, row.b)] {
+                loads[body].total = loads[body].total.plus(force, block);
+                loads[body].driving = loads[body].driving.plus(force, block);
+            }
+        }
         if let (Some(max), Some(control)) = (spec.motor.and_then(|motor| motor.control()), joint.control) {
             let torque = ctx.controls.get(control).copied().unwrap_or(0.0).clamp(-max, max);
             let row = spec.coordinate_row(&poses[a], &poses[b]);
@@ -83,8 +92,52 @@ pub(crate) fn loads<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, at: I
     *weight_alone = !*worked;
 }
 
+/// Whether the motor of a joint pulls so slowly that `verlet` takes it at both ends of a move and not ahead of it: then it is exact to second order,
+/// theory (22.9). The inertia that it is measured against is the least that the coordinate may have: that of its two bodies alone, at any pose.
+pub(crate) fn pulls_slowly<G: Geometry>(model: &Model<G>, joint: &Joint<G>) -> bool {
+    let Some(pull) = joint.motor.and_then(|motor| motor.pull(0.0)) else { return false };
+    if model.options.integrator != Integrator::Verlet {
+        return false;
+    }
+    let mut inverse = 0.0;
+    for (side, body) in joint.bodies.iter().enumerate() {
+        let Some(body) = body.map(|body| &model.bodies[body]).filter(|body| body.kind == BodyKind::Dynamic) else { continue };
+        inverse += if !joint.is_angular() {
+            1.0 / body.mass
+        } else {
+            let mut axis = G::Ang::zero();
+            axis[0] = 1.0;
+            if G::ANG > 1 {
+                axis = G::Ang::from_slice(joint.axes[side].as_slice());
+            }
+            G::inertia_invert(body.inertia).map_or(0.0, |inverse| axis.dot(G::inertia_apply(inverse, axis)))
+        };
+    }
+    let inertia = joint.armature + if inverse > 0.0 { 1.0 / inverse } else { 0.0 };
+    model.step * (model.step * pull.stiffness + pull.damping) <= inertia
+}
+
+/// The force of a motor that pulls slowly, as a load: at the end of a move its damper is a row and only a spring alone is one.
+pub(crate) fn slow_pull<G: Geometry>(
+    joint: &Joint<G>,
+    asked: f64,
+    at: Instant,
+    [a, b]: [(&Pose<G>, &Twist<G>); 2],
+) -> Option<(f64, Row<G>)> {
+    let motor = joint.motor?;
+    let pull = motor.pull(asked)?;
+    if at == Instant::End && pull.damping > 0.0 {
+        return None;
+    }
+    let row = joint.coordinate_row(a.0, b.0);
+    let max = motor.row_max().unwrap_or(f64::INFINITY);
+    let way = pull.position - joint.motor_coordinate(&pull, a.0, b.0);
+    let force = pull.stiffness * way + pull.damping * (pull.rate - row.speed(a.1, b.1));
+    Some((force.clamp(-max, max), row))
+}
+
 /// Which end of a move the loads are wanted for.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Instant {
     /// At q with v.
     Start,

@@ -160,6 +160,11 @@ pub(crate) fn each_joint<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, 
         ctx.model.joints[joint.index].error(&island.poses[a], &island.poses[b], error);
         visit(number, joint.index, error.iter().fold(0.0f64, |m, e| m.max(e.abs())), joint.size);
     }
+    let ties = &island.assembly.equalities.ties;
+    ties.errors(ctx.model, &island.poses, |_, row, error| {
+        let number = ties.joint(row - ties.first);
+        visit(number, island.joints[number].index, error.abs(), 1.0);
+    });
 }
 
 /// Says which joint is still as far open as if it had been set apart: whatever moved on with it would be no mechanism.
@@ -260,7 +265,8 @@ pub(crate) fn bring_home<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, 
     let Island { assembly, solve, twists, .. } = island;
     solve.joint_target.clear();
     solve.joint_target.resize(assembly.equalities.len(), 0.0);
-    assembly.hold_joints(&solve.joint_target, &mut solve.reaction, twists);
+    assembly.equalities.spin_rotors(twists);
+    assembly.hold_joints_and_rotors(&solve.joint_target, &mut solve.reaction, twists);
     Ok(())
 }
 
@@ -336,6 +342,7 @@ fn displacement<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, aim: Aim)
             solve.joint_target[joint.first_row + row] = -solve.error[row];
         }
     }
+    assembly.equalities.ties.errors(ctx.model, poses, |_, row, error| solve.joint_target[row] = -error);
     solve.known = false;
     solve.softness.clear();
     solve.lines.clear();

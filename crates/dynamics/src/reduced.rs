@@ -162,6 +162,10 @@ pub(crate) fn reduce<G: Geometry>(assembly: &mut Assembly<G>, bodies: &[LocalBod
         let momentum = &momenta[i * width..][..width];
         for j in 0..=i {
             matrix[i * n + j] = dot(momentum, &held[j * width..][..width]);
+            // Rotors answer as well.
+            for rotor in &equalities.rotors {
+                matrix[i * n + j] += rotor.inverse * answers[i * rows + rotor.row] * answers[j * rows + rotor.row];
+            }
         }
         let unheld = lines[i].couple(&lines[i]);
         locked_rows.push(unheld <= 0.0 || matrix[i * n + i] <= locked * unheld);

@@ -41,7 +41,17 @@ impl<G: Geometry> Jointed<G> {
             }
             let pair = joint.bodies.map(|body| body.map_or(0, |b| b + 1));
             let (first_row, rows_of) = (lines.len(), joint.row_count());
-            joints.push(LocalJoint { index, bodies: pair, first_row, rows: rows_of, model_row: first_row, size: 1.0, control: None });
+            joints.push(LocalJoint {
+                index,
+                bodies: pair,
+                first_row,
+                rows: rows_of,
+                model_row: first_row,
+                size: 1.0,
+                inv_armature: 0.0,
+                slow_pull: false,
+                control: None,
+            });
             rows.clear();
             rows.resize(joint.row_count(), Row::zero());
             joint.rows(&poses[pair[0]], &poses[pair[1]], &mut rows);

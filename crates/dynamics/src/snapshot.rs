@@ -13,7 +13,7 @@ use std::fmt;
 
 /// The version of the physics: raised whenever the step that follows a state may end in other bits than before. Snapshots and the logs of runs say which
 /// they were made with, and no other goes on from them.
-pub const PHYSICS: u32 = 2;
+pub const PHYSICS: u32 = 3;
 
 /// What stands before the version in the first word of a snapshot. The first version wrote no word for it but its number of bodies, which is never as
 /// large.
@@ -139,6 +139,8 @@ impl<G: Geometry> Snapshot<G> {
             contact.warm.iter().for_each(|w| w.as_slice().iter().for_each(|x| word(x.to_bits())));
         }
         self.joints.iter().for_each(|x| word(x.to_bits()));
+        word(self.state.turns.len() as u64);
+        self.state.turns.iter().for_each(|turns| word(i64::from(*turns) as u64));
         out
     }
 
@@ -199,6 +201,9 @@ impl<G: Geometry> Snapshot<G> {
         let mut joints = Vec::new();
         for _ in 0..joint_numbers {
             joints.push(f64::from_bits(word()?));
+        }
+        for _ in 0..word()? as usize {
+            state.turns.push(i32::try_from(word()? as i64).map_err(|_| SnapshotError::Value)?);
         }
         if word().is_ok() {
             return Err(length);

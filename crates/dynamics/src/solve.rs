@@ -2,7 +2,7 @@
 
 use crate::articulated;
 use crate::assembly::{Assembly, Source};
-use crate::constraints::Motor;
+use crate::constraints::{Motor, Pull};
 use crate::contacts::Near;
 use crate::island::{Context, Island, IslandReport, LocalPair};
 use crate::moments::{self, Arms};
@@ -254,10 +254,13 @@ pub(crate) fn select<G: Geometry>(
                 Block::Unilateral
             }
             Source::Motor { joint, coordinate } => {
-                let Some(motor) = model.joints[joints[joint].index].motor else { continue };
-                let (target, soft) = match (motor, motor.spring()) {
+                let local = &joints[joint];
+                let Some(motor) = model.joints[local.index].motor else { continue };
+                let (target, soft) = match (motor, motor.pull(ctx.asked(local))) {
                     (Motor::Velocity { velocity, .. }, _) => (velocity, 0.0),
-                    (_, Some([position, stiffness, damping])) => soft_row(stiffness, damping, position - coordinate, t, duration),
+                    // What is slow is a load at the start of the move and, but for its damper, at the end of it.
+                    (_, Some(pull)) if local.slow_pull && (phase == Phase::Move || pull.damping == 0.0) => continue,
+                    (_, Some(pull)) => soft_row(&pull, coordinate, if local.slow_pull { 0.0 } else { t }, duration),
                     _ => continue,
                 };
                 if soft > 0.0 {
@@ -278,7 +281,8 @@ pub(crate) fn select<G: Geometry>(
             }
             Source::Spring { joint, length } => {
                 let spring = &model.joints[joints[joint].index];
-                let (target, soft) = soft_row(spring.stiffness, spring.damping, spring.rest - length, t, duration);
+                let pull = Pull { position: spring.rest, rate: 0.0, stiffness: spring.stiffness, damping: spring.damping };
+                let (target, soft) = soft_row(&pull, length, t, duration);
                 solve.softness.push((row, soft));
                 solve.target.push(target);
                 solve.warm.push(0.0);
@@ -328,10 +332,15 @@ pub(crate) fn gather_matrix<G: Geometry>(assembly: &mut Assembly<G>, solve: &mut
     }
 }
 
-/// Target and softness of an implicit spring row: l = d (k (x - t s) - c s), with x the way still to go and s the speed, theory (3.9).
-fn soft_row(stiffness: f64, damping: f64, way: f64, t: f64, duration: f64) -> (f64, f64) {
+/// Target and softness of an implicit row: l = d (k (x - t s) + c (r - s)), with x the way still to go, r the rate aimed at and s the speed, theory (22.8).
+fn soft_row(pull: &Pull, coordinate: f64, t: f64, duration: f64) -> (f64, f64) {
+    let Pull { position, rate, stiffness, damping } = *pull;
     let resistance = stiffness * t + damping;
-    if resistance > 0.0 && duration > 0.0 { (stiffness * way / resistance, 1.0 / (duration * resistance)) } else { (0.0, f64::MAX.sqrt()) }
+    if resistance > 0.0 && duration > 0.0 {
+        ((stiffness * (position - coordinate) + damping * rate) / resistance, 1.0 / (duration * resistance))
+    } else {
+        (0.0, f64::MAX.sqrt())
+    }
 }
 
 /// Solves the selected problem for velocities `free` before rows act; the result is written to `out`.
@@ -346,13 +355,13 @@ pub(crate) fn resolve<G: Geometry>(
 ) -> Outcome {
     out.clear();
     out.extend_from_slice(free);
-    assembly.hold_joints(&solve.joint_target, &mut solve.reaction, out);
+    assembly.hold_joints_and_rotors(&solve.joint_target, &mut solve.reaction, out);
     solve.free.clear();
     for (&line, target) in solve.lines.iter().zip(&solve.target) {
         // A direction that the joints lock has nothing to answer with.
         solve.free.push(if assembly.locked_rows[line] { 0.0 } else { assembly.lines[line].speed(out) - target });
     }
-    if solve.sparse.capture && !solve.lines.is_empty() {
+    if solve.sparse.capture && !solve.lines.is_empty() && assembly.equalities.ties.is_empty() {
         capture(assembly, solve, shape_of(cone));
     }
     let mut outcome = Outcome::failed(0, Method::Sweep);

@@ -223,7 +223,12 @@ impl SparseRows {
     fn set_laws<G: Geometry>(&mut self, assembly: &Assembly<G>, blocks: &[Block], arms: &[Option<Arms>], cone: Cone) {
         self.laws.clear();
         self.laws.extend(blocks.iter().zip(arms).map(|(block, arms)| moments::law(block, arms.as_ref(), cone, G::TANGENTS)));
-        self.laws.extend(assembly.equalities.meetings().map(|(_, rows)| Law::Equality(Equality { rows })));
+        for (node, (_, rows)) in assembly.equalities.meetings().enumerate() {
+            // The row of a rotor gives way, those before it do not.
+            let rotor = usize::from(assembly.equalities.rotor_of(node).is_some());
+            self.laws.push(Law::Equality(Equality { rows: rows - rotor }));
+            self.laws.extend((0..rotor).map(|rows| Law::Equality(Equality { rows: rows + 1 })));
+        }
     }
 
     fn build<G: Geometry>(&mut self, assembly: &Assembly<G>, first: &[usize]) {
@@ -286,14 +291,10 @@ fn fill<G: Geometry, const B: usize>(rows: &mut Bodies<B>, assembly: &Assembly<G
         }
     }
     for (joint, (bodies, count)) in equalities.meetings().enumerate() {
-        rows.add_block(count, 0.0);
+        // Row k by what unit twists do to it.
+        let mut wrenches = [[Wrench::<G>::zero(); MAX_ROWS]; 2];
         for side in 0..2 {
-            let body = bodies[side];
-            if roots[body].is_zero() {
-                continue;
-            }
-            // Row k by what unit twists do to it.
-            let mut wrenches = [Wrench::<G>::zero(); MAX_ROWS];
+            let wrenches = &mut wrenches[side];
             for axis in 0..G::DIM {
                 let mut unit = Twist::<G>::zero();
                 unit.lin[axis] = 1.0;
@@ -304,7 +305,17 @@ fn fill<G: Geometry, const B: usize>(rows: &mut Bodies<B>, assembly: &Assembly<G
                 unit.ang[axis] = 1.0;
                 equalities.speeds_at(joint, side, &unit, |r, speed| wrenches[r].ang[axis] = speed);
             }
-            rows.add_side(body, |k| roots[body].scale(&wrenches[k]));
+        }
+        let rotor = equalities.rotor_of(joint);
+        let held = count - usize::from(rotor.is_some());
+        let parts = [Some((0, held, 0.0)), rotor.map(|rotor| (held, 1, rotor.inverse))];
+        for (first, count, softness) in parts.into_iter().flatten() {
+            rows.add_block(count, softness);
+            for (side, &body) in bodies.iter().enumerate() {
+                if !roots[body].is_zero() {
+                    rows.add_side(body, |k| roots[body].scale(&wrenches[side][first + k]));
+                }
+            }
         }
     }
     rows.finish();

@@ -11,12 +11,14 @@ pub struct State<S: Space> {
     pub poses: Vec<Pose<S>>,
     /// Velocity of each body: of its centre of mass, world axes, full step.
     pub twists: Vec<Twist<S>>,
+    /// Whole turns of each joint that a coupling counts, in space; nothing where none does, or where they are not known.
+    pub turns: Vec<i32>,
 }
 
 impl<S: Space> State<S> {
     /// No bodies at time zero.
     pub fn empty() -> Self {
-        State { time: 0.0, poses: Vec::new(), twists: Vec::new() }
+        State { time: 0.0, poses: Vec::new(), twists: Vec::new(), turns: Vec::new() }
     }
     /// Appends a body.
     pub fn push(&mut self, pose: Pose<S>, twist: Twist<S>) {
@@ -35,7 +37,7 @@ impl<S: Space> State<S> {
         out[..S::DIM].copy_from_slice(twist.lin.as_slice());
         out[S::DIM..S::DIM + S::ANG].copy_from_slice(twist.ang.as_slice());
     }
-    /// 16 hex digits of the state's bits: FNV-1a over time, poses and velocities in order.
+    /// 16 hex digits of the state's bits: FNV-1a over time, poses, velocities and counted turns in order.
     pub fn hash(&self) -> String {
         const OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
         const PRIME: u64 = 0x0000_0100_0000_01b3;
@@ -53,6 +55,7 @@ impl<S: Space> State<S> {
             self.write_twist(body, &mut coords);
             coords[..S::DOF].iter().for_each(|&x| feed(x));
         }
+        self.turns.iter().for_each(|&turns| feed(f64::from(turns)));
         format!("{hash:016x}")
     }
 }

@@ -209,7 +209,8 @@ pub(crate) fn rebound<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>) -> 
         let Island { assembly, solve, twists, .. } = island;
         solve.joint_target.clear();
         solve.joint_target.resize(assembly.equalities.len(), 0.0);
-        assembly.hold_joints(&solve.joint_target, &mut solve.reaction, twists);
+        assembly.equalities.spin_rotors(twists);
+        assembly.hold_joints_and_rotors(&solve.joint_target, &mut solve.reaction, twists);
     }
     let mut work = std::mem::take(&mut island.impact);
     let outcome = strike(island, ctx, &mut stepped, &mut work);
@@ -218,6 +219,9 @@ pub(crate) fn rebound<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>) -> 
     stepped.plastic.extend_from_slice(&island.half);
     for body in (0..island.bodies.len()).filter(|&body| stepped.struck[body]) {
         island.half[body] = island.twists[body];
+    }
+    if stepped.struck.iter().any(|struck| *struck) {
+        island.assembly.equalities.spin_rotors(&island.half);
     }
     stepped.unheld = std::mem::replace(&mut island.twists, start);
     // What the contacts of the move had lost was not lost there.

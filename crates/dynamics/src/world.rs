@@ -1,7 +1,8 @@
 //! A model in motion: state, step, contacts, ledger.
 
 use crate::constraints::JointKind;
-use crate::contacts::{Key, Memory, Report};
+use crate::contacts::{Key, Memory, Report, placed};
+use crate::coupling::find_turns;
 use crate::curvature::Curvature;
 use crate::error::{Cause, ModelError, Room, StepError};
 use crate::gradient::{StepRecord, Workshop, elastic, energies};
@@ -186,7 +187,9 @@ impl<G: Geometry> World<G> {
             state,
             model,
         };
-        world.curvature.reset(world.model.joints.len(), world.model.joints.iter().map(|j| j.row_count()).sum());
+        world.curvature.reset(world.model.joints.len(), world.model.joints.iter().map(|j| j.step_row_count()).sum());
+        find_turns(&world.model, &mut world.state);
+        world.start.turns.clone_from(&world.state.turns);
         world.open_books();
         Ok(world)
     }
@@ -207,6 +210,7 @@ impl<G: Geometry> World<G> {
     pub fn set_state(&mut self, state: State<G>) -> Result<(), ModelError> {
         self.model.check(&state)?;
         self.state = state;
+        find_turns(&self.model, &mut self.state);
         (self.current, self.fresh) = (false, true);
         self.memory.clear();
         self.curvature().forget();
@@ -541,11 +545,12 @@ impl<G: Geometry> World<G> {
                     moving += body.kinetic(twist);
                 }
             }
-            kinetic += moving;
+            kinetic += moving + island.assembly.equalities.rotor_energy(&island.twists);
             self.memory.extend_from_slice(&island.memory);
             if !self.shaped.is_empty() {
                 island.curvature.give(&mut self.curvature, &island.joints);
             }
+            island.assembly.equalities.ties.tell_turns(&self.model, &island.poses, &mut self.state.turns);
             self.reports.extend_from_slice(&island.reports);
             self.flow.add(&island.flow);
             self.last.merge(&island.report.times(island.company.max(1)));

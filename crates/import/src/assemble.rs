@@ -2,11 +2,10 @@
 
 use crate::chain::{self, Plan};
 use crate::mass::Mass;
-use crate::robot::{Axis, Filter, Freedom, Geom, Notes, Robot, TieKind};
+use crate::robot::{Axis, Filter, Freedom, Geom, Notes, Robot, Servo, TieKind};
 use crate::split::{self, Hold};
 use crate::text::Fault;
 use crate::tree::{self, Fate};
-use crate::turns::Turns;
 use carom_dynamics::JointKind;
 use carom_scene::error::Span;
 use nalgebra::{Isometry3, Vector3};
@@ -50,8 +49,12 @@ pub struct Joint {
     pub limits: Option<[f64; 2]>,
     /// Dry friction [N m or N].
     pub friction: f64,
+    /// Inertia of its rotor [kg m^2 or kg].
+    pub armature: f64,
     /// Control of at most so much.
     pub control: Option<f64>,
+    /// Follows a target.
+    pub servo: Option<Servo>,
     /// Spring and damper: rest coordinate from the start, stiffness, damping.
     pub spring: Option<[f64; 3]>,
     /// Whether the bodies may touch.
@@ -89,13 +92,10 @@ pub struct Assembly {
 /// Builds bodies and joints; `fate` says where the links of the file have gone.
 pub fn assemble(robot: &Robot, fate: &Fate, notes: &mut Notes) -> Result<Assembly, Fault> {
     let mut out = Assembly::default();
-    // The body and the frame of every link, and how it may turn in the world.
+    // The body and the frame of every link.
     let mut at: Vec<(usize, Isometry3<f64>)> = Vec::with_capacity(robot.links.len());
-    let mut turns: Vec<Turns> = Vec::with_capacity(robot.links.len());
     let mut splits: Vec<(usize, Vec<Hold>, Option<usize>)> = Vec::new();
-    let mut armatures: Vec<(usize, Vector3<f64>, f64)> = Vec::new();
     for link in &robot.links {
-        let mut turn = link.parent.and_then(|p| turns.get(p).copied()).unwrap_or(Turns::Never);
         let parent = link.parent.and_then(|p| at.get(p).copied());
         let parent_frame = parent.map_or_else(Isometry3::identity, |(_, frame)| frame);
         let placed = chain::place(link, &parent_frame);
@@ -127,7 +127,9 @@ pub fn assemble(robot: &Robot, fate: &Fate, notes: &mut Notes) -> Result<Assembl
             axis: placed.axes[index],
             limits: None,
             friction: 0.0,
+            armature: 0.0,
             control: None,
+            servo: None,
             spring: None,
             collide: false,
         };
@@ -152,14 +154,6 @@ pub fn assemble(robot: &Robot, fate: &Fate, notes: &mut Notes) -> Result<Assembl
                     let last = i + 1 == count;
                     let child = out.bodies.len();
                     out.joints.push(single(joint, placed.anchors[i], placed.axes[i], [Some(child), below], notes));
-                    if joint.armature > 0.0 && matches!(joint.freedom, Freedom::Hinge | Freedom::Slide) {
-                        if joint.freedom == Freedom::Hinge && turn.never_about(placed.axes[i]) {
-                            armatures.push((child, placed.axes[i], joint.armature));
-                        } else {
-                            notes.add(unborne(joint));
-                        }
-                    }
-                    turn = turn.then(joint.freedom, placed.axes[i]);
                     if !last {
                         out.bodies.push(Body {
                             name: format!("{}:{}", link.name, joint.name),
@@ -180,20 +174,11 @@ pub fn assemble(robot: &Robot, fate: &Fate, notes: &mut Notes) -> Result<Assembl
                 }
             }
         }
-        turns.push(match plan {
-            Plan::Serial => turn,
-            Plan::Free | Plan::Ball => Turns::Anyhow,
-            Plan::Locked(_) => Turns::Never,
-            Plan::Planar(hinge) => turn.then(Freedom::Hinge, placed.axes[hinge]),
-        });
         at.push((out.bodies.len(), frame));
         out.bodies.push(body);
     }
     for (first, holds, parent) in splits {
         share(&mut out.bodies, first, &holds, parent)?;
-    }
-    for (body, axis, armature) in armatures {
-        split::add_armature(&mut out.bodies[body].mass, axis, armature);
     }
     loops(robot, fate, &at, &mut out);
     for (links, span) in &robot.apart {
@@ -228,18 +213,6 @@ fn share(bodies: &mut [Body], first: usize, holds: &[Hold], parent: Option<usize
     Ok(())
 }
 
-/// Why the inertia of a joint is left out.
-fn unborne(joint: &Axis) -> Fault {
-    let problem = match joint.freedom {
-        Freedom::Slide => "not supported on a slide: the mass of a body acts in every direction and has weight",
-        _ => {
-            "not supported here: it resists the rate of the joint alone, and the body the joint turns on turns about its axis too; only a \
-             gear would keep the two apart, and scenes have none"
-        }
-    };
-    Fault::new(joint.span.clone(), format!("joint \"{}\"", joint.name), "armature", problem)
-}
-
 /// One joint with everything on it.
 fn single(joint: &Axis, anchor: Vector3<f64>, axis: Vector3<f64>, between: [Option<usize>; 2], notes: &mut Notes) -> Joint {
     let part = format!("joint \"{}\"", joint.name);
@@ -259,7 +232,9 @@ fn single(joint: &Axis, anchor: Vector3<f64>, axis: Vector3<f64>, between: [Opti
         axis,
         limits: None,
         friction: 0.0,
+        armature: 0.0,
         control: None,
+        servo: None,
         spring: None,
         collide: false,
     };
@@ -268,8 +243,14 @@ fn single(joint: &Axis, anchor: Vector3<f64>, axis: Vector3<f64>, between: [Opti
         return out;
     }
     out.friction = joint.friction;
+    out.armature = joint.armature;
     out.control = joint.control;
-    if joint.stiffness > 0.0 || joint.damping > 0.0 {
+    if let Some(servo) = joint.servo {
+        out.servo = Some(Servo { damping: servo.damping + joint.damping, ..servo });
+        if joint.stiffness > 0.0 {
+            notes.add(Fault::new(joint.span.clone(), part.clone(), "stiffness", "not supported beside a servo"));
+        }
+    } else if joint.stiffness > 0.0 || joint.damping > 0.0 {
         let rest = if joint.stiffness > 0.0 { joint.preload / joint.stiffness } else { start };
         out.spring = Some([rest - start, joint.stiffness, joint.damping]);
     }
@@ -335,7 +316,9 @@ fn loops(robot: &Robot, fate: &Fate, at: &[(usize, Isometry3<f64>)], out: &mut A
             axis: Vector3::z(),
             limits: None,
             friction: 0.0,
+            armature: 0.0,
             control: None,
+            servo: None,
             spring: None,
             collide: true,
         });

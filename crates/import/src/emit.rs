@@ -2,11 +2,11 @@
 
 use crate::Options;
 use crate::assemble::{Assembly, Joint, Line, filter};
-use crate::robot::{Filter, FrictionRule, Geom, Notes, Robot, TieKind};
+use crate::robot::{Filter, FrictionRule, Gear, Geom, Notes, Robot, Servo, TieKind};
 use crate::text::Fault;
 use carom_dynamics::{BodyKind, JointKind, Motor, Tolerances};
 use carom_scene::error::Span;
-use carom_scene::tree::{At, BodyTree, CombineTree, JointTree, PairTree, Places, SceneTree, ShapeTree, Solid, Triple};
+use carom_scene::tree::{At, BodyTree, CombineTree, CouplingTree, JointTree, PairTree, Places, SceneTree, ShapeTree, Solid, Triple};
 use nalgebra::{Isometry3, Vector3};
 use std::collections::BTreeSet;
 
@@ -183,6 +183,7 @@ pub fn emit(robot: &Robot, assembly: &Assembly, options: &Options, notes: &mut N
     let first = robot.fixtures.len();
     let joints = assembly.joints.iter().map(|j| joint_tree(j, &names)).chain(assembly.ties.iter().map(|tie| line(tie, &names))).collect();
     let joints = named(joints);
+    let joints_there: BTreeSet<String> = joints.iter().filter_map(|joint| joint.name.as_ref().map(|name| name.value.clone())).collect();
     let pairs = pairs(robot, assembly, &sides, first, notes);
     Ok(SceneTree {
         dimension: 3,
@@ -201,6 +202,7 @@ pub fn emit(robot: &Robot, assembly: &Assembly, options: &Options, notes: &mut N
         forces: Vec::new(),
         repeats: Vec::new(),
         includes: Vec::new(),
+        couplings: robot.gears.iter().filter_map(|gear| coupling(gear, robot, &joints_there)).collect(),
         places: places(&robot.span),
     })
 }
@@ -229,12 +231,20 @@ fn filters(bodies: &mut [BodyTree], sides: &[Side], options: &Options, robot: &R
 /// A joint with everything that acts on its coordinate.
 fn joint_tree(joint: &Joint, names: &[String]) -> JointTree {
     let name = |body: Option<usize>| body.map_or_else(|| "world".to_string(), |b| names[b].clone());
-    let motor = match (joint.control, joint.spring) {
+    let servo = joint.servo.map(|Servo { aim, stiffness, damping, max, control }| Motor::Servo {
+        aim,
+        target: 0.0,
+        stiffness,
+        damping,
+        max,
+        control,
+    });
+    let motor = servo.or(match (joint.control, joint.spring) {
         (Some(max), Some([position, stiffness, damping])) => Some(Motor::Sprung { position, stiffness, damping, max }),
         (Some(max), None) => Some(Motor::Control { max }),
         (None, Some([position, stiffness, damping])) => Some(Motor::Position { position, stiffness, damping, max: UNBOUNDED }),
         (None, None) => None,
-    };
+    });
     let axial = matches!(joint.kind, JointKind::Hinge | JointKind::Slider | JointKind::Planar | JointKind::Cylindrical);
     JointTree {
         name: Some(At::new(joint.name.clone(), joint.span.clone())),
@@ -251,6 +261,7 @@ fn joint_tree(joint: &Joint, names: &[String]) -> JointTree {
         limits: joint.limits,
         motor,
         friction: joint.friction,
+        armature: joint.armature,
         collide: joint.collide,
         places: places(&joint.span),
     }
@@ -278,9 +289,22 @@ fn line(tie: &Line, names: &[String]) -> JointTree {
         limits: None,
         motor: None,
         friction: 0.0,
+        armature: 0.0,
         collide: true,
         places: places(&tie.span),
     }
+}
+
+/// A joint that follows another, in the coordinates of the scene, which are 0 at the start; `None` where one of them is gone.
+fn coupling(gear: &Gear, robot: &Robot, there: &BTreeSet<String>) -> Option<CouplingTree> {
+    let start = |name: &String| {
+        let mut joints = robot.links.iter().flat_map(|link| &link.joints);
+        joints.find(|joint| joint.name == *name).filter(|_| there.contains(name)).map(crate::robot::Axis::scalar)
+    };
+    let [follows, leads] = [start(&gear.joints[0])?, start(&gear.joints[1])?];
+    let terms = gear.joints.iter().cloned().map(|name| At::new(name, gear.span.clone())).zip([1.0, -gear.ratio]).collect();
+    let offset = gear.offset - (follows - gear.ratio * leads);
+    Some(CouplingTree { name: Some(At::new(gear.name.clone(), gear.span.clone())), terms, offset, places: places(&gear.span) })
 }
 
 /// No two joints of one name.

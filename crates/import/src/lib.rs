@@ -36,7 +36,6 @@ mod split;
 mod stand;
 mod text;
 mod tree;
-mod turns;
 mod urdf;
 
 use carom_scene::error::Details;
@@ -50,6 +49,11 @@ use text::{Fault, Texts};
 /// Lines of repetitions spelled out in a note.
 const MAX_LINES: usize = 8;
 
+/// Stiffness of a servo that holds a joint, for each kilogram of the model [N m/(rad kg) or N/(m kg)]: its own weight at an arm of a metre bends it by a hundredth.
+const HOLD_STIFFNESS: f64 = 1000.0;
+/// Time in which such a servo comes home [s]: its damping over its stiffness.
+const HOLD_TIME: f64 = 0.05;
+
 /// How the root of a model stands in the world.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Base {
@@ -62,6 +66,16 @@ pub enum Base {
     Free,
 }
 
+/// What the position and velocity actuators of an MJCF model become.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Actuators {
+    /// Servos: the control is the target, as a coordinate of the scene, 0 at the start.
+    #[default]
+    Servo,
+    /// A control of torque or force beside a spring and a damper.
+    Force,
+}
+
 /// What to make of a model.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Options {
@@ -71,6 +85,10 @@ pub struct Options {
     pub base: Base,
     /// Whether the joints of a URDF model with an effort above 0 are driven by controls, and the actuators of an MJCF model kept.
     pub controls: bool,
+    /// What the position and velocity actuators of an MJCF model are.
+    pub actuators: Actuators,
+    /// Whether hinges and slides without an actuator of their own are held where they start, by servos.
+    pub hold: bool,
     /// Whether anything touches.
     pub contacts: bool,
     /// Whether joints have limits.
@@ -85,8 +103,6 @@ pub struct Options {
     pub ground: bool,
     /// Height of the model's lowest point above z = 0 at the start [m]; where the model says itself if nothing is given.
     pub drop: Option<f64>,
-    /// Hold every hinge and slide where it starts, as strongly as its effort allows, instead of giving it a control.
-    pub hold: bool,
     /// Folders in which `package://` names of a URDF model are looked for, after those above the file.
     pub packages: Vec<PathBuf>,
 }
@@ -97,6 +113,8 @@ impl Default for Options {
             strict: false,
             base: Base::Auto,
             controls: true,
+            actuators: Actuators::Servo,
+            hold: false,
             contacts: true,
             limits: true,
             self_contact: false,
@@ -104,7 +122,6 @@ impl Default for Options {
             pose: Vec::new(),
             ground: false,
             drop: None,
-            hold: false,
             packages: Vec::new(),
         }
     }
@@ -204,6 +221,10 @@ fn finish(
             robot.links.iter_mut().flat_map(|l| &mut l.joints).for_each(|j| j.limits = None);
             robot.ties.retain(|tie| !matches!(tie.kind, robot::TieKind::Rope { .. }));
         }
+        gear(&mut robot, options, &mut notes)?;
+        if options.hold {
+            hold(&mut robot);
+        }
         let fate = tree::reduce(&mut robot, &mut notes)?;
         let assembly = assemble::assemble(&robot, &fate, &mut notes)?;
         moving = Some(stand::Moving::of(&robot, root.tag != "robot"));
@@ -213,7 +234,6 @@ fn finish(
         Ok(tree) => tree,
         Err(fault) => return Err(texts.error(fault).into()),
     };
-    stand::hold(&mut tree, options);
     let mut scene = carom_scene::from_tree(&tree, &texts.all(), stem);
     if let (Ok(built), Some(moving)) = (&scene, moving)
         && stand::place(&mut tree, built, &moving, options, &mut notes)
@@ -231,6 +251,45 @@ fn finish(
         Err(errors) => {
             let errors: Vec<SceneError> = errors.iter().map(|e| texts.relocate(e)).collect();
             Err(SceneErrors::new(errors).unwrap_or_else(|| texts.error(Fault::new(0..0, "model", "", "cannot be read")).into()))
+        }
+    }
+}
+
+/// Checks the joints that follow others, and starts them where they follow to unless they are told where to start.
+fn gear(robot: &mut Robot, options: &Options, notes: &mut Notes) -> Result<(), Fault> {
+    let gears = std::mem::take(&mut robot.gears);
+    for gear in gears {
+        let scalar = |name: &String| {
+            let mut joints = robot.links.iter().flat_map(|link| &link.joints);
+            joints.find(|joint| joint.name == *name).filter(|joint| matches!(joint.start, robot::Start::Scalar(_))).map(robot::Axis::scalar)
+        };
+        let [Some(_), Some(leads)] = [scalar(&gear.joints[0]), scalar(&gear.joints[1])] else {
+            // Joints of a base that is held are gone.
+            let problem = "not supported: one of the joints is gone, or has not one coordinate";
+            notes.add(Fault::new(gear.span.clone(), format!("coupling \"{}\"", gear.name), "", problem));
+            continue;
+        };
+        for joint in robot.links.iter_mut().flat_map(|link| &mut link.joints).filter(|joint| gear.joints.contains(&joint.name)) {
+            joint.geared = true;
+            if joint.name == gear.joints[0] && !options.pose.iter().any(|(name, _)| *name == joint.name) {
+                joint.start = robot::Start::Scalar(gear.offset + gear.ratio * leads);
+            }
+        }
+        robot.gears.push(gear);
+    }
+    Ok(())
+}
+
+/// Servos that hold every hinge and slide without an actuator of its own where it starts, with at most its own effort where that is known.
+fn hold(robot: &mut Robot) {
+    let mass: f64 = robot.links.iter().map(|link| link.mass.mass).sum();
+    let stiffness = HOLD_STIFFNESS * mass;
+    let scalar = |joint: &&mut robot::Axis| matches!(joint.freedom, robot::Freedom::Hinge | robot::Freedom::Slide);
+    for joint in robot.links.iter_mut().flat_map(|link| &mut link.joints).filter(scalar) {
+        if joint.servo.is_none() {
+            let max = joint.control.take().filter(|max| *max > 0.0).unwrap_or(f64::INFINITY);
+            let aim = carom_dynamics::Aim::Position;
+            joint.servo = Some(robot::Servo { aim, stiffness, damping: HOLD_TIME * stiffness, max, control: false });
         }
     }
 }

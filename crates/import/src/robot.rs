@@ -2,6 +2,7 @@
 
 use crate::mass::Mass;
 use crate::text::Fault;
+use carom_dynamics::Aim;
 use carom_scene::error::Span;
 use carom_scene::tree::Solid;
 use nalgebra::{Isometry3, UnitQuaternion, Vector3};
@@ -25,6 +26,8 @@ pub struct Robot {
     pub loops: Vec<Loop>,
     /// Springs and ropes between points.
     pub ties: Vec<Tie>,
+    /// Joints that follow others.
+    pub gears: Vec<Gear>,
     /// Pairs of links that do not touch.
     pub apart: Vec<([usize; 2], Span)>,
     /// How the friction of a pair follows from its two geoms.
@@ -146,6 +149,40 @@ pub struct Axis {
     pub armature: f64,
     /// Driven by a control of at most so much [N m or N]; infinite for no clamp.
     pub control: Option<f64>,
+    /// Follows a target.
+    pub servo: Option<Servo>,
+    /// Follows another joint, or is followed.
+    pub geared: bool,
+}
+
+/// A joint that follows another: its coordinate is offset + ratio times the other's, both from the pose as written.
+#[derive(Clone, Debug)]
+pub struct Gear {
+    /// Name.
+    pub name: String,
+    /// Place of its element.
+    pub span: Span,
+    /// The joint that follows and the one that leads.
+    pub joints: [String; 2],
+    /// Ratio.
+    pub ratio: f64,
+    /// Offset [rad or m].
+    pub offset: f64,
+}
+
+/// What makes a joint follow a target.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Servo {
+    /// What the target is.
+    pub aim: Aim,
+    /// Stiffness [N m/rad or N/m].
+    pub stiffness: f64,
+    /// Damping [N m s/rad or N s/m].
+    pub damping: f64,
+    /// Greatest torque or force; infinite for no clamp.
+    pub max: f64,
+    /// Whether a control is the target; otherwise it is where the joint starts.
+    pub control: bool,
 }
 
 impl Axis {
@@ -170,6 +207,8 @@ impl Axis {
             friction: 0.0,
             armature: 0.0,
             control: None,
+            servo: None,
+            geared: false,
         }
     }
     /// The start of a joint with one coordinate.
@@ -183,9 +222,9 @@ impl Axis {
         out.axis = frame.rotation * self.axis;
         out
     }
-    /// Whether anything but its own inertia acts on its one coordinate.
+    /// Whether anything acts on its one coordinate.
     pub fn is_driven(&self) -> bool {
-        self.acting().iter().any(|name| *name != "armature")
+        !self.acting().is_empty()
     }
     /// What acts on the coordinates, by name.
     pub fn acting(&self) -> Vec<&'static str> {
@@ -195,7 +234,8 @@ impl Axis {
             ("damping", self.damping != 0.0),
             ("friction", self.friction != 0.0),
             ("armature", self.armature != 0.0),
-            ("actuator", self.control.is_some()),
+            ("actuator", self.control.is_some() || self.servo.is_some()),
+            ("coupling", self.geared),
         ]
         .into_iter()
         .filter_map(|(name, there)| there.then_some(name))

@@ -139,11 +139,6 @@ fn take(giver: &Mass, gift: &Mass) -> Mass {
     if gift.mass > 0.0 { giver.minus(gift) } else { Mass { inertia: giver.inertia - gift.inertia, ..*giver } }
 }
 
-/// Adds the inertia that a joint has of its own about an axis through the body's centre: it turns with the axis and has no weight.
-pub fn add_armature(mass: &mut Mass, axis: Vector3<f64>, armature: f64) {
-    mass.inertia += axis * axis.transpose() * armature;
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -39,45 +39,6 @@ impl Moving {
     }
 }
 
-/// Holds the joints, if that is asked for.
-pub fn hold(tree: &mut SceneTree, options: &Options) {
-    if !options.hold {
-        return;
-    }
-    let bodies = &tree.bodies;
-    for joint in &mut tree.joints {
-        if let Some(inertia) = inertia(bodies, joint) {
-            joint.motor = Some(held(inertia, joint.motor.as_ref()));
-        }
-    }
-}
-
-/// What holds a joint at its start against an inertia: the one place that says how.
-fn held(inertia: f64, now: Option<&Motor>) -> Motor {
-    let rate = TAU * HOLD_FREQUENCY;
-    let max = now.map_or(HOLD_MAX, Motor::max).min(HOLD_MAX);
-    Motor::Position { position: 0.0, stiffness: inertia * rate * rate, damping: 2.0 * inertia * rate, max }
-}
-
-/// Inertia of all that moves about or along the axis of a joint [kg m^2 or kg]; `None` where it has not one coordinate.
-fn inertia(bodies: &[BodyTree], joint: &JointTree) -> Option<f64> {
-    let moving = bodies.iter().filter(|body| body.kind == BodyKind::Dynamic);
-    if joint.kind == JointKind::Slider {
-        return Some(moving.filter_map(|body| body.mass).sum());
-    }
-    let axis = Vector3::from(joint.axis.filter(|_| joint.kind == JointKind::Hinge)?).try_normalize(f64::MIN_POSITIVE)?;
-    let anchor = Vector3::from(joint.anchor?);
-    let one = |body: &BodyTree| {
-        let [w, x, y, z] = body.rotation;
-        let turn = nalgebra::UnitQuaternion::from_quaternion(nalgebra::Quaternion::new(w, x, y, z));
-        let own = body.inertia.as_ref().filter(|rows| rows.len() == 9).map_or_else(Matrix3::zeros, |rows| Matrix3::from_row_slice(rows));
-        let local = turn.inverse_transform_vector(&axis);
-        let arm = (Vector3::from(body.position) - anchor).cross(&axis);
-        body.mass.unwrap_or(0.0) * arm.norm_squared() + local.dot(&(own * local))
-    };
-    Some(moving.map(one).sum())
-}
-
 /// Puts the model at its height and a ground under it, if either is asked for; `scene` is the tree as it was built before. Whether anything changed.
 pub fn place(tree: &mut SceneTree, scene: &Scene, moving: &Moving, options: &Options, notes: &mut Notes) -> bool {
     let Scene::Spatial(scene) = scene else { return false };

@@ -3,7 +3,7 @@
 use crate::element::{Element, numbers, vector};
 use crate::mass::{self, Mass};
 use crate::mesh::{self, Convex};
-use crate::robot::{Axis, Filter, Freedom, FrictionRule, Geom, Link, Notes, Robot, Start};
+use crate::robot::{Axis, Filter, Freedom, FrictionRule, Gear, Geom, Link, Notes, Robot, Start};
 use crate::text::Fault;
 use crate::{Base, Options};
 use carom_scene::tree::Solid;
@@ -28,12 +28,14 @@ struct Context<'a> {
     joints: BTreeSet<&'a str>,
     /// Joints that a mimic holds, and where.
     held: Vec<(String, f64)>,
+    /// Joints that follow others.
+    gears: Vec<Gear>,
 }
 
 /// Reads a model.
 pub fn read(root: &Element, folder: Option<&Path>, stem: &str, options: &Options, notes: &mut Notes) -> Result<Robot, Fault> {
     let joints = root.all("joint").filter_map(|j| j.value("name")).collect();
-    let mut context = Context { folder, options, notes, hulls: BTreeMap::new(), joints, held: Vec::new() };
+    let mut context = Context { folder, options, notes, hulls: BTreeMap::new(), joints, held: Vec::new(), gears: Vec::new() };
     for child in &root.children {
         if !["link", "joint", "material"].contains(&child.tag.as_str()) {
             context.notes.add(Fault::new(child.span.clone(), child.tag.clone(), "", "not supported"));
@@ -91,9 +93,11 @@ pub fn read(root: &Element, folder: Option<&Path>, stem: &str, options: &Options
         fixtures: Vec::new(),
         loops: Vec::new(),
         ties: Vec::new(),
+        gears: Vec::new(),
         apart: Vec::new(),
         friction: FrictionRule::Mean,
     };
+    robot.gears = std::mem::take(&mut context.gears);
     for (joint, at) in context.held {
         robot.hold(&joint, at);
     }
@@ -311,8 +315,10 @@ impl Context<'_> {
             if ratio == 0.0 {
                 self.held.push((out.name.clone(), offset));
             } else {
-                let problem = "not supported: nothing in a scene couples two coordinates, as a gear would; the joint moves on its own";
-                self.notes.add(Fault::new(mimic.span.clone(), format!("mimic of {}", element.part()), "", problem));
+                // Who follows is not driven.
+                out.control = None;
+                let joints = [out.name.clone(), name.clone()];
+                self.gears.push(Gear { name: format!("{}:mimic", out.name), span: mimic.span.clone(), joints, ratio, offset });
             }
         }
         for child in &element.children {

@@ -100,7 +100,8 @@ impl<G: Geometry> Words for Held<G> {
         let target = match joint.motor {
             Some(Motor::Velocity { velocity, .. }) => Some(velocity),
             Some(Motor::Position { position, .. } | Motor::Sprung { position, .. }) => Some(position),
-            Some(Motor::Control { .. }) | None => None,
+            Some(Motor::Servo { target, control: false, .. }) => Some(target),
+            Some(Motor::Control { .. } | Motor::Servo { .. }) | None => None,
         };
         let bodies = joint.bodies.map(|body| body.map_or_else(String::new, |body| model.bodies[body].name.clone()));
         JointFacts { kind: joint.kind.name(), bodies, first, alone, limits: joint.limits, target }

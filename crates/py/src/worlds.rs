@@ -8,7 +8,7 @@ use crate::error::{ModelError, Raise, SceneError, SolveError, StepError};
 use crate::rollouts::Rollouts;
 use carom_dynamics::Interrupt;
 use carom_dynamics::gradient::Tape;
-use carom_import::{Base, Format, Options, load_as, load_scene};
+use carom_import::{Actuators, Base, Format, Options, load_as, load_scene};
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
 use pyo3::types::{PyBytes, PyDict, PyList};
@@ -127,19 +127,20 @@ impl Worlds {
         format: &str,
         strict: bool,
         base: &str,
-        flags: [bool; 6],
+        flags: [bool; 7],
         drop: Option<f64>,
         keyframe: Option<String>,
         pose: Vec<(String, f64)>,
         packages: Vec<PathBuf>,
     ) -> PyResult<(Self, Vec<String>)> {
-        let [controls, contacts, limits, self_contact, ground, hold] = flags;
+        let [controls, contacts, limits, self_contact, ground, hold, servos] = flags;
         let base = match base {
             "fixed" => Base::Fixed,
             "free" => Base::Free,
             _ => Base::Auto,
         };
-        let options = Options { strict, base, controls, contacts, limits, self_contact, keyframe, pose, ground, drop, hold, packages };
+        let actuators = if servos { Actuators::Servo } else { Actuators::Force };
+        let options = Options { strict, base, controls, actuators, contacts, limits, self_contact, keyframe, pose, ground, drop, hold, packages };
         let format = match format {
             "urdf" => Format::Urdf,
             _ => Format::Mjcf,

@@ -11,7 +11,7 @@ use crate::{Scene, SceneOf};
 pub use body::PALETTE;
 pub(crate) use body::is_centred;
 use body::{bodies, groups, names};
-use carom_dynamics::{BodyKind, Force, Joint, JointSpec, Model, PairRule, State};
+use carom_dynamics::{BodyKind, Coupling, Force, Joint, JointSpec, Model, PairRule, State};
 use carom_math::{Planar, Pose, Space, Spatial, Vector};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -61,13 +61,16 @@ pub(crate) fn scene<G: SceneSpace>(
         return None;
     }
     let joints = joints(&expanded, &index, sink, &mut model, &state);
+    couplings(tree, sink, &mut model);
     pairs(tree, &index, sink, &mut model);
     forces(tree, &index, sink, &mut model);
     if sink.is_clean()
         && let Err(error) = model.check(&state)
     {
         let body = expanded.bodies.iter().find(|b| error.part == format!("body \"{}\"", b.name));
-        let span = body.map_or_else(|| tree.places.of(&error.key), |b| b.tree.places.of(&error.key));
+        let coupling = tree.couplings.iter().zip(&model.couplings).find(|(_, c)| error.part == format!("joint \"{}\"", c.name));
+        let whole = || coupling.map_or_else(|| tree.places.of(&error.key), |(c, _)| c.places.of(&error.key));
+        let span = body.map_or_else(whole, |b| b.tree.places.of(&error.key));
         sink.push(Fault::new(span, error.part, error.key, error.message));
     }
     sink.is_clean().then(|| SceneOf { model, state, duration: tree.duration, name, description: tree.description.clone(), joints, groups })
@@ -130,6 +133,34 @@ fn joints<G: SceneSpace>(
     specs
 }
 
+/// Couplings, whose joints are found by name.
+fn couplings<G: SceneSpace>(tree: &SceneTree, sink: &mut Sink<'_>, model: &mut Model<G>) {
+    for (i, coupling) in tree.couplings.iter().enumerate() {
+        let name = coupling.name.as_ref().map_or_else(|| format!("coupling{i}"), |name| name.value.clone());
+        let part = format!("joint \"{name}\"");
+        if model.joints.iter().map(|j| &j.name).chain(model.couplings.iter().map(|c| &c.name)).any(|other| *other == name) {
+            sink.push(Fault::new(coupling.places.of("name"), part, "name", "another joint has this name").allowed("a name of its own"));
+            continue;
+        }
+        let mut terms = Vec::new();
+        for (joint, coefficient) in &coupling.terms {
+            // The first, and only, coordinate of a joint may be named by its number.
+            let plain = joint.value.strip_suffix(".0").unwrap_or(&joint.value);
+            let found =
+                model.joints.iter().position(|j| j.name == joint.value).or_else(|| model.joints.iter().position(|j| j.name == plain));
+            match found {
+                Some(found) => terms.push((found, *coefficient)),
+                None => {
+                    let names: Vec<&str> = model.joints.iter().filter(|j| j.has_coordinate()).map(|j| j.name.as_str()).collect();
+                    let fault = Fault::new(joint.span.clone(), part.clone(), "joints", "unknown joint").quoted();
+                    sink.push(fault.words(&joint.value, names.iter().copied()));
+                }
+            }
+        }
+        model.couplings.push(Coupling { name, terms, offset: coupling.offset });
+    }
+}
+
 fn ends(link: &Link<'_>, index: &BTreeMap<String, usize>, part: &str, sink: &mut Sink<'_>) -> Option<[Option<usize>; 2]> {
     let mut out = [None; 2];
     for (slot, end) in out.iter_mut().zip(&link.ends) {
@@ -161,6 +192,7 @@ fn spec<G: SceneSpace>(link: &Link<'_>, bodies: [Option<usize>; 2]) -> JointSpec
         limits: tree.limits,
         motor: tree.motor,
         friction: tree.friction,
+        armature: tree.armature,
         collide: tree.collide,
     }
 }

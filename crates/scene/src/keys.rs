@@ -105,6 +105,8 @@ pub enum Special {
     Combine,
     /// Motor table.
     Motor,
+    /// Joints with coefficients.
+    Coefficients,
     /// Count of a repeat.
     Count,
     /// Offset of a repeat.

@@ -76,7 +76,14 @@ fn dimension(sink: &mut Sink<'_>, root: &Node<'_>) -> Option<usize> {
 fn scene<'t>(r: &mut Reader<'t>, root: &Node<'t>) -> Option<SceneTree> {
     let f = r.table(&keys::SCENE, Part::new("scene"), root, &[])?;
     let bodies = list(r, &f, "body", "body", body::body);
-    let joints = list(r, &f, "joint", "joint", |r, node, part| joint::joint(r, node, part, false));
+    let mut couplings = Vec::new();
+    let joints = list(r, &f, "joint", "joint", |r, node, part| {
+        if joint::is_coupling(node) {
+            couplings.extend(joint::coupling(r, node, part));
+            return None;
+        }
+        joint::joint(r, node, part, false)
+    });
     let pairs = list(r, &f, "pair", "pair", pair);
     let forces = list(r, &f, "force", "force", force);
     let repeats = list(r, &f, "repeat", "repeat", repeat::repeat);
@@ -123,6 +130,7 @@ fn scene<'t>(r: &mut Reader<'t>, root: &Node<'t>) -> Option<SceneTree> {
         materials: f.raw("materials").map_or_else(Vec::new, |node| materials(r, node)),
         bodies,
         joints,
+        couplings,
         pairs,
         forces,
         repeats,
@@ -166,7 +174,14 @@ pub(crate) fn part_name(word: &str, node: &Node<'_>) -> Option<String> {
 /// Asserts at compile time of the tables that a raw value has its reader: what `Special` lists is read in this module.
 const _: fn(Special) = |special| match special {
     Special::Shape | Special::Mesh | Special::Heightfield | Special::Heights | Special::Spacing | Special::Faces => {}
-    Special::Impact | Special::Cone | Special::Combine | Special::Tolerances | Special::Dimension | Special::Inertia | Special::Motor => {}
+    Special::Impact
+    | Special::Cone
+    | Special::Combine
+    | Special::Tolerances
+    | Special::Dimension
+    | Special::Inertia
+    | Special::Motor
+    | Special::Coefficients => {}
     Special::Count | Special::Offset | Special::Body | Special::Joint | Special::Materials => {}
     Special::Bodies | Special::Joints | Special::Pairs | Special::Forces | Special::Repeats | Special::Includes => {}
 };

@@ -82,6 +82,7 @@ fn value(key: &Key) -> String {
             Special::Heights => "list, or list of rows".to_string(),
             Special::Spacing => "number > 0, or two".to_string(),
             Special::Faces => "list of three whole numbers each".to_string(),
+            Special::Coefficients => "a table of numbers".to_string(),
             Special::Joint => "a table, or a list of tables".to_string(),
             Special::Includes => "a list of tables".to_string(),
             Special::Combine | Special::Motor | Special::Body | Special::Heightfield | Special::Tolerances => "a table".to_string(),

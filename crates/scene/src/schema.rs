@@ -103,6 +103,7 @@ fn of_special(special: Special) -> Value {
         }
         Special::Combine => reference(&keys::COMBINE),
         Special::Motor => reference(&keys::MOTOR),
+        Special::Coefficients => json!({ "type": "object", "additionalProperties": { "type": "number" }, "minProperties": 1 }),
         Special::Count => json!({ "anyOf": [count, list(count.clone(), 1, 3)] }),
         Special::Offset => json!({ "anyOf": [vector, { "type": "array", "items": vector.clone() }] }),
         Special::Body => reference(&keys::BODY),

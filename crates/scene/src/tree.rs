@@ -80,6 +80,8 @@ pub struct SceneTree {
     pub repeats: Vec<RepeatTree>,
     /// Included files in order; their parts come behind the bodies and joints written singly.
     pub includes: Vec<IncludeTree>,
+    /// Couplings of joints.
+    pub couplings: Vec<CouplingTree>,
     /// Where its keys stand.
     pub places: Places,
 }
@@ -257,8 +259,23 @@ pub struct JointTree {
     pub motor: Option<Motor>,
     /// Friction.
     pub friction: f64,
+    /// Inertia of the rotor.
+    pub armature: f64,
     /// Whether the bodies touch.
     pub collide: bool,
+    /// Where its keys stand.
+    pub places: Places,
+}
+
+/// A coupling of joints.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CouplingTree {
+    /// Name, if given.
+    pub name: Option<At<String>>,
+    /// Joints by name, with their coefficients.
+    pub terms: Vec<(At<String>, f64)>,
+    /// What the sum is.
+    pub offset: f64,
     /// Where its keys stand.
     pub places: Places,
 }

@@ -4,7 +4,7 @@ use crate::check::is_centred;
 use crate::solid::SceneSpace;
 use crate::{Scene, SceneOf};
 use carom_dynamics::options::{FrictionCone, Gyroscopic, ImpactLaw, Integrator, Order, SolverChoice, Stabilisation, TimeOfImpact};
-use carom_dynamics::{Body, BodyKind, Combination, JointSpec, Motor, Tolerances};
+use carom_dynamics::{Aim, Body, BodyKind, Combination, JointSpec, Motor, Tolerances};
 use carom_math::Vector;
 use std::fmt::Write;
 
@@ -123,6 +123,15 @@ pub(crate) fn parts_from<G: SceneSpace>(scene: &SceneOf<G>, first: usize) -> Str
     }
     for joint in &scene.joints {
         self::joint(&mut out, scene, joint);
+    }
+    for coupling in &model.couplings {
+        out.heading("[[joint]]");
+        out.put("name", quoted(&coupling.name));
+        out.put("kind", quoted("coupling"));
+        let terms: Vec<String> =
+            coupling.terms.iter().map(|(joint, c)| format!("{} = {}", quoted(&model.joints[*joint].name), number(*c))).collect();
+        out.put("joints", format!("{{ {} }}", terms.join(", ")));
+        out.put("offset", number(coupling.offset));
     }
     let name = |i: usize| model.bodies[i].name.as_str();
     for pair in &model.pairs {
@@ -297,6 +306,7 @@ fn joint<G: SceneSpace>(out: &mut Lines, scene: &SceneOf<G>, joint: &JointSpec<G
     joint.limits.iter().for_each(|x| out.put("limits", numbers(x)));
     joint.motor.iter().for_each(|m| out.put("motor", motor(m)));
     out.put_if(joint.friction != 0.0, "friction", || number(joint.friction));
+    out.put_if(joint.armature != 0.0, "armature", || number(joint.armature));
     out.put_if(joint.collide, "collide", || "true".to_string());
 }
 
@@ -307,6 +317,15 @@ fn motor(motor: &Motor) -> String {
         Motor::Velocity { velocity, .. } => format!("{{ velocity = {}{max} }}", number(*velocity)),
         Motor::Position { position, stiffness, damping, .. } => {
             format!("{{ position = {}, stiffness = {}, damping = {}{max} }}", number(*position), number(*stiffness), number(*damping))
+        }
+        Motor::Servo { aim, target, stiffness, damping, control, .. } => {
+            let target = if *control { "control = true".to_string() } else { format!("target = {}", number(*target)) };
+            match aim {
+                Aim::Position => {
+                    format!("{{ servo = \"position\", {target}, stiffness = {}, damping = {}{max} }}", number(*stiffness), number(*damping))
+                }
+                Aim::Velocity => format!("{{ servo = \"velocity\", {target}, damping = {}{max} }}", number(*damping)),
+            }
         }
         Motor::Control { .. } => format!("{{ control = true{max} }}"),
         Motor::Sprung { position, stiffness, damping, .. } => {

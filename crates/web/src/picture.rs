@@ -1,6 +1,6 @@
 //! What never changes in what is drawn: bodies with their shapes, joints, and what the run is called.
 
-use carom_dynamics::{BodyKind, Model, Motor};
+use carom_dynamics::{Aim, BodyKind, Model, Motor};
 use carom_geometry::Geometry;
 use carom_math::{Pose, Vector};
 use serde_json::{Value, json};
@@ -73,7 +73,9 @@ fn motor(motor: &Motor) -> Value {
     let (kind, target) = match *motor {
         Motor::Velocity { velocity, .. } => ("velocity", velocity),
         Motor::Position { position, .. } => ("position", position),
-        Motor::Control { .. } | Motor::Sprung { .. } => ("control", 0.0),
+        Motor::Servo { aim: Aim::Position, target, control: false, .. } => ("position", target),
+        Motor::Servo { aim: Aim::Velocity, target, control: false, .. } => ("velocity", target),
+        Motor::Control { .. } | Motor::Sprung { .. } | Motor::Servo { .. } => ("control", 0.0),
     };
     json!({ "kind": kind, "target": target, "max": motor.max().is_finite().then_some(motor.max()) })
 }

@@ -2,7 +2,7 @@
 
 use super::joint::Joint;
 use super::kind::JointKind;
-use super::spec::{JointSpec, Motor};
+use super::spec::{Aim, JointSpec, Motor};
 use crate::error::ModelError;
 use carom_math::{Pose, Space, Vector};
 use std::f64::consts::{PI, TAU};
@@ -59,6 +59,7 @@ pub(super) fn build<S: Space>(spec: JointSpec<S>, a: &Pose<S>, b: &Pose<S>) -> R
         limits: spec.limits,
         motor: spec.motor,
         friction: spec.friction,
+        armature: spec.armature,
         collide: spec.collide,
     };
     if kind.keys::<S>().contains(&"anchors") {
@@ -101,7 +102,12 @@ fn check_keys<S: Space>(spec: &JointSpec<S>) -> Result<(), ModelError> {
 /// Limits, motor and friction act on one free coordinate and are in range.
 fn check_coordinate<S: Space>(spec: &JointSpec<S>) -> Result<(), ModelError> {
     let kind = spec.kind;
-    let given = [("limits", spec.limits.is_some()), ("motor", spec.motor.is_some()), ("friction", spec.friction != 0.0)];
+    let given = [
+        ("limits", spec.limits.is_some()),
+        ("motor", spec.motor.is_some()),
+        ("friction", spec.friction != 0.0),
+        ("armature", spec.armature != 0.0),
+    ];
     for (key, present) in given {
         if present && !kind.has_coordinate::<S>() {
             let allowed = names(|k| k.exists_in::<S>() && k.has_coordinate::<S>());
@@ -126,6 +132,7 @@ fn check_coordinate<S: Space>(spec: &JointSpec<S>) -> Result<(), ModelError> {
     if let Some(motor) = spec.motor {
         check_motor(spec, motor)?;
     }
+    at_least_zero(spec, "armature", spec.armature)?;
     at_least_zero(spec, "friction", spec.friction)
 }
 
@@ -151,6 +158,15 @@ fn check_motor<S: Space>(spec: &JointSpec<S>, motor: Motor) -> Result<(), ModelE
             finite("motor.position", position)?;
             at_least_zero(spec, "motor.stiffness", stiffness)?;
             at_least_zero(spec, "motor.damping", damping)?;
+            clamp(spec, max)
+        }
+        Motor::Servo { aim, target, stiffness, damping, max, .. } => {
+            finite("motor.target", target)?;
+            at_least_zero(spec, "motor.stiffness", stiffness)?;
+            at_least_zero(spec, "motor.damping", damping)?;
+            if aim == Aim::Velocity && stiffness != 0.0 {
+                return Err(fault(spec, "motor.stiffness", "a velocity servo has none: it pulls by its damping"));
+            }
             clamp(spec, max)
         }
     }

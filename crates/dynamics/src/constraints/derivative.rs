@@ -20,7 +20,7 @@ pub const MAX_COLUMNS: usize = MAX_POSE_COLUMNS + MAX_PARAMETERS;
 /// Which functions of a joint are meant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum JointFunction {
-    /// The position errors phi, in the order of [`Joint::error`].
+    /// The rows of a step: the position errors phi, in the order of [`Joint::error`], and the free coordinate where a rotor turns with it.
     Equalities,
     /// The free coordinate, [`Joint::coordinate`].
     Coordinate,
@@ -39,7 +39,7 @@ impl<S: Space> Joint<S> {
     /// Number of functions: 0 where the joint has none of that sort, at most [`MAX_ROWS`].
     pub fn function_count(&self, function: JointFunction) -> usize {
         match function {
-            JointFunction::Equalities => self.row_count(),
+            JointFunction::Equalities => self.step_row_count(),
             JointFunction::Coordinate => usize::from(self.has_coordinate()),
             JointFunction::Inequality(index) => usize::from(index < self.inequality_count()),
             JointFunction::SpringLength => usize::from(self.kind == JointKind::Spring),
@@ -159,6 +159,9 @@ fn value_at<S: Space>(place: &Place<S>, function: JointFunction, y: &[f64]) -> J
                 group.value_gradient(place, &y[first..], &mut out);
                 first += group.count::<S>();
             }
+            if joint.has_rotor() {
+                coordinate_value(place, y[first], &mut out);
+            }
         }
         JointFunction::Coordinate => coordinate_value(place, y[0], &mut out),
         JointFunction::Inequality(_) if joint.kind == JointKind::Rope => {
@@ -199,6 +202,9 @@ fn equalities_power<S: Space>(place: &Place<S>, y: &[f64], v: &[Twist<S>; 2], ou
         group.power_gradient(place, &y[first..], v, out);
         first += group.count::<S>();
     }
+    if place.joint.has_rotor() {
+        coordinate_power(place, y[first], v, out);
+    }
 }
 
 /// The sign of the free coordinate in a limit's gap, theory (3.9).
@@ -217,7 +223,7 @@ fn coordinate_value<S: Space>(place: &Place<S>, weight: f64, out: &mut JointGrad
 }
 
 /// Adds `weight` times the gradient of the rate of the free coordinate.
-fn coordinate_power<S: Space>(place: &Place<S>, weight: f64, v: &[Twist<S>; 2], out: &mut JointGradient<S>) {
+pub(super) fn coordinate_power<S: Space>(place: &Place<S>, weight: f64, v: &[Twist<S>; 2], out: &mut JointGradient<S>) {
     if place.joint.is_angular() {
         angle::power_gradient(place, weight, v, out);
     } else {

@@ -162,7 +162,7 @@ impl<'p, S: Space> Place<'p, S> {
     pub(super) fn of_equalities(joint: &'p Joint<S>, a: &'p Pose<S>, b: &'p Pose<S>) -> Self {
         let arms = [a.direction(joint.anchors[0]), b.direction(joint.anchors[1])];
         let apart = (a.position + arms[0]) - (b.position + arms[1]);
-        let turns = joint.kind.groups().contains(&Group::Rotation);
+        let turns = joint.kind.groups().contains(&Group::Rotation) || joint.has_rotor();
         let turn = if turns { rotation::turn_since_start(joint, a, b) } else { (1.0, S::Ang::zero()) };
         Place { joint, a, b, arms, apart, turn, tangents: joint.across }
     }

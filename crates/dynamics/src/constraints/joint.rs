@@ -6,7 +6,7 @@ use super::group::Group;
 use super::kind::JointKind;
 use super::row::Row;
 use super::soft::SpringState;
-use super::spec::{JointSpec, Motor};
+use super::spec::{JointSpec, Motor, Pull};
 use super::{angle, distance, slide};
 use crate::error::ModelError;
 use carom_math::{Pose, Space};
@@ -51,6 +51,8 @@ pub struct Joint<S: Space> {
     pub motor: Option<Motor>,
     /// Largest friction torque [N m] or force [N] on the free coordinate.
     pub friction: f64,
+    /// Inertia of the rotor that turns with the free coordinate [kg m^2 or kg]; 0 for none.
+    pub armature: f64,
     /// Whether the two bodies may touch.
     pub collide: bool,
 }
@@ -85,6 +87,7 @@ impl<S: Space> Joint<S> {
             limits: self.limits,
             motor: self.motor,
             friction: self.friction,
+            armature: self.armature,
             collide: self.collide,
         }
     }
@@ -98,6 +101,24 @@ impl<S: Space> Joint<S> {
     /// Number of equality rows, at most [`MAX_ROWS`]; ropes and springs have none.
     pub fn row_count(&self) -> usize {
         self.kind.groups().iter().map(|group| group.count::<S>()).sum()
+    }
+
+    /// Whether a rotor turns with the free coordinate.
+    pub fn has_rotor(&self) -> bool {
+        self.armature > 0.0
+    }
+
+    /// Number of rows that a step holds: the equalities and, last, that of the rotor, theory (22.1). At most [`MAX_ROWS`].
+    pub fn step_row_count(&self) -> usize {
+        self.row_count() + usize::from(self.has_rotor())
+    }
+
+    /// Rows of a step into the first `step_row_count` entries.
+    pub fn step_rows(&self, pose_a: &Pose<S>, pose_b: &Pose<S>, out: &mut [Row<S>]) {
+        self.rows(pose_a, pose_b, out);
+        if self.has_rotor() {
+            out[self.row_count()] = self.coordinate_row(pose_a, pose_b);
+        }
     }
 
     /// Position error phi into the first `row_count` entries: lengths [m], angles [rad].
@@ -118,10 +139,10 @@ impl<S: Space> Joint<S> {
         }
     }
 
-    /// How many turns the joint holds besides a pinned point; `None` where its rows are no such ones.
+    /// How many turns the joint holds besides a pinned point, that of a rotor among them; `None` where its rows are no such ones.
     pub(crate) fn pinned_turns(&self) -> Option<usize> {
         match self.kind.groups() {
-            [Group::Point, held @ ..] => Some(held.iter().map(|group| group.count::<S>()).sum()),
+            [Group::Point, ..] => Some(self.step_row_count() - S::DIM),
             _ => None,
         }
     }
@@ -129,6 +150,7 @@ impl<S: Space> Joint<S> {
     /// What places a joint with [`Joint::pinned_turns`].
     pub(crate) fn frame(&self) -> (Frame<S>, Axes<S>) {
         let alone = matches!(self.kind, JointKind::Hinge | JointKind::Ball);
+        let alone = alone && !self.has_rotor();
         (Frame(self.anchors), Axes { axis: self.axes[1], across: self.across, alone })
     }
 
@@ -142,6 +164,10 @@ impl<S: Space> Joint<S> {
             let count = group.count::<S>();
             turns[first..first + count].iter_mut().zip(rows).for_each(|(turn, row)| *turn = row.a.ang);
             first += count;
+        }
+        if self.has_rotor() {
+            turns[first] = self.coordinate_row(pose_a, pose_b).a.ang;
+            error[first] = 0.0;
         }
     }
 
@@ -171,6 +197,14 @@ impl<S: Space> Joint<S> {
     /// turn goes the short way.
     pub fn coordinate_near(&self, reference: f64, pose_a: &Pose<S>, pose_b: &Pose<S>) -> f64 {
         if self.is_angular() { angle::angle_near(self, reference, pose_a, pose_b) } else { self.coordinate(pose_a, pose_b) }
+    }
+
+    /// The coordinate as its motor measures it: a servo's is the value nearest to its target.
+    pub(crate) fn motor_coordinate(&self, pull: &Pull, pose_a: &Pose<S>, pose_b: &Pose<S>) -> f64 {
+        match self.motor {
+            Some(Motor::Servo { .. }) => self.coordinate_near(pull.position, pose_a, pose_b),
+            _ => self.coordinate(pose_a, pose_b),
+        }
     }
 
     /// The row of the free coordinate: its rate is row . v, exact at any error; zero for a kind without one.
@@ -234,6 +268,6 @@ impl<S: Space> Joint<S> {
 
     /// Whether a control drives the joint.
     pub fn is_controlled(&self) -> bool {
-        self.motor.is_some_and(|motor| motor.control().is_some())
+        self.motor.is_some_and(|motor| motor.is_controlled())
     }
 }

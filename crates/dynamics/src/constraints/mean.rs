@@ -44,12 +44,15 @@ fn average<S: Space>(r: Row<S>, s: Row<S>) -> Row<S> {
 }
 
 impl<S: Space> Joint<S> {
-    /// Mean rows over a move into the first `row_count` entries, theory (13.9)-(13.12).
+    /// Mean rows over a move into the first `step_row_count` entries, theory (13.9)-(13.12).
     pub fn mean_rows(&self, a: &Span<S>, b: &Span<S>, out: &mut [Row<S>]) {
         let mut first = 0;
         for group in self.kind.groups() {
             group.mean_rows(self, a, b, &mut out[first..]);
             first += group.count::<S>();
+        }
+        if self.has_rotor() {
+            out[first] = self.mean_coordinate_row(a, b);
         }
     }
 

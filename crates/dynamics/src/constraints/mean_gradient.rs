@@ -2,7 +2,7 @@
 //!
 //! Mean rows are made of means of vectors at the two ends of a move, so the gradient with respect to a mean goes to both ends by halves.
 
-use super::derivative::power_at;
+use super::derivative::{coordinate_power, power_at};
 use super::distance;
 use super::gradient::{JointGradient, Place};
 use super::group::Group;
@@ -33,6 +33,11 @@ impl<S: Space> Joint<S> {
                 for group in self.kind.groups() {
                     group.mean_power_gradient(&places, &y[first..], twists, &mut out);
                     first += group.count::<S>();
+                }
+                if self.has_rotor() {
+                    for (place, out) in places.iter().zip(&mut out) {
+                        coordinate_power(place, 0.5 * y[first], twists, out);
+                    }
                 }
             }
             JointFunction::Coordinate => return places.map(|place| power_at(&place, function, &[0.5 * y[0]], twists)),

@@ -41,4 +41,5 @@ pub use mean::Span;
 pub use parameter::{JointParameter, MAX_PARAMETERS};
 pub use row::Row;
 pub use soft::{SoftRow, SpringState};
-pub use spec::{JointSpec, Motor};
+pub(crate) use spec::Pull;
+pub use spec::{Aim, JointSpec, Motor};

@@ -1,15 +1,14 @@
 //! The physical parameters of a joint as one flat vector, theory (15.1)-(15.2).
 //!
-//! The order is that of [`JointParameter`]: anchors, axes, reference, lengths, spring, limits, motor, friction; a kind has only those
+//! The order is that of [`JointParameter`]: anchors, axes, reference, lengths, spring, limits, motor, friction, rotor; a kind has only those
 //! that its functions or its forces read. Axes and the reference move on their manifolds: an axis keeps unit length, a reference turns.
 
 use super::joint::Joint;
 use super::kind::JointKind;
-use super::spec::Motor;
 use carom_math::{Space, Vector};
 
-/// Most parameters of a joint: a hinge in space with limits and a position motor.
-pub const MAX_PARAMETERS: usize = 22;
+/// Most parameters of a joint: a hinge in space with limits, a position motor and a rotor.
+pub const MAX_PARAMETERS: usize = 23;
 
 /// One entry of the parameter vector of a joint; `side` is 0 for body a and 1 for body b.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,6 +56,8 @@ pub enum JointParameter {
     MotorMax,
     /// Largest friction torque or force on the free coordinate [N m or N].
     Friction,
+    /// Inertia of the rotor on the free coordinate [kg m^2 or kg].
+    Armature,
 }
 
 impl JointKind {
@@ -121,20 +122,21 @@ impl<S: Space> Joint<S> {
             visit(JointParameter::LimitLow);
             visit(JointParameter::LimitHigh);
         }
-        match self.motor {
-            Some(Motor::Velocity { .. }) => visit(JointParameter::MotorVelocity),
-            Some(Motor::Position { .. } | Motor::Sprung { .. }) => {
-                visit(JointParameter::MotorPosition);
-                visit(JointParameter::MotorStiffness);
-                visit(JointParameter::MotorDamping);
-            }
-            Some(Motor::Control { .. }) | None => (),
-        }
-        if self.motor.is_some() {
-            visit(JointParameter::MotorMax);
+        if let Some(motor) = self.motor {
+            let numbers = [
+                JointParameter::MotorVelocity,
+                JointParameter::MotorPosition,
+                JointParameter::MotorStiffness,
+                JointParameter::MotorDamping,
+                JointParameter::MotorMax,
+            ];
+            numbers.into_iter().filter(|number| motor.number(*number).is_some()).for_each(&mut visit);
         }
         if self.has_coordinate() {
             visit(JointParameter::Friction);
+        }
+        if self.has_rotor() {
+            visit(JointParameter::Armature);
         }
     }
 
@@ -170,12 +172,16 @@ impl<S: Space> Joint<S> {
             (JointParameter::Damping, _) => self.damping,
             (JointParameter::LimitLow, _) => self.limits.map_or(0.0, |limits| limits[0]),
             (JointParameter::LimitHigh, _) => self.limits.map_or(0.0, |limits| limits[1]),
-            (JointParameter::MotorVelocity, Some(Motor::Velocity { velocity, .. })) => velocity,
-            (JointParameter::MotorPosition, Some(motor)) => motor.spring().map_or(0.0, |[position, ..]| position),
-            (JointParameter::MotorStiffness, Some(motor)) => motor.spring().map_or(0.0, |[_, stiffness, _]| stiffness),
-            (JointParameter::MotorDamping, Some(motor)) => motor.spring().map_or(0.0, |[.., damping]| damping),
-            (JointParameter::MotorMax, Some(motor)) => motor.max(),
+            (
+                JointParameter::MotorVelocity
+                | JointParameter::MotorPosition
+                | JointParameter::MotorStiffness
+                | JointParameter::MotorDamping
+                | JointParameter::MotorMax,
+                Some(motor),
+            ) => motor.number(parameter).unwrap_or(0.0),
             (JointParameter::Friction, _) => self.friction,
+            (JointParameter::Armature, _) => self.armature,
             _ => 0.0,
         }
     }
@@ -199,17 +205,16 @@ impl<S: Space> Joint<S> {
                 (JointParameter::Damping, _) => out.damping += change,
                 (JointParameter::LimitLow, _) => out.limits.iter_mut().for_each(|limits| limits[0] += change),
                 (JointParameter::LimitHigh, _) => out.limits.iter_mut().for_each(|limits| limits[1] += change),
-                (JointParameter::MotorVelocity, Some(Motor::Velocity { velocity, .. })) => *velocity += change,
-                (JointParameter::MotorPosition | JointParameter::MotorStiffness | JointParameter::MotorDamping, Some(motor)) => {
-                    let which = match parameter {
-                        JointParameter::MotorPosition => 0,
-                        JointParameter::MotorStiffness => 1,
-                        _ => 2,
-                    };
-                    motor.spring_mut().into_iter().for_each(|spring| *spring[which] += change);
-                }
-                (JointParameter::MotorMax, Some(motor)) => *motor.max_mut() += change,
+                (
+                    JointParameter::MotorVelocity
+                    | JointParameter::MotorPosition
+                    | JointParameter::MotorStiffness
+                    | JointParameter::MotorDamping
+                    | JointParameter::MotorMax,
+                    Some(motor),
+                ) => motor.number_mut(parameter).into_iter().for_each(|number| *number += change),
                 (JointParameter::Friction, _) => out.friction += change,
+                (JointParameter::Armature, _) => out.armature += change,
                 _ => (),
             }
         });

@@ -40,6 +40,8 @@ pub(super) struct Moment<'w, G: Geometry> {
 /// Loads at the present state and nothing else; the rows of joints and contacts are not asked for.
 fn load_alone<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>) -> Result<(), StepError> {
     island.refresh_inertia();
+    // Motors are counted apart.
+    island.joints.iter_mut().for_each(|joint| joint.slow_pull = false);
     loads(island, ctx, Instant::Start, ctx.time);
     Ok(())
 }
@@ -72,6 +74,27 @@ impl<'w, G: Geometry> Moment<'w, G> {
                     }
                 }
             }
+        }
+        // A rotor turns with its coordinate, or with what the coordinates make of it in a joint that closes a loop, theory (22.1).
+        for (index, joint) in model.joints.iter().enumerate().filter(|(_, joint)| joint.has_rotor()) {
+            if let Some(first) = self.tree.joint_coordinate(index) {
+                out[(first, first)] += joint.armature;
+                continue;
+            }
+            let row = DVector::from_vec(self.coordinate_row(index));
+            out += &row * row.transpose() * joint.armature;
+        }
+        out
+    }
+
+    /// How the free coordinate of a joint changes with the coordinates of the tree.
+    fn coordinate_row(&self, index: usize) -> Vec<f64> {
+        let (model, poses) = (self.world.model(), &self.world.state().poses);
+        let [a, b] = joint_poses(model, index, poses);
+        let row = model.joints[index].coordinate_row(&a, &b);
+        let mut out = vec![0.0; self.tree.len()];
+        for (body, block) in model.joints[index].bodies.into_iter().zip([row.a, row.b]) {
+            body.iter().for_each(|&body| self.map.pull_back(body, &block, 1.0, &mut out));
         }
         out
     }
@@ -112,19 +135,21 @@ impl<'w, G: Geometry> Moment<'w, G> {
     }
 
     /// Adds what motors that aim at positions do, T' of their forces, theory (20.10).
-    fn add_servos(&self, out: &mut [f64]) {
+    fn add_servos(&self, controls: &[f64], out: &mut [f64]) {
         let (model, poses) = (self.world.model(), &self.world.state().poses);
+        let mut control = 0;
         for (index, joint) in model.joints.iter().enumerate() {
             // A motor without a spring holds a rate as rows do, or is a load.
-            let Some((motor, [position, stiffness, damping])) = joint.motor.and_then(|motor| Some((motor, motor.spring()?))) else {
-                continue;
-            };
+            let asked = if joint.is_controlled() { controls.get(control).copied().unwrap_or(0.0) } else { 0.0 };
+            control += usize::from(joint.is_controlled());
+            let Some((motor, pull)) = joint.motor.and_then(|motor| Some((motor, motor.pull(asked)?))) else { continue };
             let max = motor.row_max().unwrap_or(f64::INFINITY);
             let [a, b] = joint_poses(model, index, poses);
             let [twist_a, twist_b] = super::kinematics::joint_twists(model, index, &self.twists);
             let row = joint.coordinate_row(&a, &b);
             let rate = row.speed(&twist_a, &twist_b);
-            let force = (stiffness * (position - joint.coordinate_near(position, &a, &b)) - damping * rate).clamp(-max, max);
+            let way = pull.position - joint.coordinate_near(pull.position, &a, &b);
+            let force = (pull.stiffness * way + pull.damping * (pull.rate - rate)).clamp(-max, max);
             for (body, block) in joint.bodies.into_iter().zip([row.a, row.b]) {
                 body.iter().for_each(|&body| self.map.pull_back(body, &block, force, out));
             }
@@ -156,7 +181,7 @@ impl<'w, G: Geometry> Moment<'w, G> {
     pub fn forward(&self, controls: &[f64], force: &[f64]) -> Result<Vec<f64>, ModelError> {
         let (model, poses) = (self.world.model(), &self.world.state().poses);
         let mut free: Vec<f64> = self.bias(controls)?.into_iter().zip(force).map(|(bias, force)| force - bias).collect();
-        self.add_servos(&mut free);
+        self.add_servos(controls, &mut free);
         let Some(mass) = Cholesky::new(self.mass_matrix()) else {
             return Err(ModelError::new("mass matrix", "", "is not positive definite: a body that may turn has no inertia"));
         };
@@ -193,7 +218,7 @@ impl<'w, G: Geometry> Moment<'w, G> {
     pub fn inverse(&self, acceleration: &[f64], contacts: Contacts) -> Result<Vec<f64>, ModelError> {
         let idle = vec![0.0; self.world.model().control_count()];
         let mut servos = vec![0.0; self.tree.len()];
-        self.add_servos(&mut servos);
+        self.add_servos(&idle, &mut servos);
         let product = self.mass_matrix() * DVector::from_column_slice(acceleration);
         let bias = self.bias(&idle)?;
         let mut out: Vec<f64> = (0..self.tree.len()).map(|i| product[i] + bias[i] - servos[i]).collect();

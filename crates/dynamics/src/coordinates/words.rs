@@ -27,7 +27,12 @@ impl<G: Geometry> World<G> {
 
     /// The joint coordinates: of a free root position [m] and rotation vector [rad], of a joint its angle [rad] or length [m].
     pub fn joint_q(&self) -> Vec<f64> {
-        self.tree().coordinates(self.model(), &self.state().poses)
+        let tree = self.tree();
+        let mut out = tree.coordinates(self.model(), &self.state().poses);
+        for (joint, turns) in self.state().turns.iter().enumerate().filter(|(_, turns)| **turns != 0) {
+            tree.joint_coordinate(joint).into_iter().for_each(|at| out[at] += std::f64::consts::TAU * f64::from(*turns));
+        }
+        out
     }
 
     /// Their rates: of a free root its velocity and rate in world axes, of a ball joint the rate of a relative to b in the axes of b.

@@ -37,14 +37,15 @@ pub(crate) fn obey_joints<G: Geometry>(island: &mut Island<G>) {
     let Island { assembly, solve, twists, .. } = island;
     solve.joint_target.clear();
     solve.joint_target.resize(assembly.equalities.len(), 0.0);
-    assembly.hold_joints(&solve.joint_target, &mut solve.reaction, twists);
+    assembly.equalities.spin_rotors(twists);
+    assembly.hold_joints_and_rotors(&solve.joint_target, &mut solve.reaction, twists);
     island.flow.joint_work += island.kinetic(&island.twists) - before;
 }
 
 impl<G: Geometry> Midpoint<G> {
     /// Books the symmetric part of the substep: whole impulses times mean twists, theory (13.8).
     fn book_move(&self, island: &mut Island<G>, ctx: &Context<G>, t: f64) {
-        let Island { bodies, flow, .. } = island;
+        let Island { bodies, flow, assembly, .. } = island;
         for (index, body) in bodies.iter().enumerate().filter(|(_, body)| body.dynamic) {
             let mean = &self.mean[index];
             flow.work_in += t * self.driving[index].power(mean);
@@ -70,6 +71,11 @@ impl<G: Geometry> Midpoint<G> {
             let impulse = 2.0 * reaction;
             flow.joint_work += impulse * line.speed(&self.mean);
             flow.work_in -= impulse * line.driven_speed(bodies, &self.mean);
+        }
+        for rotor in &assembly.equalities.rotors {
+            // What a rotor gives it loses.
+            let half = self.reaction[rotor.row];
+            flow.joint_work -= 2.0 * half * rotor.after(half);
         }
     }
 
@@ -111,7 +117,9 @@ impl<G: Geometry> Midpoint<G> {
             given.line.push(-given.impulse, free);
         }
         let Island { assembly, solve, solver, twists, report, bodies, flow, .. } = island;
-        assembly.hold_joints(&solve.joint_target, &mut solve.reaction, free);
+        assembly.equalities.spin_rotors(mirrored);
+        assembly.hold_joints_and_rotors(&solve.joint_target, &mut solve.reaction, free);
+        assembly.equalities.spin_rotors(free);
         landing.iter_mut().zip(&solve.reaction).for_each(|(sum, more)| *sum += more);
         for given in given.iter() {
             let mean = |speed: &dyn Fn(&[Twist<G>]) -> f64| 0.5 * (speed(mirrored) + speed(free));

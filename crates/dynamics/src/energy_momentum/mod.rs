@@ -17,6 +17,7 @@ use crate::island::{Context, Island, LocalBody};
 use crate::joint_factor::JointFactor;
 use crate::joint_rows::JointRows;
 use crate::line::Line;
+use crate::rotor;
 use crate::solve::resolve;
 use carom_geometry::Geometry;
 use carom_math::{Twist, Wrench};
@@ -135,6 +136,7 @@ impl<G: Geometry> Midpoint<G> {
 /// `uncorrected` the rows of the start pose alone: what is left of a move that does not converge.
 pub(crate) fn hold<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, t: f64, uncorrected: bool) -> Held {
     select_move(island, ctx, t);
+    rotor::begin_move(island, ctx);
     let mut work = std::mem::replace(&mut island.midpoint, Midpoint::empty());
     let held = work.newton(island, ctx, t, uncorrected);
     island.midpoint = work;
@@ -157,7 +159,7 @@ impl<G: Geometry> Midpoint<G> {
             let mut worst = 0.0;
             if round > 0 || joints_only {
                 self.aim(island, joints_only);
-                worst = correct_targets(island, ctx, t);
+                worst = correct_targets(island, ctx, t).max(self.turn_rotors(island, ctx, t, joints_only));
                 island.report.corrections += 1;
             }
             let (off, fastest) = self.imbalance(island, t);
@@ -196,6 +198,22 @@ impl<G: Geometry> Midpoint<G> {
         if !joints_only {
             assembly.equalities.add_speeds(1.0, &self.mean, &mut solve.joint_target);
         }
+    }
+
+    /// Moves the targets of rotors by what their mean rows miss of J v + y/I = rho, theory (22.4); returns the worst over what joints are held to.
+    fn turn_rotors(&self, island: &mut Island<G>, ctx: &Context<G>, t: f64, joints_only: bool) -> f64 {
+        let Island { assembly, solve, joints, .. } = island;
+        let mut worst = 0.0f64;
+        for rotor in &assembly.equalities.rotors {
+            let rate = rotor.after(self.reaction[rotor.row]);
+            let miss = self.lines[rotor.row].speed(&self.mean) - rate;
+            // A round for joints alone changes impulses; one with all rows finds them anew, from the rate before.
+            solve.joint_target[rotor.row] -= if joints_only { miss } else { miss + rate };
+            let size = joints[assembly.equalities.owner(rotor.node)].size;
+            let tolerance = (ctx.model.tolerances.position * size).max(f64::EPSILON * t * rotor.rate.abs() / PRECISE);
+            worst = worst.max(t * miss.abs() / tolerance);
+        }
+        worst
     }
 
     /// How far the mean twists are from what the impulses make of them, and the fastest of them [m/s], both in the metric of the masses.

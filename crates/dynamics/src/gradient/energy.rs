@@ -2,11 +2,11 @@
 
 use super::parameters::Parameters;
 use super::slots::cross;
-use crate::constraints::{JointKind, JointParameter};
+use crate::constraints::{Joint, JointFunction, JointKind, JointParameter, MAX_PARAMETERS};
 use crate::model::{BodyKind, Model};
 use crate::state::State;
 use carom_geometry::Geometry;
-use carom_math::{Pose, Vector};
+use carom_math::{Pose, Twist, Vector};
 
 /// Kinetic, potential and elastic energy [J] of a state.
 pub fn energies<G: Geometry>(model: &Model<G>, state: &State<G>) -> [f64; 3] {
@@ -19,7 +19,20 @@ pub fn energies<G: Geometry>(model: &Model<G>, state: &State<G>) -> [f64; 3] {
             potential -= body.mass * model.gravity.dot(pose.position);
         }
     }
-    [kinetic, potential, elastic(model, state)]
+    [kinetic + rotors(model, state), potential, elastic(model, state)]
+}
+
+/// Kinetic energy of the rotors of joints [J], theory (22.1).
+pub(crate) fn rotors<G: Geometry>(model: &Model<G>, state: &State<G>) -> f64 {
+    let turning = model.joints.iter().filter(|joint| joint.has_rotor());
+    turning.map(|joint| 0.5 * joint.armature * rotor_rate(joint, state).powi(2)).sum()
+}
+
+/// The rate of the rotor of a joint [rad/s or m/s].
+fn rotor_rate<G: Geometry>(joint: &Joint<G>, state: &State<G>) -> f64 {
+    let [a, b] = joint.bodies.map(|body| body.map_or_else(Pose::identity, |b| state.poses[b]));
+    let [v, w] = joint.bodies.map(|body| body.map_or_else(Twist::zero, |b| state.twists[b]));
+    joint.coordinate_row(&a, &b).speed(&v, &w)
 }
 
 /// Energy of the springs [J].
@@ -81,6 +94,27 @@ pub fn energy_gradient<G: Geometry>(model: &Model<G>, layout: &Parameters, state
     }
     for (joint, slots) in model.joints.iter().zip(&layout.joints) {
         let poses = joint.bodies.map(|body| body.map_or_else(Pose::identity, |b| state.poses[b]));
+        if joint.has_rotor() {
+            let twists = joint.bodies.map(|body| body.map_or_else(Twist::zero, |b| state.twists[b]));
+            let rate = rotor_rate(joint, state);
+            let weight = [kinetic * joint.armature * rate];
+            let by_pose = joint.power_gradient(JointFunction::Coordinate, &poses[0], &poses[1], &weight, &twists);
+            let by_rate = joint.value_gradient(JointFunction::Coordinate, &poses[0], &poses[1], &weight);
+            for (side, body) in joint.bodies.iter().enumerate() {
+                let Some(body) = body else { continue };
+                for (numbers, gradient) in [(&mut out.poses, &by_pose), (&mut out.twists, &by_rate)] {
+                    let (lin, ang) = numbers[body * G::DOF..(body + 1) * G::DOF].split_at_mut(G::DIM);
+                    add(lin, gradient.bodies[side].lin.as_slice(), 1.0);
+                    add(ang, gradient.bodies[side].ang.as_slice(), 1.0);
+                }
+            }
+            let mut values = [0.0; MAX_PARAMETERS];
+            by_pose.write_parameters(joint, &mut values);
+            add(&mut out.parameters[slots.clone()], &values, 1.0);
+            if let Some(index) = joint.parameter_index(JointParameter::Armature) {
+                out.parameters[slots.start + index] += kinetic * 0.5 * rate * rate;
+            }
+        }
         let Some(spring) = joint.spring(&poses[0], &poses[1]) else { continue };
         let stretch = spring.length - spring.rest;
         let pull = elastic * spring.stiffness * stretch;

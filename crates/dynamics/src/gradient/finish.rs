@@ -10,12 +10,15 @@ use super::motion::{ImplicitRate, Loaded, Unfolded, kicked, linear_response, res
 use super::program::{Block, Program};
 use super::rate_row::RateRow;
 use super::record::{RowSource, Substep};
+use super::rotor::{self, RotorRow};
 use super::stage::{Stage, Switches};
 use super::system::{Residual, System, nothing};
+use super::tie;
 use super::weak::{close_normal, close_one_sided};
 use crate::constraints::JointFunction;
 use crate::contacts::Key;
 use crate::options::Integrator;
+use crate::predict::Instant;
 use carom_geometry::Geometry;
 use carom_math::{Twist, Vector, Wrench};
 
@@ -33,6 +36,8 @@ pub(crate) struct Arrived<'a, G: Geometry> {
     pub half: &'a [Option<Block>],
     /// Velocities.
     pub values: &'a [Twist<G>],
+    /// Slots of the rates of rotors, joint by joint; where there are none rotors turn as the velocities do.
+    pub rotors: Option<&'a [Option<Block>]>,
     /// Impulses that the bodies have besides.
     pub taken: Option<&'a Impulses<G>>,
 }
@@ -47,7 +52,7 @@ pub(crate) fn linearise<G: Geometry>(
     ends: &[(Key<G>, ContactPoint<G>)],
     switches: &mut Switches,
 ) -> Vec<Option<Block>> {
-    let Arrived { poses, half, values, taken } = arrived;
+    let Arrived { poses, half, values, rotors, taken } = arrived;
     if stage.model.options.start_pose_only() {
         return half.to_vec();
     }
@@ -59,7 +64,7 @@ pub(crate) fn linearise<G: Geometry>(
     let impulses = stage.fresh(program);
     if kicks {
         let wrenches = stage.fresh(program);
-        let forces = loads(program, stage, substep.time + t, (&substep.next, poses), (values, half), &wrenches, false);
+        let forces = loads(program, stage, substep.time + t, (&substep.next, poses), (values, half), &wrenches, (Instant::End, false));
         for (local, block) in impulses.iter().enumerate() {
             if let (Some(block), Some(force)) = (block, wrenches[local]) {
                 let per_second = Wrench::zero().plus(share, forces[local]);
@@ -133,16 +138,28 @@ pub(crate) fn linearise<G: Geometry>(
 
     // Rows on velocities at q'.
     let velocity: Vec<Option<Block>> = (0..stage.bodies.len()).map(|b| known[b].or(half[b])).collect();
-    let joint_rows: usize = stage.joints.iter().map(|j| j.rows).sum();
+    let joint_rows = stage.joints.iter().map(|j| j.rows).sum::<usize>() + tie::unknowns(stage);
     let rows = joint_rows + substep.finish.pushed.iter().map(|p| row_count::<G>(p)).sum::<usize>();
     let mut system = System::new(program, rows);
-    for joint in stage.joints.iter().filter(|j| j.rows > 0) {
+    let before = if rotors.is_none() { rotor::before(stage, &substep.end, &total) } else { Vec::new() };
+    for (number, joint) in stage.joints.iter().enumerate().filter(|(_, j)| j.rows > 0) {
         let at = stage.joint(joint, &substep.next, poses);
         at.rates(program, JointFunction::Equalities, 1.0, &substep.end, &velocity, system.next_rows(joint.rows));
+        if let Some(rotor) = RotorRow::next(joint, &substep.finish.reaction, &system) {
+            rotor.give_way(program, &at, &mut system);
+            match rotors {
+                Some(rates) => rates[number].iter().for_each(|rate| program.scaled(rotor.out, *rate, -1.0)),
+                None => rotor.take_rate(program, &at, &before, half),
+            }
+        }
         for row in &stage.rows[1][joint.first_row..joint.first_row + joint.rows] {
             system.push(Residual { velocity: *row, ..Residual::zero() }, *row);
         }
     }
+    let there = |joint: usize| stage.joint(&stage.joints[joint], &substep.next, poses);
+    tie::hold(program, stage, &mut system, there, |program, joint, out| {
+        there(joint).rate(program, tie::COORDINATE, 0, 1.0, &substep.end, &velocity, out)
+    });
     let mut normal_row = 0;
     for (group, point) in substep.finish.pushed.iter().zip(&points) {
         if let (RowSource::Contact { key, friction, .. }, Some(point)) = (group.source, point) {

@@ -8,8 +8,10 @@ use super::parameters::Coefficient;
 use super::program::{Block, Program};
 use super::rate_row::RateRow;
 use super::record::{Pushed, RowSource, Solved, Substep};
+use super::rotor::RotorRow;
 use super::stage::{Running, Stage, Switches};
 use super::system::{Residual, System, nothing};
+use super::tie;
 use super::weak::{close_normal, close_one_sided};
 use crate::constraints::JointFunction;
 use crate::contacts::Key;
@@ -46,6 +48,7 @@ pub(crate) fn push<G: Geometry>(
             }
         }
     }
+    tie::push(program, stage, &solved.reaction, poses, out, total);
     push_rows(program, stage, solved, poses, out, (total, end), known, switches)
 }
 
@@ -107,7 +110,7 @@ pub(crate) fn push_rows<G: Geometry>(
     points
 }
 
-/// Joint residuals of a move: phi(q')/t, or J v where only the start pose counts.
+/// Joint residuals of a move: phi(q')/t, or J v where only the start pose counts; rotors turn with their coordinates.
 pub(crate) fn hold_joints<G: Geometry>(
     program: &mut Program<G>,
     stage: &Stage<G>,
@@ -115,6 +118,7 @@ pub(crate) fn hold_joints<G: Geometry>(
     running: &Running,
     guess: &[Option<Block>],
     velocity: &[Option<Block>],
+    time: Option<Block>,
     system: &mut System<G>,
 ) {
     for joint in stage.joints.iter().filter(|j| j.rows > 0) {
@@ -128,6 +132,11 @@ pub(crate) fn hold_joints<G: Geometry>(
             let end = stage.joint(joint, &substep.next, guess);
             end.values(program, function, 1.0 / substep.length, out);
         }
+        let rotor = RotorRow::next(joint, &substep.hold.reaction, system);
+        let by_time = rotor.map_or(0.0, |rotor| {
+            let start = stage.joint(joint, &substep.poses, &running.poses);
+            rotor.moved(program, &start, substep, running, time, system)
+        });
         for k in joint.first_row..joint.first_row + joint.rows {
             let column = stage.rows[0][k];
             let row = if substep.hold.uncorrected {
@@ -135,11 +144,20 @@ pub(crate) fn hold_joints<G: Geometry>(
             } else {
                 let weight = 1.0 / substep.length;
                 let pose = stage.rows[1][k].map(|(body, row)| (body, Wrench::zero().plus(weight, row)));
-                Residual { pose, ..Residual::zero() }
+                let last = k + 1 == joint.first_row + joint.rows;
+                Residual { pose, time: if last { by_time } else { 0.0 }, ..Residual::zero() }
             };
             system.push(row, column);
         }
     }
+    let start = |joint: usize| stage.joint(&stage.joints[joint], &substep.poses, &running.poses);
+    tie::hold(program, stage, system, start, |program, joint, out| {
+        if substep.hold.uncorrected {
+            return start(joint).rate(program, tie::COORDINATE, 0, 1.0, &substep.half, velocity, out);
+        }
+        let end = stage.joint(&stage.joints[joint], &substep.next, guess);
+        end.value(program, tie::COORDINATE, 0, 1.0 / substep.length, out)
+    });
 }
 
 /// Residuals of contacts, limits, motors, friction and springs of a move.

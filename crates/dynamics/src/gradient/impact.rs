@@ -8,9 +8,11 @@ use super::parameters::Coefficient;
 use super::pivoted::Pivoted;
 use super::program::{Block, Program};
 use super::record::{Strike, Substep};
+use super::rotor::RotorRow;
 use super::stage::{Running, Stage, Switches};
 use super::system::{Residual, System, nothing};
-use crate::constraints::JointFunction;
+use super::tie;
+use crate::constraints::{JointFunction, JointParameter};
 use carom_geometry::Geometry;
 use carom_math::{Twist, Wrench};
 
@@ -18,6 +20,8 @@ use carom_math::{Twist, Wrench};
 struct HeldRows<G: Geometry> {
     /// Bodies that an impulse reaches: with joints all of them, otherwise the two of its contact.
     reach: usize,
+    /// Rows of joints.
+    joint_rows: usize,
     /// Responses of those bodies, row by row.
     responses: Vec<Twist<G>>,
     /// Joint multipliers Y, row by row.
@@ -83,6 +87,18 @@ pub(crate) fn linearise<G: Geometry>(
             law.term(row, held.responses[row * held.reach + place], force);
         }
     }
+    for joint in stage.joints.iter().filter(|joint| joint.inv_armature > 0.0) {
+        // A rotor is a body that moves one way: its inertia counts as a mass does.
+        let at = stage.joint(joint, &substep.poses, &running.poses);
+        let mass = at.parameter(JointParameter::Armature).and_then(|block| program.free(block));
+        law.body(InertiaSlots { mass, upper: None, turn: None, value: G::inertia_zero(), rotation: G::identity() });
+        let still = program.fresh(G::DOF);
+        for row in (0..n).filter(|&row| !strike.locked[row]) {
+            let mut response: Twist<G> = Twist::zero();
+            response.lin[0] = joint.inv_armature * held.multipliers[row * held.joint_rows + joint.first_row + joint.rows - 1];
+            law.term(row, response, still);
+        }
+    }
     program.law(law);
 
     // Velocities after: v + M^-1 (R' l + J_e' y) with J_e (v+ - v) = 0.
@@ -107,7 +123,7 @@ pub(crate) fn linearise<G: Geometry>(
             }
         }
     }
-    let rows: usize = stage.joints.iter().map(|j| j.rows).sum();
+    let rows = held.joint_rows;
     let mut reaction = vec![0.0; rows];
     for row in 0..n {
         for k in 0..rows {
@@ -124,6 +140,7 @@ pub(crate) fn linearise<G: Geometry>(
             }
         }
     }
+    tie::push(program, stage, &reaction, (&substep.poses, &running.poses), &pushes, &mut total);
     let known = stage.fresh(program);
     for local in 0..count {
         let (Some(out), Some(before), Some(push), Some(pose)) = (known[local], running.twists[local], pushes[local], running.poses[local])
@@ -140,10 +157,13 @@ pub(crate) fn linearise<G: Geometry>(
         return;
     }
     let after = velocities_after(stage, strike, &held);
-    let mut system = System::new(program, rows);
+    let mut system = System::new(program, rows - stage.ties.len() + tie::unknowns(stage));
     let gained: Vec<Twist<G>> = (0..count).map(|b| after[b].plus(-1.0, strike.before[b])).collect();
     for joint in stage.joints.iter().filter(|j| j.rows > 0) {
         let at = stage.joint(joint, &substep.poses, &running.poses);
+        if let Some(rotor) = RotorRow::next(joint, &reaction, &system) {
+            rotor.give_way(program, &at, &mut system);
+        }
         for k in 0..joint.rows {
             let out = system.next();
             let row = at.rate(program, JointFunction::Equalities, k, 1.0, &gained, &velocity, out);
@@ -157,6 +177,19 @@ pub(crate) fn linearise<G: Geometry>(
             system.push(Residual { pose: nothing(), ..row }, at.row(JointFunction::Equalities, k));
         }
     }
+    let here = |joint: usize| stage.joint(&stage.joints[joint], &substep.poses, &running.poses);
+    tie::hold(program, stage, &mut system, here, |program, joint, out| {
+        let at = here(joint);
+        let row = at.rate(program, tie::COORDINATE, 0, 1.0, &gained, &velocity, out);
+        for (body, covector) in at.row(tie::COORDINATE, 0) {
+            if let Some(block) = running.twists[body] {
+                let mut values = [0.0; 6];
+                super::slots::put::<G>(-covector.lin, -covector.ang, &mut values);
+                program.matrix(out, block, &values[..G::DOF]);
+            }
+        }
+        Residual { pose: nothing(), ..row }
+    });
     let respond = |body: usize, wrench: &Wrench<G>| stage.bodies[body].response(wrench);
     system.solve(program, respond, None, None);
     let answers = stage.fresh(program);
@@ -212,7 +245,7 @@ fn forces<G: Geometry>(
     contact_of: impl Fn(usize) -> usize,
 ) -> Vec<Vec<(usize, usize, Block)>> {
     let count = stage.bodies.len();
-    let rows: usize = stage.joints.iter().map(|j| j.rows).sum();
+    let rows = held.joint_rows;
     let mut by_body = vec![Vec::new(); count];
     let mut out = vec![None; count];
     for row in (0..units.len()).filter(|&row| !strike.locked[row]) {
@@ -230,6 +263,13 @@ fn forces<G: Geometry>(
             let y: Vec<f64> = (0..joint.rows).map(|k| -held.multipliers[row * rows + joint.first_row + k]).collect();
             stage.joint(joint, &substep.poses, &running.poses).impulse(program, JointFunction::Equalities, &y, &out);
         }
+        for (k, tie) in stage.ties.iter().enumerate() {
+            let y = -held.multipliers[row * rows + rows - stage.ties.len() + k];
+            for &(joint, coefficient) in &tie.terms {
+                let at = stage.joint(&stage.joints[joint], &substep.poses, &running.poses);
+                at.impulse(program, tie::COORDINATE, &[coefficient * y], &out);
+            }
+        }
         out.fill(None);
     }
     by_body
@@ -245,13 +285,20 @@ fn held_rows<G: Geometry>(
 ) -> HeldRows<G> {
     let count = stage.bodies.len();
     let none = vec![None; count];
-    let lines: Vec<_> = stage
+    let lines: Vec<Vec<(usize, Wrench<G>)>> = stage
         .joints
         .iter()
         .flat_map(|joint| {
             let at = stage.joint(joint, &substep.poses, &none);
-            (0..joint.rows).map(move |k| at.row(JointFunction::Equalities, k)).collect::<Vec<_>>()
+            (0..joint.rows).map(move |k| at.row(JointFunction::Equalities, k).to_vec()).collect::<Vec<_>>()
         })
+        .chain(stage.ties.iter().map(|tie| {
+            let term = |&(joint, coefficient): &(usize, f64)| {
+                let row = stage.joint(&stage.joints[joint], &substep.poses, &none).row(tie::COORDINATE, 0);
+                row.map(|(body, covector)| (body, Wrench::zero().plus(coefficient, covector)))
+            };
+            tie.terms.iter().flat_map(term).collect()
+        }))
         .collect();
     let e = lines.len();
     let mut factor = Pivoted::default();
@@ -270,10 +317,15 @@ fn held_rows<G: Geometry>(
                 matrix[i * e + j] = sum;
             }
         }
+        for joint in stage.joints.iter().filter(|joint| joint.inv_armature > 0.0) {
+            let row = joint.first_row + joint.rows - 1;
+            matrix[row * e + row] += joint.inv_armature;
+        }
         factor.factor();
     }
     let reach = if e == 0 { 2 } else { count };
-    let mut out = HeldRows { reach, responses: Vec::with_capacity(units.len() * reach), multipliers: vec![0.0; units.len() * e] };
+    let mut out =
+        HeldRows { reach, joint_rows: e, responses: Vec::with_capacity(units.len() * reach), multipliers: vec![0.0; units.len() * e] };
     let mut wrenches = vec![Wrench::<G>::zero(); count];
     for (row, unit) in units.iter().enumerate() {
         let point = &points[contact_of(row)];

@@ -15,7 +15,7 @@ use super::system::Sides;
 use super::weak::Weak;
 use crate::constraints::{Joint, JointGradient, MAX_PARAMETERS, PinnedGradient};
 use crate::options::Integrator;
-use crate::predict::kick_share;
+use crate::predict::{Instant, kick_share};
 use carom_geometry::Geometry;
 use carom_math::{Pose, Twist, Vector, Wrench};
 
@@ -113,6 +113,8 @@ pub(crate) fn applies<G: Geometry>(stage: &Stage<G>, substep: &Substep<G>) -> bo
         && substep.hold.pushed.is_empty()
         && substep.finish.pushed.is_empty()
         && !substep.hold.uncorrected
+        && stage.joints.iter().all(|joint| joint.inv_armature == 0.0)
+        && stage.ties.is_empty()
 }
 
 /// Adds the derivative of a substep to which this applies; the running poses and velocities become those of its end. `false`, and nothing is
@@ -163,7 +165,7 @@ pub(crate) fn linearise<G: Geometry>(
     // 3. Loads at q beside those of the bodies alone.
     let (poses, twists) = ((&substep.poses[..], &running.poses[..]), (&substep.twists[..], &running.twists[..]));
     let mut values = zeros();
-    joint_and_force_loads(program, stage, substep.time, poses, twists, &moving(wrenches[0]), &mut values);
+    joint_and_force_loads(program, stage, (substep.time, Instant::Start), poses, twists, &moving(wrenches[0]), &mut values);
     linkage.others[0] = values;
 
     // 4. to 6.
@@ -176,7 +178,7 @@ pub(crate) fn linearise<G: Geometry>(
     let (poses, twists) = ((&substep.next[..], &next[..]), (&substep.half[..], &half[..]));
     let mut values = zeros();
     let then = substep.time + substep.length;
-    joint_and_force_loads(program, stage, then, poses, twists, &moving(wrenches[1]), &mut values);
+    joint_and_force_loads(program, stage, (then, Instant::End), poses, twists, &moving(wrenches[1]), &mut values);
     program.linkage(number).others[1] = values;
     program.finish_linkage(number);
     running.poses = next;

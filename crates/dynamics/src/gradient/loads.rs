@@ -3,11 +3,13 @@
 use super::joint_rows::JointAt;
 use super::motion::{LoadMap, LoadSlots};
 use super::program::{Block, Program};
+use super::rate_row::goal_of;
 use super::slots::put;
 use super::stage::Stage;
 use crate::body_load::{BodyLoad, RESISTANCES};
 use crate::constraints::{Joint, JointFunction, JointKind, JointParameter};
-use crate::predict::{effective_mass, soft_spring};
+use crate::island::LocalJoint;
+use crate::predict::{self, Instant, effective_mass, soft_spring};
 use carom_geometry::Geometry;
 use carom_math::{Pose, Twist, Vector, Wrench};
 
@@ -19,7 +21,7 @@ pub(crate) fn loads<G: Geometry>(
     poses: (&[Pose<G>], &[Option<Block>]),
     twists: (&[Twist<G>], &[Option<Block>]),
     out: &[Option<Block>],
-    gyroscopic: bool,
+    (instant, gyroscopic): (Instant, bool),
 ) -> Vec<Wrench<G>> {
     let model = stage.model;
     let mut values = vec![Wrench::zero(); stage.bodies.len()];
@@ -53,13 +55,13 @@ pub(crate) fn loads<G: Geometry>(
         values[local] = load.value();
         program.load(map);
     }
-    joint_and_force_loads(program, stage, time, poses, twists, out, &mut values);
+    joint_and_force_loads(program, stage, (time, instant), poses, twists, out, &mut values);
     values
 }
 
-/// Whether a joint is a load: a spring, or driven by a control.
+/// Whether a joint may be a load: a spring, driven by a control, or by a motor that pulls.
 fn is_load<G: Geometry>(joint: &Joint<G>) -> bool {
-    joint.kind == JointKind::Spring || joint.is_controlled()
+    joint.kind == JointKind::Spring || joint.motor.is_some_and(|motor| motor.control().is_some() || motor.pull(0.0).is_some())
 }
 
 /// Whether there are loads beside those of the bodies alone.
@@ -71,7 +73,7 @@ pub(crate) fn any_joint_or_force<G: Geometry>(stage: &Stage<G>) -> bool {
 pub(crate) fn joint_and_force_loads<G: Geometry>(
     program: &mut Program<G>,
     stage: &Stage<G>,
-    time: f64,
+    (time, instant): (f64, Instant),
     poses: (&[Pose<G>], &[Option<Block>]),
     twists: (&[Twist<G>], &[Option<Block>]),
     out: &[Option<Block>],
@@ -81,6 +83,9 @@ pub(crate) fn joint_and_force_loads<G: Geometry>(
     for joint in stage.joints.iter().filter(|joint| is_load(&model.joints[joint.index])) {
         let at = stage.joint(joint, poses.0, poses.1);
         spring(program, stage, &at, twists, out, values);
+        if joint.slow_pull {
+            slow_pull(program, stage, (joint, &at, instant), twists, out, values);
+        }
         if let (Some(max), Some(control)) = (at.joint.motor.and_then(|motor| motor.control()), joint.control) {
             let asked = stage.controls.get(control).copied().unwrap_or(0.0);
             let torque = asked.clamp(-max, max);
@@ -129,6 +134,49 @@ pub(crate) fn joint_and_force_loads<G: Geometry>(
                 let shift = G::spin(G::Ang::from_slice(x), arm);
                 y.copy_from_slice((G::torque(shift, force.force) * scale).as_slice());
             });
+        }
+    }
+}
+
+/// A motor that pulls slowly, as the load that it is, theory (22.9): its force is a slot of its own.
+fn slow_pull<G: Geometry>(
+    program: &mut Program<G>,
+    stage: &Stage<G>,
+    (joint, at, instant): (&LocalJoint, &JointAt<G>, Instant),
+    twists: (&[Twist<G>], &[Option<Block>]),
+    out: &[Option<Block>],
+    values: &mut [Wrench<G>],
+) {
+    let sides = [0, 1].map(|side| (at.poses[side], &twists.0[at.bodies[side]]));
+    let Some((force, row)) = predict::slow_pull(at.joint, stage.asked(joint), instant, sides) else { return };
+    let Some((motor, pull)) = at.joint.motor.and_then(|motor| Some((motor, motor.pull(stage.asked(joint))?))) else { return };
+    let slot = program.fresh(1);
+    let function = JointFunction::Coordinate;
+    let mut scalar = |parameter: JointParameter, value: f64| {
+        if let Some(block) = at.parameter(parameter) {
+            program.scaled(slot, block, value);
+        }
+    };
+    if motor.row_max().is_some_and(|max| force.abs() >= max) {
+        scalar(JointParameter::MotorMax, force.signum());
+    } else {
+        let way = pull.position - at.joint.motor_coordinate(&pull, at.poses[0], at.poses[1]);
+        scalar(JointParameter::MotorStiffness, way);
+        scalar(JointParameter::MotorDamping, pull.rate - row.speed(sides[0].1, sides[1].1));
+        let goal = goal_of(&motor);
+        let weight = if goal == JointParameter::MotorVelocity { pull.damping } else { pull.stiffness };
+        match stage.target_slot(joint) {
+            Some(control) => program.scaled(slot, control, weight),
+            None => scalar(goal, weight),
+        }
+        at.value(program, function, 0, -pull.stiffness, slot);
+        at.rate(program, function, 0, -pull.damping, twists.0, twists.1, slot);
+    }
+    at.impulse(program, function, &[force], out);
+    for (body, covector) in [(at.bodies[0], row.a), (at.bodies[1], row.b)] {
+        values[body] = values[body].plus(force, covector);
+        if let Some(block) = out[body] {
+            program.stacked(block, slot, &covector);
         }
     }
 }

@@ -9,6 +9,7 @@ use super::moment_rows;
 use super::program::{Block, Program};
 use super::rate_row::RateRow;
 use super::record::{RowSource, Substep};
+use super::rotor::RotorRow;
 use super::stage::{Stage, Switches};
 use super::system::{Residual, Sides, System, nothing};
 use crate::constraints::JointFunction;
@@ -29,6 +30,8 @@ pub(crate) struct MeanHold<'a, G: Geometry> {
     pub ends: &'a [Option<Block>],
     /// Slots of the mean twists.
     pub mean: &'a [Option<Block>],
+    /// Slots of the velocities at the start.
+    pub before: &'a [Option<Block>],
     /// Slots of the path.
     pub path: &'a [Option<Block>],
     /// Slot of the length, unless that is an unknown.
@@ -41,6 +44,9 @@ impl<G: Geometry> MeanHold<'_, G> {
         let substep = self.substep;
         for joint in stage.joints.iter().filter(|j| j.rows > 0) {
             let out = system.next_rows(joint.rows);
+            let rotor = RotorRow::next(joint, &substep.hold.reaction, system);
+            let held = joint.rows - usize::from(rotor.is_some());
+            let out = out.part(0, held);
             let function = JointFunction::Equalities;
             if substep.hold.uncorrected {
                 let start = stage.joint(joint, &substep.poses, self.starts);
@@ -48,7 +54,7 @@ impl<G: Geometry> MeanHold<'_, G> {
             } else {
                 stage.joint(joint, &substep.next, self.ends).values(program, function, 1.0 / substep.length, out);
             }
-            for k in joint.first_row..joint.first_row + joint.rows {
+            for k in joint.first_row..joint.first_row + held {
                 let row = if substep.hold.uncorrected {
                     Residual { velocity: stage.rows[0][k], ..Residual::zero() }
                 } else {
@@ -56,6 +62,11 @@ impl<G: Geometry> MeanHold<'_, G> {
                     Residual { pose, ..Residual::zero() }
                 };
                 system.push(row, rows[k]);
+            }
+            if let Some(rotor) = rotor {
+                let ends = [stage.joint(joint, &substep.poses, self.starts), stage.joint(joint, &substep.next, self.ends)];
+                let row = rotor.mean(program, [&ends[0], &ends[1]], substep, self.mean, self.before, system);
+                system.push(row, rows[joint.first_row + held]);
             }
         }
     }

@@ -43,7 +43,7 @@ pub(crate) fn obey_joints<G: Geometry>(
         ..substep.clone()
     };
     let still = program.fresh(1);
-    let arrived = Arrived { poses: &running.poses, half: &running.twists, values: twists, taken: None };
+    let arrived = Arrived { poses: &running.poses, half: &running.twists, values: twists, rotors: None, taken: None };
     finish::linearise(program, stage, &here, arrived, still, &[], switches)
 }
 
@@ -165,7 +165,7 @@ pub(crate) fn linearise<G: Geometry>(
     let rows = joint_rows + substep.hold.pushed.iter().map(|p| row_count::<G>(p)).sum::<usize>();
     let mut system = System::new(program, rows + pushed.coupled.len() + usize::from(event.is_some()));
     stage.find_rows(&substep.next, 1);
-    let hold = MeanHold { substep, moves, starts: &running.poses, ends: &guess, mean: &mean, path: &path, time };
+    let hold = MeanHold { substep, moves, starts: &running.poses, ends: &guess, mean: &mean, path: &path, before: &running.twists, time };
     hold.joints(program, stage, &pushed.rows, &mut system);
     let ends = hold.rows(program, stage, &points, &mut system, switches);
     for coupled in &pushed.coupled {
@@ -261,7 +261,7 @@ pub(crate) fn linearise<G: Geometry>(
     let taken = take_back(program, stage, substep, running, &points, &system, joint_rows);
     system.close(program);
     stage.turn_to(&substep.next);
-    let arrived = Arrived { poses: &poses, half: &mirrored, values: &substep.half, taken: Some(&taken) };
+    let arrived = Arrived { poses: &poses, half: &mirrored, values: &substep.half, rotors: None, taken: Some(&taken) };
     let end = finish::linearise(program, stage, substep, arrived, time, &ends, switches);
     (poses, end, time)
 }

@@ -50,6 +50,7 @@ mod rate_row;
 pub(crate) mod record;
 mod redundant;
 mod rollout;
+mod rotor;
 mod slots;
 mod smoothed_rows;
 mod sparse;
@@ -60,6 +61,7 @@ mod substep;
 mod system;
 #[cfg(test)]
 mod tests;
+mod tie;
 mod weak;
 mod workbench;
 

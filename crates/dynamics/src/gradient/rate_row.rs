@@ -8,7 +8,7 @@ use super::smoothed_rows::bounded;
 use super::stage::{Stage, Switches};
 use super::system::{Residual, System};
 use super::weak::Weak;
-use crate::constraints::{JointFunction, JointParameter, Motor};
+use crate::constraints::{Aim, JointFunction, JointParameter, Motor, Pull};
 use carom_geometry::Geometry;
 use carom_math::Twist;
 
@@ -78,33 +78,32 @@ impl<G: Geometry> RateRow<'_, G> {
                 program.scaled(out, block, value);
             }
         };
-        let soft = match (group.source, at.joint.motor) {
-            (RowSource::Motor { .. }, Some(Motor::Velocity { .. })) => {
-                scalar(JointParameter::MotorVelocity, -1.0);
-                None
-            }
-            (RowSource::Motor { .. }, Some(motor)) => motor.spring().map(|[position, stiffness, damping]| {
-                let way = position - at.joint.coordinate(at.poses[0], at.poses[1]);
-                (stiffness, damping, way, JointParameter::MotorPosition, JointParameter::MotorStiffness, JointParameter::MotorDamping)
-            }),
-            (RowSource::Spring { .. }, _) => {
-                let length = at.joint.spring(at.poses[0], at.poses[1]).map_or(0.0, |s| s.length);
-                let way = at.joint.rest - length;
-                Some((at.joint.stiffness, at.joint.damping, way, JointParameter::Rest, JointParameter::Stiffness, JointParameter::Damping))
-            }
-            _ => None,
-        };
-        if let Some((k, c, way, goal, stiffness, damping)) = soft {
-            // target = k x / r and softness 1/(d r), with r = k t + c and d the duration, theory (3.9).
-            let r = k * t + c;
+        if let (RowSource::Motor { .. }, Some(Motor::Velocity { .. })) = (group.source, at.joint.motor) {
+            scalar(JointParameter::MotorVelocity, -1.0);
+        }
+        if let Some((pull, way, [goal, stiffness, damping])) = self.pull(at, group) {
+            let Pull { stiffness: k, damping: c, rate: aimed, .. } = pull;
+            // target = (k x + c w)/r and softness 1/(d r), with r = k t + c, w the rate aimed at and d the duration, theory (22.8).
+            let ahead = self.ahead(group);
+            let r = k * ahead + c;
             if r > 0.0 {
-                let softness = 1.0 / (duration * r);
+                let (softness, top) = (1.0 / (duration * r), k * way + c * aimed);
                 system.entry(unknown, unknown, softness);
-                scalar(goal, -k / r);
-                scalar(stiffness, -way * c / (r * r) - impulse * softness * t / r);
-                scalar(damping, k * way / (r * r) - impulse * softness / r);
+                let by_goal = if goal == JointParameter::MotorVelocity { -c / r } else { -k / r };
+                match self.control(group) {
+                    Some(control) => program.scaled(out, control, by_goal),
+                    None => scalar(goal, by_goal),
+                }
+                let mut scalar = |parameter: JointParameter, value: f64| {
+                    if let Some(block) = at.parameter(parameter) {
+                        program.scaled(out, block, value);
+                    }
+                };
+                scalar(stiffness, -way / r + top * ahead / (r * r) - impulse * softness * ahead / r);
+                scalar(damping, -aimed / r + top / (r * r) - impulse * softness / r);
                 at.value(program, function, 0, k / r, out);
-                let by_time = k * k * way / (r * r) - impulse * softness * (1.0 / t + k / r);
+                let steeper = if ahead > 0.0 { k / r } else { 0.0 };
+                let by_time = top / r * steeper - impulse * softness * (1.0 / t + steeper);
                 if let Some(time) = self.time {
                     program.scaled(out, time, by_time);
                 }
@@ -140,19 +139,47 @@ impl<G: Geometry> RateRow<'_, G> {
     /// How far the rate is off what the row aims at, J v + soft l - target.
     fn off_target(&self, at: &JointAt<G>, group: &Pushed<G>) -> f64 {
         let rate: f64 = at.row(function_of(group), 0).iter().map(|(body, row)| row.power(&self.twists[*body])).sum();
-        let soft = |k: f64, c: f64, way: f64| {
-            let r = k * self.length + c;
-            if r > 0.0 { (k * way / r, 1.0 / (self.share * self.length * r)) } else { (rate, 0.0) }
-        };
-        let (target, softness) = match (group.source, at.joint.motor) {
-            (RowSource::Motor { .. }, Some(Motor::Velocity { velocity, .. })) => (velocity, 0.0),
-            (RowSource::Motor { .. }, Some(motor)) => motor.spring().map_or((0.0, 0.0), |[position, stiffness, damping]| {
-                soft(stiffness, damping, position - at.joint.coordinate(at.poses[0], at.poses[1]))
-            }),
+        let (target, softness) = match (group.source, at.joint.motor, self.pull(at, group)) {
+            (RowSource::Motor { .. }, Some(Motor::Velocity { velocity, .. }), _) => (velocity, 0.0),
+            (RowSource::Motor { .. }, _, Some((pull, way, _))) => {
+                let r = pull.stiffness * self.ahead(group) + pull.damping;
+                let top = pull.stiffness * way + pull.damping * pull.rate;
+                if r > 0.0 { (top / r, 1.0 / (self.share * self.length * r)) } else { (rate, 0.0) }
+            }
             _ => (0.0, 0.0),
         };
         rate + softness * group.impulses[0] - target
     }
+
+    /// What a soft row pulls with, the way it has to go, and where its goal, stiffness and damping stand; `None` for a row that is not soft.
+    fn pull(&self, at: &JointAt<G>, group: &Pushed<G>) -> Option<(Pull, f64, [JointParameter; 3])> {
+        let RowSource::Motor { joint } = group.source else {
+            let spring = at.joint.spring(at.poses[0], at.poses[1]).filter(|_| matches!(group.source, RowSource::Spring { .. }))?;
+            let pull = Pull { position: spring.rest, rate: 0.0, stiffness: spring.stiffness, damping: spring.damping };
+            return Some((pull, spring.rest - spring.length, [JointParameter::Rest, JointParameter::Stiffness, JointParameter::Damping]));
+        };
+        let motor = at.joint.motor?;
+        let pull = motor.pull(self.stage.asked(&self.stage.joints[joint]))?;
+        let way = pull.position - at.joint.motor_coordinate(&pull, at.poses[0], at.poses[1]);
+        Some((pull, way, [goal_of(&motor), JointParameter::MotorStiffness, JointParameter::MotorDamping]))
+    }
+
+    /// How far ahead a soft row looks [s].
+    fn ahead(&self, group: &Pushed<G>) -> f64 {
+        let slow = matches!(group.source, RowSource::Motor { joint } if self.stage.joints[joint].slow_pull);
+        if slow { 0.0 } else { self.length }
+    }
+
+    /// The slot of the control that is the target of a servo.
+    fn control(&self, group: &Pushed<G>) -> Option<Block> {
+        let RowSource::Motor { joint } = group.source else { return None };
+        self.stage.target_slot(&self.stage.joints[joint])
+    }
+}
+
+/// The number of a motor that says what it aims at.
+pub(crate) fn goal_of(motor: &Motor) -> JointParameter {
+    if matches!(motor, Motor::Servo { aim: Aim::Velocity, .. }) { JointParameter::MotorVelocity } else { JointParameter::MotorPosition }
 }
 
 /// The function of its joint on whose rate a row acts.

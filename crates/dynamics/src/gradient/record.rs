@@ -4,6 +4,7 @@
 use super::friction_mode::FrictionMode;
 use crate::assembly::Source;
 use crate::contacts::{Key, NO_GROUP};
+use crate::coupling::LocalTie;
 use crate::island::{Context, Island, LocalJoint};
 use crate::moments::{self, Arms};
 use crate::options::{ImpactLaw, Integrator};
@@ -229,6 +230,8 @@ pub(crate) struct IslandRecord<G: Geometry> {
     pub bodies: Vec<usize>,
     /// Joints.
     pub joints: Vec<LocalJoint>,
+    /// Couplings.
+    pub ties: Vec<LocalTie>,
     /// Forces: (force, local body, control).
     pub forces: Vec<(usize, usize, Option<usize>)>,
     /// In order.
@@ -245,6 +248,7 @@ impl<G: Geometry> IslandRecord<G> {
         IslandRecord {
             bodies: island.bodies.iter().map(|b| b.index).collect(),
             joints: island.joints.clone(),
+            ties: island.ties.clone(),
             forces: island.forces.clone(),
             substeps: Vec::new(),
             weak: 0,

@@ -10,7 +10,8 @@ use super::record::{RowSource, Substep};
 use super::system::Sides;
 use super::weak::Weak;
 use crate::body_load::{RESISTANCES, Resistances};
-use crate::constraints::{MAX_ROWS, Row};
+use crate::constraints::{MAX_ROWS, Motor, Row};
+use crate::coupling::LocalTie;
 use crate::island::{LocalBody, LocalJoint};
 use crate::model::Model;
 use carom_geometry::Geometry;
@@ -98,6 +99,8 @@ pub(crate) struct Stage<'a, G: Geometry> {
     pub bodies: Vec<LocalBody<G>>,
     /// Joints.
     pub joints: &'a [LocalJoint],
+    /// Couplings.
+    pub ties: &'a [LocalTie],
     /// Forces.
     pub forces: &'a [(usize, usize, Option<usize>)],
     /// Rows of the joint equalities at the start of the substep and at its end.
@@ -144,7 +147,7 @@ impl<'a, G: Geometry> Stage<'a, G> {
             debug_assert_eq!(rows.len(), joint.first_row, "rows stand in the order of the joints");
             let bodies = joint.bodies;
             let mut found = [Row::zero(); MAX_ROWS];
-            self.model.joints[joint.index].rows(&poses[bodies[0]], &poses[bodies[1]], &mut found);
+            self.model.joints[joint.index].step_rows(&poses[bodies[0]], &poses[bodies[1]], &mut found);
             rows.extend(found[..joint.rows].iter().map(|row| [(bodies[0], row.a), (bodies[1], row.b)]));
         }
         self.rows[end] = rows;
@@ -156,6 +159,15 @@ impl<'a, G: Geometry> Stage<'a, G> {
             mass: self.parameters.0.part(slots.mass, 1),
             inertia: self.parameters.0.part(slots.inertia.start, slots.inertia.len()),
         }
+    }
+    /// The control of a joint, 0 where it has none.
+    pub fn asked(&self, joint: &LocalJoint) -> f64 {
+        joint.control.and_then(|control| self.controls.get(control)).copied().unwrap_or(0.0)
+    }
+    /// The slot of the control that is the target of a joint's servo.
+    pub fn target_slot(&self, joint: &LocalJoint) -> Option<Block> {
+        let controlled = matches!(self.model.joints[joint.index].motor, Some(Motor::Servo { control: true, .. }));
+        joint.control.filter(|_| controlled).map(|control| self.control_block.part(control, 1))
     }
     /// A joint at poses.
     pub fn joint<'b>(&'b self, joint: &LocalJoint, poses: &'b [Pose<G>], blocks: &[Option<Block>]) -> JointAt<'b, G> {

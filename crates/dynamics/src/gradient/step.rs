@@ -111,6 +111,7 @@ pub(crate) fn differentiate<G: Geometry>(
             control_block: controls,
             bodies,
             joints: &island.joints,
+            ties: &island.ties,
             forces: &island.forces,
             rows,
             weak,

@@ -15,12 +15,14 @@ use super::motion::{ImplicitRate, Loaded, answered, displaced, kicked, moved, re
 use super::patch;
 use super::program::{Block, Program};
 use super::record::{Length, Pace, Substep};
+use super::rotor;
 use super::stage::{Running, Stage, Switches};
 use super::strike_patch;
 use super::system::{Residual, System, TimeColumn, nothing};
+use super::tie;
 use super::weak;
 use crate::options::Integrator;
-use crate::predict::kick_share;
+use crate::predict::{Instant, kick_share};
 use carom_geometry::Geometry;
 use carom_math::{Pose, Twist, Vector, Wrench};
 use std::borrow::Cow;
@@ -117,7 +119,7 @@ pub(crate) fn linearise<G: Geometry>(
     let implicit = integrator == Integrator::Euler && G::ANG > 1;
     let gyroscopic = !implicit && G::ANG > 1;
     let (before, velocities) = ((&substep.poses[..], &running.poses[..]), (&substep.twists[..], &running.twists[..]));
-    let forces = loads(program, stage, substep.time, before, velocities, &wrenches, gyroscopic);
+    let forces = loads(program, stage, substep.time, before, velocities, &wrenches, (Instant::Start, gyroscopic));
     let impulses = stage.fresh(program);
     // The implicit rate of `euler` takes loads and rows apart.
     for (local, block) in impulses.iter().enumerate().filter(|_| implicit) {
@@ -194,11 +196,11 @@ pub(crate) fn linearise<G: Geometry>(
         Length::Event(key, bodies) => Some((key, bodies)),
         _ => None,
     };
-    let joint_rows: usize = stage.joints.iter().map(|j| j.rows).sum();
+    let joint_rows = stage.joints.iter().map(|j| j.rows).sum::<usize>() + tie::unknowns(stage);
     let rows = joint_rows + substep.hold.pushed.iter().map(|p| row_count::<G>(p)).sum::<usize>();
     let mut system = System::new(program, rows + usize::from(event.is_some()));
     stage.find_rows(&substep.next, 1);
-    hold_joints(program, stage, substep, running, &guess, &velocity, &mut system);
+    hold_joints(program, stage, substep, running, &guess, &velocity, time, &mut system);
     let ends = hold_rows(program, stage, substep, running, &guess, &velocity, time, &points, &mut system, switches);
     if let Some((key, bodies)) = event {
         let point = ContactPoint::felt(program, stage.model, stage.parameters, key, bodies, &substep.next, &guess);
@@ -255,6 +257,7 @@ pub(crate) fn linearise<G: Geometry>(
         }
         poses[local] = Some(next);
     }
+    let rotors = rotor::rates(program, stage, substep, running, system.unknown);
     system.close(program);
     let mut half: Vec<Option<Block>> = (0..stage.bodies.len()).map(|b| half[b].or(running.twists[b])).collect();
 
@@ -278,7 +281,7 @@ pub(crate) fn linearise<G: Geometry>(
         program,
         stage,
         substep,
-        Arrived { poses: &poses, half: &half, values: &values, taken: None },
+        Arrived { poses: &poses, half: &half, values: &values, rotors: Some(&rotors), taken: None },
         time,
         &ends,
         switches,

@@ -79,6 +79,8 @@ pub(crate) struct System<G: Geometry> {
     pub residual: Block,
     /// Unknown slots.
     pub unknown: Block,
+    /// Direct entries join rows of different pairs of bodies, which the sparse factor has no place for.
+    pub scattered: bool,
     /// Lists.
     pub room: SystemRoom<G>,
 }
@@ -100,7 +102,7 @@ impl<G: Geometry> System<G> {
         room.columns.clear();
         room.entries.clear();
         room.smoothed.clear();
-        System { residual: program.fresh(size), unknown: program.fresh(size), room }
+        System { residual: program.fresh(size), unknown: program.fresh(size), scattered: false, room }
     }
 
     /// Gives the lists back.
@@ -196,7 +198,9 @@ impl<G: Geometry> System<G> {
         }
         let residual = if self.room.smoothed.is_empty() { self.residual } else { relax(program, self.residual, &mut self.room) };
         let SystemRoom { felt, answers, entries, times, .. } = &self.room;
-        if let Some((factor, dropped)) = program.sparse.factor(felt, answers, entries, times, Some(&respond)) {
+        if !self.scattered
+            && let Some((factor, dropped)) = program.sparse.factor(felt, answers, entries, times, Some(&respond))
+        {
             program.solve_sparse(self.unknown, residual, factor);
             return dropped;
         }

@@ -5,9 +5,11 @@
 
 use super::compiler::Compiler;
 use super::defaults::{Defaults, Item};
+use crate::Actuators;
 use crate::element::Element;
-use crate::robot::{Notes, Robot, Start};
+use crate::robot::{Notes, Robot, Servo, Start};
 use crate::text::Fault;
+use carom_dynamics::Aim;
 
 /// Gain, and bias by constant, length and rate.
 struct Law {
@@ -20,7 +22,7 @@ pub fn read(
     section: &Element,
     defaults: &Defaults,
     compiler: &Compiler,
-    held: bool,
+    (held, actuators): (bool, Actuators),
     robot: &mut Robot,
     notes: &mut Notes,
 ) -> Result<(), Fault> {
@@ -51,7 +53,38 @@ pub fn read(
             notes.add(item.fault("joint", "not supported: actuators act on hinges and slides here"));
             continue;
         }
+        if joint.control.is_some() || joint.servo.is_some() {
+            // What it damps and pulls with stays, at a control of 0.
+            let (stiffness, damping) = second(&item, &law)?;
+            match &mut joint.servo {
+                Some(servo) => {
+                    servo.damping += damping;
+                    servo.stiffness += stiffness;
+                }
+                None => {
+                    joint.stiffness += stiffness;
+                    joint.damping += damping;
+                    joint.preload -= stiffness * joint.reference;
+                }
+            }
+            notes.add(Fault::new(element.span.clone(), part, "", "not supported: the control of a second actuator of one joint"));
+            continue;
+        }
         let gear = item.numbers("gear", 1, 6)?.map_or(1.0, |x| x[0]);
+        if actuators == Actuators::Servo
+            && let Some(servo) = servo(&item, compiler, &law, gear, notes)?
+        {
+            // A spring of the joint, or its damper beside a bound or a rate, is no part of a servo.
+            let plain = joint.stiffness == 0.0 && (joint.damping == 0.0 || servo.aim == Aim::Position && servo.max == f64::INFINITY);
+            if plain {
+                joint.servo = Some(servo);
+                continue;
+            }
+            notes.add(item.fault(
+                "joint",
+                "a servo beside a spring or damper of its joint is taken as a force, its control as kp or kv times the target",
+            ));
+        }
         let (stiffness, damping) = (-law.bias[1] * gear * gear, -law.bias[2] * gear * gear);
         if stiffness < 0.0 || damping < 0.0 || stiffness == 0.0 && law.bias[0] != 0.0 {
             notes.add(item.fault("biasprm", "not supported: a constant force, or one that grows with the length or the rate"));
@@ -60,13 +93,38 @@ pub fn read(
             joint.damping += damping;
             joint.preload += gear * law.bias[0] - stiffness * joint.reference;
         }
-        if joint.control.is_some() {
-            notes.add(Fault::new(element.span.clone(), part, "", "not supported: a second actuator of one joint"));
-            continue;
-        }
         joint.control = Some(most(&item, compiler, &law, gear, notes)?);
     }
     Ok(())
+}
+
+/// Stiffness and damping of an actuator beside another one, where they are not negative.
+fn second(item: &Item<'_>, law: &Law) -> Result<(f64, f64), Fault> {
+    let gear = item.numbers("gear", 1, 6)?.map_or(1.0, |x| x[0]);
+    Ok(((-law.bias[1] * gear * gear).max(0.0), (-law.bias[2] * gear * gear).max(0.0)))
+}
+
+/// The servo that a position or velocity actuator is; `None` for others.
+fn servo(item: &Item<'_>, compiler: &Compiler, law: &Law, gear: f64, notes: &mut Notes) -> Result<Option<Servo>, Fault> {
+    let aim = match item.element.tag.as_str() {
+        "position" if law.bias[1] < 0.0 => Aim::Position,
+        "velocity" if law.bias[2] < 0.0 => Aim::Velocity,
+        _ => return Ok(None),
+    };
+    let (stiffness, damping) = (-law.bias[1] * gear * gear, -law.bias[2] * gear * gear);
+    let mut max = f64::INFINITY;
+    if let Some(x) = item.numbers("forcerange", 2, 2)?
+        && item.choice("forcelimited")?.unwrap_or(compiler.autolimits)
+    {
+        if x[0] != -x[1] {
+            notes.add(item.fault("forcerange", "not supported: a servo is bounded alike to both sides, by the greater number"));
+        }
+        max = gear.abs() * x[0].abs().max(x[1].abs());
+    }
+    if item.numbers("ctrlrange", 2, 2)?.is_some() && item.choice("ctrllimited")?.unwrap_or(compiler.autolimits) {
+        notes.add(item.fault("ctrlrange", "not supported on a servo: its target is not bounded"));
+    }
+    Ok(Some(Servo { aim, stiffness, damping, max, control: true }))
 }
 
 /// The law of an actuator; `None` for one that is not supported.

@@ -60,6 +60,7 @@ pub fn read(root: &Element, folder: Option<&Path>, stem: &str, options: &Options
         fixtures: Vec::new(),
         loops: Vec::new(),
         ties: Vec::new(),
+        gears: Vec::new(),
         apart: Vec::new(),
         friction: FrictionRule::Greatest,
     };
@@ -67,7 +68,7 @@ pub fn read(root: &Element, folder: Option<&Path>, stem: &str, options: &Options
     for section in &root.children {
         match section.tag.as_str() {
             "actuator" if options.controls && !compiler.is_off("actuation") => {
-                actuator::read(section, &defaults, &compiler, options.base == Base::Fixed, &mut robot, notes)?;
+                actuator::read(section, &defaults, &compiler, (options.base == Base::Fixed, options.actuators), &mut robot, notes)?;
             }
             "equality" if !compiler.is_off("equality") => equality(section, &defaults, &mut robot, &mut held, notes)?,
             "contact" => contact(section, &mut robot, notes)?,
@@ -132,6 +133,21 @@ fn constant<'a>(element: &'a Element, item: &defaults::Item<'_>) -> Result<Optio
     Ok(alone.then_some((element, joint, law[0])))
 }
 
+/// The joint that follows another by a `joint` equality; `None` where it does so by a polynomial.
+fn gear(element: &Element, item: &defaults::Item<'_>, index: usize) -> Result<Option<robot::Gear>, Fault> {
+    let given = item.numbers("polycoef", 0, usize::MAX)?.unwrap_or_default();
+    let law = [0, 1, 2, 3, 4].map(|i| given.get(i).copied().unwrap_or(if i == 1 { 1.0 } else { 0.0 }));
+    if law[2..].iter().any(|c| *c != 0.0) {
+        return Ok(None);
+    }
+    let joints = [element.required("joint1")?.value.clone(), element.required("joint2")?.value.clone()];
+    if joints[0] == joints[1] {
+        return Ok(None);
+    }
+    let name = element.value("name").map_or_else(|| format!("joint_equality{index}"), str::to_string);
+    Ok(Some(robot::Gear { name, span: element.span.clone(), joints, ratio: law[1], offset: law[0] }))
+}
+
 /// `connect` and `weld` close loops; `joint` may hold one.
 fn equality<'a>(
     section: &'a Element,
@@ -148,10 +164,13 @@ fn equality<'a>(
         if element.tag == "joint" {
             match constant(element, &item)? {
                 Some(joint) => held.push(joint),
-                None => {
-                    let problem = "not supported: nothing in a scene couples two coordinates, as a gear would";
-                    notes.add(Fault::new(element.span.clone(), format!("{} of <equality>", element.part()), "joint2", problem));
-                }
+                None => match gear(element, &item, i)? {
+                    Some(gear) => robot.gears.push(gear),
+                    None => {
+                        let problem = "not supported: joints are coupled by sums of coefficients times coordinates, not by polynomials, and none with itself";
+                        notes.add(Fault::new(element.span.clone(), format!("{} of <equality>", element.part()), "polycoef", problem));
+                    }
+                },
             }
             continue;
         }

@@ -1,7 +1,7 @@
 //! What elements become.
 
-use carom_dynamics::{BodyKind, JointKind, Motor};
-use carom_import::{Base, Format, Import, Options, from_mjcf, from_urdf, load};
+use carom_dynamics::{Aim, BodyKind, JointKind, Motor};
+use carom_import::{Actuators, Base, Format, Import, Options, from_mjcf, from_urdf, load};
 use carom_math::Spatial;
 use carom_scene::{Scene, SceneOf};
 use nalgebra::Vector3;
@@ -47,13 +47,38 @@ fn limits_and_springs_count_from_the_pose_as_written() {
 }
 
 #[test]
-fn a_servo_is_a_control_beside_a_spring() {
+fn a_servo_follows_its_control() {
     let section = r#"<actuator><position name="servo" joint="j" kp="50" kv="2" gear="3" ctrlrange="-1 1"/></actuator>"#;
-    let scene = spatial(mjcf(&arm(r#"<joint name="j" axis="0 1 0" damping="1"/>"#, section)));
+    let text = arm(r#"<joint name="j" axis="0 1 0" damping="1"/>"#, section);
+    let servo = Motor::Servo { aim: Aim::Position, target: 0.0, stiffness: 450.0, damping: 19.0, max: f64::INFINITY, control: true };
+    let import = mjcf(&text);
+    assert!(import.notes[0].to_string().contains("ctrlrange"));
+    let scene = spatial(import);
     assert_eq!(scene.model.control_count(), 1);
     let [joint] = &scene.model.joints[..] else { panic!("one joint: {:?}", scene.model.joints) };
-    assert_eq!(joint.name, "j");
-    assert_eq!(joint.motor, Some(Motor::Sprung { position: 0.0, stiffness: 450.0, damping: 19.0, max: 150.0 }));
+    assert_eq!((joint.name.as_str(), joint.motor), ("j", Some(servo)));
+    // As a force it is a control beside a spring.
+    let force = Options { actuators: Actuators::Force, ..Options::default() };
+    let scene = spatial(from_mjcf(&text, "model.xml", &force).unwrap());
+    assert_eq!(scene.model.joints[0].motor, Some(Motor::Sprung { position: 0.0, stiffness: 450.0, damping: 19.0, max: 150.0 }));
+    // A velocity servo that is bounded; beside a damper of its joint it is a force.
+    let section = r#"<actuator><velocity joint="j" kv="4" forcerange="-2 2"/></actuator>"#;
+    let scene = spatial(mjcf(&arm(r#"<joint name="j" axis="0 1 0"/>"#, section)));
+    let wanted = Motor::Servo { aim: Aim::Velocity, target: 0.0, stiffness: 0.0, damping: 4.0, max: 2.0, control: true };
+    assert_eq!(scene.model.joints[0].motor, Some(wanted));
+    let scene = spatial(mjcf(&arm(r#"<joint name="j" axis="0 1 0" damping="1"/>"#, section)));
+    assert!(matches!(scene.model.joints[0].motor, Some(Motor::Sprung { damping: 5.0, .. })));
+}
+
+#[test]
+fn joints_are_held_where_they_start() {
+    let held = Options { hold: true, ..Options::default() };
+    let scene = spatial(from_mjcf(&arm(r#"<joint name="j" axis="0 1 0" damping="1"/>"#, ""), "model.xml", &held).unwrap());
+    let Some(Motor::Servo { aim: Aim::Position, target: 0.0, stiffness, control: false, .. }) = scene.model.joints[0].motor else {
+        panic!("{:?}", scene.model.joints[0].motor)
+    };
+    let mass: f64 = scene.model.bodies.iter().map(|body| body.mass).filter(|mass| mass.is_finite()).sum();
+    assert!((stiffness / mass - 1000.0).abs() < 1e-9);
 }
 
 #[test]
@@ -95,40 +120,26 @@ fn what_is_not_supported_is_named_with_its_line_and_refused_when_strict() {
     let found: Vec<(usize, String)> = import.notes.iter().map(|n| (n.line, format!("{} {}", n.part, n.key))).collect();
     assert_eq!(
         found,
-        [
-            (8, "geom solref".to_string()),
-            (14, "fixed \"t\" of <tendon> ".to_string()),
-            (16, "jointpos of <sensor> ".to_string()),
-            (7, "joint \"k\" armature".to_string())
-        ]
+        [(8, "geom solref".to_string()), (14, "fixed \"t\" of <tendon> ".to_string()), (16, "jointpos of <sensor> ".to_string())]
     );
     let errors = from_mjcf(&text, "model.xml", &Options { strict: true, ..Options::default() }).unwrap_err();
-    assert_eq!(errors.iter().count(), 4);
-    // Armature of a hinge to the world is inertia of its body, exactly: nothing is left out.
+    assert_eq!(errors.iter().count(), 3);
     assert!(mjcf(&arm("<joint name=\"j\" axis=\"0 1 0\" armature=\"0.1\"/>", "")).notes.is_empty());
 }
 
 #[test]
-fn armature_is_inertia_of_a_body_wherever_the_one_below_does_not_turn_about_the_axis() {
-    let carried = |joints: &str, axis: &str| {
-        let inner = format!(
-            "<body name=\"hand\" pos=\"1 0 0\"><joint name=\"k\" axis=\"{axis}\" armature=\"0.1\"/><geom size=\"0.1\" mass=\"1\"/></body>"
-        );
-        let import = mjcf(&arm(&format!("{joints}\n{inner}"), ""));
-        let notes = import.notes.len();
-        let scene = spatial(import);
-        let body = scene.model.body("hand").unwrap();
-        (notes, scene.model.bodies[body].inertia)
-    };
-    let plain = 0.4 * 0.01;
-    let slide = r#"<joint name="j" type="slide" axis="1 0 0"/>"#;
-    let (notes, inertia) = carried(slide, "0 1 0");
-    assert!(notes == 0 && (inertia[(1, 1)] - plain - 0.1).abs() < 1e-15 && (inertia[(0, 0)] - plain).abs() < 1e-15);
-    let hinge = r#"<joint name="j" axis="0 0 1"/>"#;
-    assert_eq!(carried(hinge, "0 1 0").0, 0);
-    // The parent turns about z too: left out, and the inertia is that of the ball alone.
-    let (notes, inertia) = carried(hinge, "0 1 1");
-    assert!(notes == 1 && (inertia[(1, 1)] - plain).abs() < 1e-15);
+fn armature_is_that_of_its_joint() {
+    let joints = "<joint name=\"j\" type=\"slide\" axis=\"1 0 0\" armature=\"0.3\"/>\n<body name=\"hand\" pos=\"1 0 0\"><joint name=\"k\" \
+                  axis=\"0 1 1\" armature=\"0.1\"/><geom size=\"0.1\" mass=\"1\"/></body>";
+    let import = mjcf(&arm(joints, ""));
+    assert!(import.notes.is_empty());
+    let scene = spatial(import);
+    assert_eq!(scene.model.joints.iter().map(|joint| joint.armature).collect::<Vec<_>>(), [0.3, 0.1]);
+    let hand = scene.model.body("hand").unwrap();
+    assert!((scene.model.bodies[hand].inertia[(1, 1)] - 0.4 * 0.01).abs() < 1e-15, "the inertia is that of the ball alone");
+    // A ball has three coordinates and no rotor.
+    let ball = mjcf(&arm("<joint name=\"j\" type=\"ball\" armature=\"0.3\"/>", ""));
+    assert!(ball.notes[0].to_string().contains("armature"));
 }
 
 #[test]
@@ -165,7 +176,14 @@ fn a_joint_held_by_an_equality_or_mimic_is_no_joint() {
     assert!(import.notes.is_empty());
     assert!(spatial(import).model.joints.is_empty());
     let coupled = arm(r#"<joint name="j" axis="0 1 0"/>"#, r#"<equality><joint joint1="j" joint2="j"/></equality>"#);
-    assert!(mjcf(&coupled).notes[0].to_string().contains("couples"));
+    assert!(mjcf(&coupled).notes[0].to_string().contains("itself"));
+    let second = "<joint name=\"j\" axis=\"0 1 0\"/>\n<body name=\"hand\" pos=\"1 0 0\"><joint name=\"k\" axis=\"0 1 0\"/><geom size=\"0.1\" mass=\"1\"/></body>";
+    let linear = mjcf(&arm(second, r#"<equality><joint joint1="k" joint2="j" polycoef="0.2 -3 0 0 0"/></equality>"#));
+    assert!(linear.notes.is_empty());
+    let linear = spatial(linear).model;
+    assert_eq!((linear.couplings.len(), linear.couplings[0].terms.as_slice()), (1, &[(1, 1.0), (0, 3.0)][..]));
+    let bent = mjcf(&arm(second, r#"<equality><joint joint1="k" joint2="j" polycoef="0 1 0.5 0 0"/></equality>"#));
+    assert!(bent.notes[0].to_string().contains("polynomials") && spatial(bent).model.couplings.is_empty());
     let link = |name: &str| {
         format!(
             "<link name=\"{name}\"><inertial><mass value=\"1\"/><inertia ixx=\"0.1\" iyy=\"0.1\" izz=\"0.1\" ixy=\"0\" ixz=\"0\" iyz=\"0\"/></inertial></link>"
@@ -187,8 +205,11 @@ fn a_joint_held_by_an_equality_or_mimic_is_no_joint() {
     let held = made("<mimic joint=\"ja\" multiplier=\"0\" offset=\"0.2\"/>").unwrap();
     assert!(held.notes.is_empty());
     assert_eq!(spatial(held).model.joints.len(), 1);
-    let free = made("<mimic joint=\"ja\"/>").unwrap();
-    assert_eq!((free.notes.len(), free.notes[0].line), (1, 2));
+    let follows = made("<mimic joint=\"ja\" multiplier=\"-2\" offset=\"0.1\"/>").unwrap();
+    assert!(follows.notes.is_empty());
+    let follows = spatial(follows).model;
+    // It starts where it follows to: in the coordinates of the scene nothing is left of the offset.
+    assert_eq!((follows.couplings[0].terms.as_slice(), follows.couplings[0].offset), (&[(1, 1.0), (0, 2.0)][..], 0.0));
     assert!(made("<mimic joint=\"jc\"/>").unwrap_err().to_string().contains("no other joint"));
 }
 

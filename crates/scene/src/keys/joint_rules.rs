@@ -21,7 +21,7 @@ pub struct JointRule {
     pub about: &'static str,
 }
 
-const DRIVEN: &[&str] = &["limits", "motor", "friction"];
+const DRIVEN: &[&str] = &["limits", "motor", "friction", "armature"];
 
 /// The rules of the kinds, in the order of [`super::JOINT_KINDS`].
 pub const JOINT_RULES: &[JointRule] = &[
@@ -114,6 +114,15 @@ pub const JOINT_RULES: &[JointRule] = &[
         takes_plane: &["rest", "stiffness", "damping"],
         takes_space: &["rest", "stiffness", "damping"],
         about: "Two points pulled together by a spring with a damper.",
+    },
+    JointRule {
+        kind: "coupling",
+        space: Where::Both,
+        needs_plane: &["joints"],
+        needs_space: &["joints"],
+        takes_plane: &["offset"],
+        takes_space: &["offset"],
+        about: "Not between bodies: the sum of coefficient times coordinate of joints is the offset. Gears, mimic joints, racks, differentials.",
     },
 ];
 

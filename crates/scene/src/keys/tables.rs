@@ -53,7 +53,8 @@ pub const ORIGINS: &[&str] = &["centre", "frame"];
 /// How the root of an included model may stand.
 pub const BASES: &[&str] = &["fixed", "free"];
 /// Kinds of joints.
-pub const JOINT_KINDS: &[&str] = &["hinge", "ball", "slider", "weld", "universal", "distance", "rope", "cylindrical", "planar", "spring"];
+pub const JOINT_KINDS: &[&str] =
+    &["hinge", "ball", "slider", "weld", "universal", "distance", "rope", "cylindrical", "planar", "spring", "coupling"];
 
 /// The top level.
 pub const SCENE: Table = Table {
@@ -380,7 +381,7 @@ pub const JOINT: Table = Table {
     keys: &[
         key("name", Kind::Name, "", "`joint0`, `joint1`, ...", "Unique."),
         key("kind", Kind::Choice(JOINT_KINDS), "", "required", "What it holds."),
-        key("between", Kind::TwoNames, "", "required", "`[a, b]`; either may be `world`."),
+        key("between", Kind::TwoNames, "", "required but for a `coupling`", "`[a, b]`; either may be `world`."),
         key("anchor", Kind::Vector, "m", "see the kinds", "World point in common."),
         key("axis", Kind::Direction, "", "see the kinds", "World direction."),
         key("anchors", Kind::TwoPoints, "m", "see the kinds", "World points on a and on b."),
@@ -392,6 +393,15 @@ pub const JOINT: Table = Table {
         key("limits", Kind::Limits, "rad or m", "none", "Least and greatest value of the free coordinate."),
         key("motor", Kind::Special(Special::Motor), "", "none", "What drives the free coordinate."),
         key("friction", NOT_NEGATIVE, "N m or N", "0", "Greatest friction torque or force on the free coordinate."),
+        key("armature", NOT_NEGATIVE, "kg m^2 or kg", "0", "Inertia of a rotor that turns with the free coordinate."),
+        key(
+            "joints",
+            Kind::Special(Special::Coefficients),
+            "",
+            "see the kinds",
+            "Of a `coupling`: joints by name with their coefficients, `{ \"arm.elbow\" = 1, \"arm.wrist\" = -2 }`.",
+        ),
+        key("offset", NUMBER, "rad or m", "0", "Of a `coupling`: what the sum of coefficient times coordinate is."),
         key("collide", Kind::Flag, "", "false", "Whether the two bodies may touch."),
     ],
 };
@@ -399,8 +409,16 @@ pub const JOINT: Table = Table {
 /// `motor = { ... }`.
 pub const MOTOR: Table = Table {
     heading: "motor = { ... }",
-    about: "Exactly one of `velocity`, `position` and `control`; a control may have a spring and a damper beside it.",
+    about: "Exactly one of `velocity`, `position`, `control` and `servo`; a control may have a spring and a damper beside it, and the target of a servo may be one.",
     keys: &[
+        key(
+            "servo",
+            Kind::Choice(&["position", "velocity"]),
+            "",
+            "",
+            "Follows `target`: `stiffness` (target - coordinate) - `damping` rate, or `damping` (target - rate); implicit, so any gain is stable.",
+        ),
+        key("target", NUMBER, "rad or m, or per second", "0", "What a servo aims at, unless `control = true`: then it is the control."),
         key("velocity", NUMBER, "rad/s or m/s", "", "Rate to hold."),
         key(
             "position",
@@ -409,15 +427,15 @@ pub const MOTOR: Table = Table {
             "",
             "Coordinate to pull to, with `stiffness` and `damping`; with `control` where its spring rests, 0 by default.",
         ),
-        key("control", Kind::Flag, "", "", "`true`: torque or force given by a control, in joint order."),
+        key("control", Kind::Flag, "", "", "`true`: torque or force, or the target of a servo, given by a control, in joint order."),
         key("stiffness", NOT_NEGATIVE, "N m/rad or N/m", "0", "Of the pull, or of the spring beside a control."),
         key("damping", NOT_NEGATIVE, "N m s/rad or N s/m", "0", "Of the pull, or of the damper beside a control."),
         key(
             "max",
             NOT_NEGATIVE,
             "N m or N",
-            "required; no limit with `control`",
-            "Greatest torque or force; with `control` of the control alone.",
+            "required; no limit with `control` or `servo`",
+            "Greatest torque or force; with `control` and no servo of the control alone.",
         ),
     ],
 };

@@ -1,10 +1,10 @@
 //! `[[joint]]` and its motor.
 
-use crate::keys::{self, JointRule};
+use crate::keys::{self, Bound, JointRule};
 use crate::parse::exactly_one;
-use crate::read::{Node, Part, Reader};
-use crate::tree::JointTree;
-use carom_dynamics::{JointKind, Motor};
+use crate::read::{Fields, Node, Part, Reader, number, span, text};
+use crate::tree::{At, CouplingTree, JointTree};
+use carom_dynamics::{Aim, JointKind, Motor};
 
 /// Keys every kind of joint takes.
 const COMMON: [&str; 4] = ["name", "kind", "between", "collide"];
@@ -14,6 +14,10 @@ pub fn joint<'t>(r: &mut Reader<'t>, node: &Node<'t>, part: Part, in_repeat: boo
     let f = r.table(&keys::JOINT, part, node, &["kind", "between"])?;
     let dimension = r.dimension;
     let word = f.text("kind")?;
+    if word == "coupling" {
+        r.sink.push(f.fault("kind", "stands in a [[joint]] of the scene only"));
+        return None;
+    }
     let (kind, rule) = (JointKind::parse(&word)?, JointRule::of(&word)?);
     if !rule.space.holds(dimension) {
         let there = keys::JOINT_RULES.iter().filter(|rule| rule.space.holds(dimension)).map(|rule| rule.kind);
@@ -61,6 +65,7 @@ pub fn joint<'t>(r: &mut Reader<'t>, node: &Node<'t>, part: Part, in_repeat: boo
         limits: f.pair("limits"),
         motor,
         friction: f.number("friction").unwrap_or(0.0),
+        armature: f.number("armature").unwrap_or(0.0),
         collide: f.flag("collide").unwrap_or(false),
         places: f.places(),
     })
@@ -75,6 +80,13 @@ fn is_written(node: &Node<'_>, key: &str) -> bool {
 
 fn motor<'t>(r: &mut Reader<'t>, node: &Node<'t>, part: Part) -> Option<Motor> {
     let f = r.table(&keys::MOTOR, part, node, &[])?;
+    if is_written(node, "servo") {
+        return servo(r, &f);
+    }
+    if f.has("target") {
+        r.sink.push(f.fault("target", "goes with \"servo\" only"));
+        return None;
+    }
     // A control may have a spring beside it.
     let words: &[&str] = if f.has("control") { &["velocity", "control"] } else { &["velocity", "position", "control"] };
     let mode = exactly_one(r, &f, &keys::MOTOR, node, words)?;
@@ -106,4 +118,61 @@ fn motor<'t>(r: &mut Reader<'t>, node: &Node<'t>, part: Part) -> Option<Motor> {
         }
         _ => None,
     }
+}
+
+/// A motor with a target.
+fn servo(r: &mut Reader<'_>, f: &Fields<'_, '_>) -> Option<Motor> {
+    let aim = if f.text("servo")? == "position" { Aim::Position } else { Aim::Velocity };
+    for key in ["velocity", "position"].into_iter().filter(|key| f.has(key)) {
+        r.sink.push(f.fault(key, "a servo has a target instead").allowed("target, or control = true"));
+        return None;
+    }
+    let control = f.flag("control").unwrap_or(false);
+    if control && f.has("target") {
+        r.sink.push(f.fault("target", "the control is the target"));
+        return None;
+    }
+    let [target, stiffness, damping] = ["target", "stiffness", "damping"].map(|key| f.number(key).unwrap_or(0.0));
+    if aim == Aim::Velocity && f.has("stiffness") {
+        r.sink.push(f.fault("stiffness", "a velocity servo has none: it pulls by its damping"));
+        return None;
+    }
+    if stiffness == 0.0 && (damping == 0.0 || aim == Aim::Position) {
+        let (key, wanted) = if aim == Aim::Position { ("stiffness", "a stiffness above 0") } else { ("damping", "a damping above 0") };
+        r.sink.push(f.part.fault(f.span.clone(), key, "missing or 0: nothing pulls the servo to its target").allowed(wanted));
+        return None;
+    }
+    Some(Motor::Servo { aim, target, stiffness, damping, max: f.number("max").unwrap_or(f64::INFINITY), control })
+}
+
+/// Whether a joint is a coupling of others.
+pub fn is_coupling(node: &Node<'_>) -> bool {
+    let toml::de::DeValue::Table(entries) = node.get_ref() else { return false };
+    entries.iter().any(|(key, value)| key.get_ref().as_ref() == "kind" && text(value) == Ok("coupling"))
+}
+
+/// Reads a coupling.
+pub fn coupling<'t>(r: &mut Reader<'t>, node: &Node<'t>, part: Part) -> Option<CouplingTree> {
+    let f = r.table(&keys::JOINT, part, node, &["kind", "joints"])?;
+    for key in f.keys().map(|k| k.name).filter(|key| !["name", "kind", "joints", "offset"].contains(key)) {
+        r.sink.push(f.fault(key, "a coupling does not take it").allowed("joints, offset"));
+    }
+    let joints = f.raw("joints")?;
+    let toml::de::DeValue::Table(entries) = joints.get_ref() else {
+        r.sink.push(f.fault("joints", "wrong type").quoted().allowed("a table of joints with their coefficients"));
+        return None;
+    };
+    let mut terms = Vec::new();
+    for (name, value) in entries {
+        match number(value, Bound::Any) {
+            Ok(coefficient) if coefficient != 0.0 => terms.push((At::new(name.get_ref().to_string(), name.span()), coefficient)),
+            Ok(_) => r.sink.push(f.part.fault(span(value), "joints", "a coefficient of 0 couples nothing").quoted()),
+            Err(problem) => r.sink.push(f.part.fault(span(value), "joints", problem).quoted().allowed("a number")),
+        }
+    }
+    if terms.is_empty() {
+        r.sink.push(f.fault("joints", "empty").allowed("at least one joint with its coefficient"));
+        return None;
+    }
+    Some(CouplingTree { name: f.text_at("name"), terms, offset: f.number("offset").unwrap_or(0.0), places: f.places() })
 }

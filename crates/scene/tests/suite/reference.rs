@@ -56,7 +56,8 @@ fn the_examples_of_the_document_load() {
 fn the_rules_of_joints_cover_every_kind_and_name_real_keys() {
     let kinds: Vec<&str> = keys::JOINT_RULES.iter().map(|r| r.kind).collect();
     assert_eq!(kinds, keys::JOINT_KINDS);
-    assert_eq!(kinds, carom_dynamics::JointKind::NAMES, "the engine has the same kinds");
+    let own = [&carom_dynamics::JointKind::NAMES[..], &["coupling"]].concat();
+    assert_eq!(kinds, own, "the engine has the same kinds, and couplings of them");
     for rule in keys::JOINT_RULES {
         for key in [rule.needs_plane, rule.needs_space, rule.takes_plane, rule.takes_space].concat() {
             assert!(keys::JOINT.key(key).is_some(), "{}: {key}", rule.kind);

@@ -1,7 +1,7 @@
 //! What can be set while a scene runs: parameters by name and controls, as the engine knows them.
 
 use carom_dynamics::gradient::{Names, Parameters, Row};
-use carom_dynamics::{Model, Motor};
+use carom_dynamics::{Aim, Model, Motor};
 use carom_geometry::Geometry;
 use carom_math::Vector;
 use serde_json::{Value, json};
@@ -21,7 +21,10 @@ pub fn told<G: Geometry>(model: &Model<G>, controls: &[f64]) -> Value {
         .filter_map(|(joint, about)| match about.motor? {
             Motor::Velocity { velocity, .. } => Some(json!({ "joint": joint, "key": TARGETS[0], "value": velocity })),
             Motor::Position { position, .. } => Some(json!({ "joint": joint, "key": TARGETS[1], "value": position })),
-            Motor::Control { .. } | Motor::Sprung { .. } => None,
+            Motor::Servo { aim, target, control: false, .. } => {
+                Some(json!({ "joint": joint, "key": TARGETS[usize::from(aim == Aim::Position)], "value": target }))
+            }
+            Motor::Control { .. } | Motor::Sprung { .. } | Motor::Servo { .. } => None,
         })
         .collect();
     let motors = model.joints.iter().enumerate().filter(|(_, joint)| joint.is_controlled()).map(|(index, joint)| {

@@ -3,14 +3,14 @@
 use super::Names;
 use super::error::NameError;
 use super::quantity::{Change, Quantity, Row};
-use crate::constraints::{DescriptionKey, DescriptionMap, Joint, JointParameter, JointSpec, Motor};
+use crate::constraints::{DescriptionKey, DescriptionMap, Joint, JointParameter, JointSpec};
 use crate::gradient::parameters::Parameters;
 use crate::model::Model;
 use carom_geometry::Geometry;
 use carom_math::Vector;
 
 /// The keys of joints, in the order of the scene format.
-const KEYS: [&str; 15] = [
+const KEYS: [&str; 16] = [
     "anchor",
     "axis",
     "anchors",
@@ -21,6 +21,7 @@ const KEYS: [&str; 15] = [
     "damping",
     "limits",
     "friction",
+    "armature",
     "motor_velocity",
     "motor_position",
     "motor_stiffness",
@@ -43,11 +44,8 @@ fn read<G: Geometry>(spec: &JointSpec<G>, key: &str) -> Option<Vec<f64>> {
         ("damping", _) => spring.then(|| vec![spec.damping]),
         ("limits", _) => spec.limits.map(|x| x.to_vec()),
         ("friction", _) => spec.kind.has_coordinate::<G>().then(|| vec![spec.friction]),
-        ("motor_velocity", Some(Motor::Velocity { velocity, .. })) => Some(vec![velocity]),
-        ("motor_position", Some(motor)) => motor.spring().map(|[position, ..]| vec![position]),
-        ("motor_stiffness", Some(motor)) => motor.spring().map(|[_, stiffness, _]| vec![stiffness]),
-        ("motor_damping", Some(motor)) => motor.spring().map(|[.., damping]| vec![damping]),
-        ("motor_max", Some(motor)) => Some(vec![motor.max()]),
+        ("armature", _) => (spec.armature > 0.0).then(|| vec![spec.armature]),
+        (key, Some(motor)) => motor_number(key).and_then(|which| motor.number(which)).map(|x| vec![x]),
         _ => None,
     }
 }
@@ -66,12 +64,23 @@ fn write<G: Geometry>(spec: &mut JointSpec<G>, key: &str, new: &[f64]) {
         ("damping", _) => spec.damping = new[0],
         ("limits", _) => spec.limits = Some([new[0], new[1]]),
         ("friction", _) => spec.friction = new[0],
-        ("motor_velocity", Some(Motor::Velocity { velocity, .. })) => *velocity = new[0],
-        ("motor_position", Some(motor)) => motor.spring_mut().into_iter().for_each(|[position, ..]| *position = new[0]),
-        ("motor_stiffness", Some(motor)) => motor.spring_mut().into_iter().for_each(|[_, stiffness, _]| *stiffness = new[0]),
-        ("motor_damping", Some(motor)) => motor.spring_mut().into_iter().for_each(|[.., damping]| *damping = new[0]),
-        ("motor_max", Some(motor)) => *motor.max_mut() = new[0],
+        ("armature", _) => spec.armature = new[0],
+        (key, Some(motor)) => {
+            motor_number(key).and_then(|which| motor.number_mut(which)).into_iter().for_each(|number| *number = new[0]);
+        }
         _ => (),
+    }
+}
+
+/// The number of a motor that a key names.
+fn motor_number(key: &str) -> Option<JointParameter> {
+    match key {
+        "motor_velocity" => Some(JointParameter::MotorVelocity),
+        "motor_position" => Some(JointParameter::MotorPosition),
+        "motor_stiffness" => Some(JointParameter::MotorStiffness),
+        "motor_damping" => Some(JointParameter::MotorDamping),
+        "motor_max" => Some(JointParameter::MotorMax),
+        _ => None,
     }
 }
 
@@ -89,12 +98,8 @@ fn description_key<G: Geometry>(key: &str, entry: usize) -> DescriptionKey {
         "damping" => JointParameter::Damping,
         "limits" if entry == 0 => JointParameter::LimitLow,
         "limits" => JointParameter::LimitHigh,
-        "motor_velocity" => JointParameter::MotorVelocity,
-        "motor_position" => JointParameter::MotorPosition,
-        "motor_stiffness" => JointParameter::MotorStiffness,
-        "motor_damping" => JointParameter::MotorDamping,
-        "motor_max" => JointParameter::MotorMax,
-        _ => JointParameter::Friction,
+        "armature" => JointParameter::Armature,
+        key => motor_number(key).unwrap_or(JointParameter::Friction),
     };
     DescriptionKey::Number(number)
 }

@@ -1,0 +1,6 @@
+//! Robots: rotors and servos on joints, couplings of joints, against the reduced equations and closed forms.
+
+mod couplings;
+mod reduced;
+mod rotors;
+mod servos;
