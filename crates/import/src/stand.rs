@@ -1,4 +1,4 @@
-//! How a model stands in the world: a ground under it, its height above that, its joints held.
+//! How a model stands in the world: a ground under it, and its height above that.
 
 use crate::Options;
 use crate::robot::{Freedom, Notes, Robot};
@@ -15,11 +15,6 @@ use std::f64::consts::TAU;
 const GROUND_FRICTION: f64 = 1.0;
 /// Name of that ground.
 const GROUND: &str = "ground";
-/// Frequency of a held joint against the inertia of the whole model [1/s]: it gives way by g / (TAU f)^2, 2.5 mm per metre of arm under its own weight.
-const HOLD_FREQUENCY: f64 = 10.0;
-/// Greatest torque [N m] or force [N] of a held joint whose model names none.
-const HOLD_MAX: f64 = 1e15;
-
 /// What of a scene tree moves when the model is put somewhere else.
 pub struct Moving {
     /// Whether a root is free.

@@ -147,17 +147,22 @@ pub(super) fn walk_back<G: Geometry>(
 ) -> bool {
     let Workbench { program, x, scratch } = bench;
     if program.wire(model) {
-        let mut lanes = vec![[0.0; LANES]; program.slots()];
+        let mut lanes = std::mem::take(&mut program.wiring.slots);
+        lanes.clear();
+        lanes.resize(program.slots(), [0.0; LANES]);
         for start in (0..rows).step_by(LANES) {
             if interrupt.raised() {
                 return false;
             }
-            lanes[first..].fill([0.0; LANES]);
+            if start > 0 {
+                lanes[first..].fill([0.0; LANES]);
+            }
             let few = start..rows.min(start + LANES);
             few.clone().enumerate().for_each(|(lane, row)| seed(row, &mut |slot, value| lanes[slot][lane] += value));
             program.adjoint_lanes(&mut lanes, scratch);
             few.enumerate().for_each(|(lane, row)| put(row, &|slot| lanes[slot][lane]));
         }
+        program.wiring.slots = lanes;
         return true;
     }
     for row in 0..rows {

@@ -9,9 +9,7 @@ mod lanes;
 mod run;
 
 pub(crate) use block::Block;
-pub(crate) use lanes::{LANES, Wires};
-
-use lanes::Wiring;
+pub(crate) use lanes::{LANES, Wires, Wiring};
 
 use super::contact_point::PointMap;
 use super::contact_rows::{PushMap, SpeedMap};
@@ -137,7 +135,7 @@ pub(crate) struct Program<G: Geometry> {
     /// Every body of the model as an island sees it, once it was asked for; a program serves one model.
     pub prototypes: Vec<LocalBody<G>>,
     /// The program as matrices alone, where that was asked for.
-    wiring: Wiring,
+    pub wiring: Wiring,
 }
 
 impl<G: Geometry> Default for Program<G> {

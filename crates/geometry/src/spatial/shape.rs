@@ -167,7 +167,15 @@ impl Shape {
             Shape::Ball { radius } => about(V::repeat(*radius)),
             Shape::Cuboid { half } => about(r.abs() * half),
             Shape::Capsule { half_length, radius } => about(r.column(2).abs() * *half_length + V::repeat(*radius)),
-            Shape::HalfSpace { .. } => Aabb::everything(),
+            // Level ground and upright walls end at their face; any other plane crosses every box.
+            Shape::HalfSpace { normal } => {
+                let n = r * normal;
+                let mut all = Aabb::<Spatial>::everything();
+                if let Some(k) = (0..3).find(|&k| n[(k + 1) % 3] == 0.0 && n[(k + 2) % 3] == 0.0) {
+                    if n[k] > 0.0 { all.max[k] = pose.position[k] } else { all.min[k] = pose.position[k] }
+                }
+                all
+            }
             Shape::Segment { a, b } => box_of(&[pose.point(*a), pose.point(*b)]),
             Shape::Cylinder { half_height, radius } => about(r.column(2).abs() * *half_height + disc(r.column(2).into(), *radius)),
             Shape::Cone { half_height, radius } => {

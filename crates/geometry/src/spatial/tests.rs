@@ -438,6 +438,10 @@ fn bounds_hold_the_shape_and_touch_it() {
     }
     let ground = Shape::half_space(V::z()).unwrap();
     assert!(Spatial::extent(&ground).is_infinite() && Spatial::reach(&ground, V::zeros()).is_infinite());
+    let level = Spatial::bounds(&ground, &at(1.0, 3.0, 2.0));
+    assert!(level.max.z == 2.0 && level.min.z == f64::NEG_INFINITY && level.max.x == f64::INFINITY && level.min.y == f64::NEG_INFINITY);
+    let tilted = Shape::half_space(V::new(0.1, 0.0, 1.0)).unwrap();
+    assert_eq!(Spatial::bounds(&tilted, &at(1.0, 3.0, 2.0)), Aabb::everything());
     assert_eq!(Spatial::extent(&Shape::ball(0.5).unwrap()), 1.0);
     assert_eq!(Spatial::extent(&Shape::cuboid(V::new(1.0, 2.0, 3.0)).unwrap()), 6.0);
 }

@@ -1,45 +1,25 @@
 //! What a joint does as the rows of a matrix: its vectors are found once for all of them, and hinges and balls have closed forms.
 
 use super::{Does, JointMap};
-use crate::constraints::{JointFunction, JointGradient, MAX_COLUMNS, MAX_POSE_COLUMNS, MAX_ROWS, Pinned, PinnedGradient};
-use crate::gradient::program::Block;
+use crate::constraints::{JointFunction, JointGradient, MAX_COLUMNS, MAX_ROWS, Pinned, PinnedGradient};
+use crate::gradient::program::{Block, Wiring};
 use crate::gradient::slots::twist;
 use crate::model::Model;
 use carom_geometry::Geometry;
 use carom_math::{Twist, Vector, Wrench};
 
-/// Most entries of a row: poses, parameters, velocities.
-const MOST: usize = MAX_COLUMNS + MAX_POSE_COLUMNS;
-
-/// The entries of a row: slots and numbers.
-struct Entries {
-    list: [(usize, f64); MOST],
-    count: usize,
+/// Entries by the poses of two bodies.
+fn add_sides<G: Geometry>(wiring: &mut Wiring, blocks: &[Option<Block>; 2], sides: &[Wrench<G>; 2]) {
+    for (block, side) in blocks.iter().zip(sides) {
+        wiring.add(block.map(|block| block.part(0, G::DIM)), side.lin.as_slice());
+        wiring.add(block.map(|block| block.part(G::DIM, G::ANG)), side.ang.as_slice());
+    }
 }
 
-impl Entries {
-    fn new() -> Self {
-        Entries { list: [(0, 0.0); MOST], count: 0 }
-    }
-    fn add(&mut self, block: Option<Block>, numbers: &[f64]) {
-        for (slot, value) in block.into_iter().flat_map(Block::range).zip(numbers) {
-            self.list[self.count] = (slot, *value);
-            self.count += 1;
-        }
-    }
-    fn add_sides<G: Geometry>(&mut self, blocks: &[Option<Block>; 2], sides: &[Wrench<G>; 2]) {
-        for (block, side) in blocks.iter().zip(sides) {
-            self.add(block.map(|block| block.part(0, G::DIM)), side.lin.as_slice());
-            self.add(block.map(|block| block.part(G::DIM, G::ANG)), side.ang.as_slice());
-        }
-    }
-    fn add_turns<G: Geometry>(&mut self, blocks: &[Option<Block>; 2], turns: &[G::Ang; 2]) {
-        for (block, turn) in blocks.iter().zip(turns) {
-            self.add(block.map(|block| block.part(G::DIM, G::ANG)), turn.as_slice());
-        }
-    }
-    fn get(&self) -> &[(usize, f64)] {
-        &self.list[..self.count]
+/// Entries by their turns alone.
+fn add_turns<G: Geometry>(wiring: &mut Wiring, blocks: &[Option<Block>; 2], turns: &[G::Ang; 2]) {
+    for (block, turn) in blocks.iter().zip(turns) {
+        wiring.add(block.map(|block| block.part(G::DIM, G::ANG)), turn.as_slice());
     }
 }
 
@@ -53,51 +33,54 @@ fn unit_twist<G: Geometry>(side: usize, k: usize) -> [Twist<G>; 2] {
 }
 
 impl<G: Geometry> JointMap<G> {
-    /// The rows of its matrix: each slot that it adds to, with the slots that it reads and the numbers before them.
-    pub fn write_rows(&self, model: &Model<G>, row: impl FnMut(usize, &[(usize, f64)])) {
+    /// Writes the rows of its matrix: each slot that it adds to, with the slots that it reads and the numbers before them.
+    pub fn write_rows(&self, model: &Model<G>, wiring: &mut Wiring) {
         let pinned = self.function == JointFunction::Equalities && self.parameters.is_none() && model.joints[self.joint].is_pinned();
-        if pinned { self.write_pinned(model, row) } else { self.write_any(model, row) }
+        if pinned { self.write_pinned(model, wiring) } else { self.write_any(model, wiring) }
     }
 
-    fn write_any(&self, model: &Model<G>, mut row: impl FnMut(usize, &[(usize, f64)])) {
+    fn write_any(&self, model: &Model<G>, wiring: &mut Wiring) {
         let joint = &model.joints[self.joint];
         let place = joint.placed(&self.poses[0], &self.poses[1]);
-        let entries = |gradient: &JointGradient<G>| {
-            let mut out = Entries::new();
-            out.add_sides::<G>(&self.blocks, &gradient.bodies);
+        // Angles turn with the rates of the bodies alone.
+        let angular = joint.is_angular() && matches!(self.function, JointFunction::Coordinate | JointFunction::Inequality(_));
+        let add = |wiring: &mut Wiring, gradient: &JointGradient<G>| {
+            add_sides::<G>(wiring, &self.blocks, &gradient.bodies);
             if let Some(block) = self.parameters {
                 let mut values = [0.0; MAX_COLUMNS];
                 gradient.write_parameters(joint, &mut values[..block.len()]);
-                out.add(self.parameters, &values[..block.len()]);
+                wiring.add(self.parameters, &values[..block.len()]);
             }
-            out
         };
         match &self.does {
             Does::Impulse { weights, out } => {
                 for side in 0..2 {
-                    for (k, slot) in out[side].into_iter().flat_map(Block::range).enumerate() {
-                        row(slot, entries(&place.power_gradient(self.function, weights, &unit_twist(side, k))).get());
+                    let slots = out[side].into_iter().flat_map(Block::range).enumerate();
+                    for (k, slot) in slots.skip(if angular { G::DIM } else { 0 }) {
+                        add(wiring, &place.power_gradient(self.function, weights, &unit_twist(side, k)));
+                        wiring.end_row(slot);
                     }
                 }
             }
             Does::Value { weight, out } => {
                 for (k, slot) in out.range().enumerate() {
-                    row(slot, entries(&place.value_gradient(self.function, &self.unit(k, *weight))).get());
+                    add(wiring, &place.value_gradient(self.function, &self.unit(k, *weight)));
+                    wiring.end_row(slot);
                 }
             }
             Does::Rate { weight, out, twists, velocity } => {
                 for (k, slot) in out.range().enumerate() {
                     let y = self.unit(k, *weight);
-                    let mut found = entries(&place.power_gradient(self.function, &y, twists));
-                    found.add_sides::<G>(velocity, &place.value_gradient(self.function, &y).bodies);
-                    row(slot, found.get());
+                    add(wiring, &place.power_gradient(self.function, &y, twists));
+                    add_sides::<G>(wiring, velocity, &place.value_gradient(self.function, &y).bodies);
+                    wiring.end_row(slot);
                 }
             }
         }
     }
 
     /// Equalities of a hinge or a ball: nothing second-order but turns.
-    fn write_pinned(&self, model: &Model<G>, mut row: impl FnMut(usize, &[(usize, f64)])) {
+    fn write_pinned(&self, model: &Model<G>, wiring: &mut Wiring) {
         let joint = &model.joints[self.joint];
         let pin = Pinned::<G>::new(joint, &G::matrix(self.poses[0].rotation), &G::matrix(self.poses[1].rotation));
         let rows = joint.row_count();
@@ -115,25 +98,22 @@ impl<G: Geometry> JointMap<G> {
                 for side in 0..2 {
                     // Forces stay; torques turn.
                     for (k, slot) in out[side].into_iter().flat_map(Block::range).enumerate().skip(G::DIM) {
-                        let mut found = Entries::new();
-                        found.add_turns::<G>(&self.blocks, &turns(weights, &unit_twist(side, k)));
-                        row(slot, found.get());
+                        add_turns::<G>(wiring, &self.blocks, &turns(weights, &unit_twist(side, k)));
+                        wiring.end_row(slot);
                     }
                 }
             }
             Does::Value { weight, out } => {
                 for (k, slot) in out.range().enumerate() {
-                    let mut found = Entries::new();
-                    found.add_sides::<G>(&self.blocks, &weighted(self.row.unwrap_or(0) + k, *weight));
-                    row(slot, found.get());
+                    add_sides::<G>(wiring, &self.blocks, &weighted(self.row.unwrap_or(0) + k, *weight));
+                    wiring.end_row(slot);
                 }
             }
             Does::Rate { weight, out, twists, velocity } => {
                 for (k, slot) in out.range().enumerate() {
-                    let mut found = Entries::new();
-                    found.add_turns::<G>(&self.blocks, &turns(&self.unit(k, *weight), twists));
-                    found.add_sides::<G>(velocity, &weighted(self.row.unwrap_or(0) + k, *weight));
-                    row(slot, found.get());
+                    add_turns::<G>(wiring, &self.blocks, &turns(&self.unit(k, *weight), twists));
+                    add_sides::<G>(wiring, velocity, &weighted(self.row.unwrap_or(0) + k, *weight));
+                    wiring.end_row(slot);
                 }
             }
         }

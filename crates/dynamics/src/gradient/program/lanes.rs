@@ -36,6 +36,8 @@ enum Wire {
     Dense { out: Block, input: Block, factor: usize },
     /// out := -S^-1 in, with this sparse factor.
     Sparse { out: Block, input: Block, factor: Factored },
+    /// An impact, one cotangent at a time.
+    Whole(Element),
 }
 
 /// A program as matrices alone.
@@ -47,17 +49,37 @@ pub(crate) struct Wiring {
     wires: Wires,
     probe: Vec<f64>,
     both: Vec<[f64; LANES]>,
+    /// Entries that rows have already.
+    written: usize,
+    /// Slots for whoever runs it, kept from one run to the next.
+    pub slots: Vec<[f64; LANES]>,
 }
 
 impl Wiring {
     /// A row of a matrix.
     fn row(&mut self, out: usize, entries: impl Iterator<Item = (usize, f64)>) {
-        let first = self.entries.len();
         self.entries.extend(entries.filter(|(_, value)| *value != 0.0).map(|(slot, value)| (slot as u32, value)));
-        let entries = (self.entries.len() - first) as u32;
+        self.end_row(out);
+    }
+
+    /// Entries of the row at hand.
+    #[inline]
+    pub fn add(&mut self, block: Option<Block>, numbers: &[f64]) {
+        for (slot, &value) in block.into_iter().flat_map(Block::range).zip(numbers) {
+            if value != 0.0 {
+                self.entries.push((slot as u32, value));
+            }
+        }
+    }
+
+    /// The entries since the last row are those of this slot.
+    #[inline]
+    pub fn end_row(&mut self, out: usize) {
+        let entries = (self.entries.len() - self.written) as u32;
         if entries > 0 {
             self.list.push(Wire::Row { out: out as u32, entries });
         }
+        self.written = self.entries.len();
     }
 }
 
@@ -73,6 +95,7 @@ impl<G: Geometry> Program<G> {
     fn write_out(&self, model: &Model<G>, wiring: &mut Wiring) -> bool {
         wiring.list.clear();
         wiring.entries.clear();
+        wiring.written = 0;
         wiring.probe.clear();
         wiring.probe.resize(self.slots(), 0.0);
         for element in &self.elements {
@@ -102,7 +125,7 @@ impl<G: Geometry> Program<G> {
                 Element::Dense { out, input, factor } => wiring.list.push(Wire::Dense { out, input, factor: factor as usize }),
                 Element::Sparse { out, input, factor } => wiring.list.push(Wire::Sparse { out, input, factor }),
                 Element::Joint(k) => {
-                    self.joints[k as usize].write_rows(model, |out, entries| wiring.row(out, entries.iter().copied()));
+                    self.joints[k as usize].write_rows(model, wiring);
                     continue;
                 }
                 Element::Point(k) => self.points[k as usize].wires(wires),
@@ -114,6 +137,11 @@ impl<G: Geometry> Program<G> {
                 Element::Answer(k) => self.answers[k as usize].wires(wires),
                 Element::Load(k) => self.loads[k as usize].wires(wires),
                 Element::Flight(k) => self.flights[k as usize].wires(wires),
+                // Strikes are few; what they leave waiting is by parameters alone.
+                Element::Law(_) | Element::Strike(_) if self.frozen.is_some() => {
+                    wiring.list.push(Wire::Whole(*element));
+                    continue;
+                }
                 // What they do takes many slots at once, or waits for the program of another step.
                 Element::Shaped(_)
                 | Element::Law(_)
@@ -156,7 +184,7 @@ impl<G: Geometry> Program<G> {
 
     /// The adjoint of a program that was written out, for several cotangents side by side.
     pub fn adjoint_lanes(&mut self, x: &mut [[f64; LANES]], scratch: &mut Vec<f64>) {
-        let Wiring { list, entries, both, .. } = &mut self.wiring;
+        let Wiring { list, entries, both, probe, .. } = &mut self.wiring;
         let mut left = &entries[..];
         for wire in list.iter().rev() {
             match *wire {
@@ -184,6 +212,17 @@ impl<G: Geometry> Program<G> {
                     }
                 }
                 Wire::Sparse { out, input, factor } => self.sparse.solve_transposed_lanes(factor, input.range(), out.range(), x, both),
+                Wire::Whole(element) => {
+                    for lane in 0..LANES {
+                        probe.iter_mut().zip(x.iter()).for_each(|(own, x)| *own = x[lane]);
+                        match element {
+                            Element::Law(k) => self.laws[k as usize].adjoint(probe),
+                            Element::Strike(k) => self.strikes[k as usize].adjoint(&self.sites, probe),
+                            _ => debug_assert!(false, "impacts alone are taken whole"),
+                        }
+                        x.iter_mut().zip(probe.iter()).for_each(|(x, own)| x[lane] = *own);
+                    }
+                }
             }
         }
     }
