@@ -107,12 +107,11 @@ pub(crate) fn finish<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, move
     let literal = ctx.model.options.time_of_impact == TimeOfImpact::HalvingLiteral;
     let acted = if literal { island.solve.duration } else { kick_share(ctx.model.options.integrator) * t };
     book(island, &before, &after, acted, &mut pushed);
-    joint_effort::account(island, ctx, acted);
     rotor::end_move(island);
     island.turning = pushed;
     island.twists = before;
     island.half = after;
-    joint_effort::account(island, ctx, kick_share(ctx.model.options.integrator) * t, Instant::Start);
+    joint_effort::account(island, ctx, acted, Instant::Start);
     if ctx.model.options.forward() {
         // Only the move takes the torque forward; the velocity goes on with the exact one, theory (13.2).
         for body in (0..island.bodies.len()).filter(|&body| island.bodies[body].dynamic) {

@@ -1,7 +1,7 @@
 //! A model in motion: state, step, contacts, ledger.
 
 use crate::constraints::JointKind;
-use crate::contacts::{Key, Memory, Report, placed};
+use crate::contacts::{Key, Memory, Report};
 use crate::coupling::find_turns;
 use crate::curvature::Curvature;
 use crate::error::{Cause, ModelError, Room, StepError};

@@ -3,13 +3,11 @@
 use crate::Options;
 use crate::robot::{Freedom, Notes, Robot};
 use crate::text::Fault;
-use carom_dynamics::{BodyKind, JointKind, Motor};
+use carom_dynamics::BodyKind;
 use carom_geometry::Geometry;
 use carom_math::Spatial;
-use carom_scene::tree::{BodyTree, JointTree, SceneTree, ShapeTree, Solid, Triple};
+use carom_scene::tree::{BodyTree, SceneTree, ShapeTree, Solid, Triple};
 use carom_scene::{Scene, SceneOf};
-use nalgebra::{Matrix3, Vector3};
-use std::f64::consts::TAU;
 
 /// Friction of the ground that is put under a model.
 const GROUND_FRICTION: f64 = 1.0;
