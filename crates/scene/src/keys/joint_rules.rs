@@ -115,6 +115,15 @@ pub const JOINT_RULES: &[JointRule] = &[
         takes_space: &["rest", "stiffness", "damping"],
         about: "Two points pulled together by a spring with a damper.",
     },
+    JointRule {
+        kind: "screw",
+        space: Where::Space,
+        needs_plane: &[],
+        needs_space: &["anchor", "axis", "lead"],
+        takes_plane: &[],
+        takes_space: DRIVEN,
+        about: "Turns about the axis and advances along it by the lead per turn; the turn is the free coordinate, counted by the advance.",
+    },
 ];
 
 impl JointRule {

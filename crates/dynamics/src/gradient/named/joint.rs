@@ -10,12 +10,13 @@ use carom_geometry::Geometry;
 use carom_math::Vector;
 
 /// The keys of joints, in the order of the scene format.
-const KEYS: [&str; 15] = [
+const KEYS: [&str; 16] = [
     "anchor",
     "axis",
     "anchors",
     "axes",
     "length",
+    "lead",
     "rest",
     "stiffness",
     "damping",
@@ -38,6 +39,7 @@ fn read<G: Geometry>(spec: &JointSpec<G>, key: &str) -> Option<Vec<f64>> {
         ("anchors", _) => spec.anchors.as_ref().map(pair),
         ("axes", _) => spec.axes.as_ref().map(pair),
         ("length", _) => spec.length.map(|x| vec![x]),
+        ("lead", _) => spec.lead.map(|x| vec![x]),
         ("rest", _) => spec.rest.map(|x| vec![x]),
         ("stiffness", _) => spring.then(|| vec![spec.stiffness]),
         ("damping", _) => spring.then(|| vec![spec.damping]),
@@ -61,6 +63,7 @@ fn write<G: Geometry>(spec: &mut JointSpec<G>, key: &str, new: &[f64]) {
         ("anchors", _) => spec.anchors = Some(pair()),
         ("axes", _) => spec.axes = Some(pair()),
         ("length", _) => spec.length = Some(new[0]),
+        ("lead", _) => spec.lead = Some(new[0]),
         ("rest", _) => spec.rest = Some(new[0]),
         ("stiffness", _) => spec.stiffness = new[0],
         ("damping", _) => spec.damping = new[0],
@@ -84,6 +87,7 @@ fn description_key<G: Geometry>(key: &str, entry: usize) -> DescriptionKey {
         "anchors" => return DescriptionKey::Anchors { side, component },
         "axes" => return DescriptionKey::Axes { side, component },
         "length" => JointParameter::Length,
+        "lead" => JointParameter::Lead,
         "rest" => JointParameter::Rest,
         "stiffness" => JointParameter::Stiffness,
         "damping" => JointParameter::Damping,
