@@ -95,13 +95,14 @@ class BodyKeys(TypedDict, total=False):
 class JointKeys(TypedDict, total=False):
     """Keys of a joint, besides its name."""
 
-    kind: Literal["hinge", "ball", "slider", "weld", "universal", "distance", "rope", "cylindrical", "planar", "spring"]
+    kind: Literal["hinge", "ball", "slider", "weld", "universal", "distance", "rope", "cylindrical", "planar", "spring", "screw"]
     between: Sequence[str]
     anchor: Numbers
     axis: Numbers
     anchors: Rows
     axes: Rows
     length: float
+    lead: float
     rest: float
     stiffness: float
     damping: float

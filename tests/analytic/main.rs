@@ -3,5 +3,6 @@
 mod drag;
 mod rebound;
 mod rolling;
+mod screw;
 mod slip;
 mod top;

@@ -16,6 +16,7 @@ mod random_scenes;
 mod rolling;
 mod round_numbers;
 mod scenes;
+mod screw;
 mod situations;
 mod stepped;
 mod tapes;

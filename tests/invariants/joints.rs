@@ -87,6 +87,7 @@ fn one_of_each() {
         JointKind::Weld,
         JointKind::Cylindrical,
         JointKind::Planar,
+        JointKind::Screw,
         JointKind::Distance,
     ];
     let mut last = None;
@@ -105,6 +106,7 @@ fn one_of_each() {
             _ => {
                 spec.anchor = Some(anchor);
                 spec.axis = Some(Spatial::deep(0.3, 1.0, 0.2));
+                spec.lead = (kind == JointKind::Screw).then_some(0.5);
             }
         });
         last = Some(body);

@@ -1,7 +1,7 @@
 //! What never changes during a run: bodies, joints, pairs, forces, choices, tolerances.
 
 use crate::combine::Combination;
-use crate::constraints::Joint;
+use crate::constraints::{Joint, JointKind};
 use crate::coupling::Coupling;
 use crate::error::ModelError;
 use crate::options::{Gyroscopic, ImpactLaw, Integrator, Options, Stabilisation, TimeOfImpact};
@@ -307,6 +307,11 @@ impl<G: Geometry> Model<G> {
             }
         }
         for joint in &self.joints {
+            if joint.kind == JointKind::Screw && self.options.integrator == Integrator::EnergyMomentum {
+                let reason =
+                    "\"energy-momentum\" has no mean row for a screw: its angle is no product of directions; use \"verlet\" or \"euler\"";
+                return Err(ModelError::new(format!("joint \"{}\"", joint.name), "kind", reason));
+            }
             for body in joint.bodies.iter().flatten() {
                 if *body >= count {
                     return Err(ModelError::new(format!("joint \"{}\"", joint.name), "between", "needs bodies of the scene"));

@@ -186,6 +186,7 @@ fn spec<G: SceneSpace>(link: &Link<'_>, bodies: [Option<usize>; 2]) -> JointSpec
         axis: tree.axis.as_ref().map(turned),
         axes: tree.axes.as_ref().map(|[a, b]| [turned(a), turned(b)]),
         length: tree.length,
+        lead: tree.lead,
         rest: tree.rest,
         stiffness: tree.stiffness,
         damping: tree.damping,

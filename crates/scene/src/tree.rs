@@ -247,6 +247,8 @@ pub struct JointTree {
     pub axes: Option<[Triple; 2]>,
     /// Length [m].
     pub length: Option<f64>,
+    /// Advance per turn [m].
+    pub lead: Option<f64>,
     /// Rest length [m].
     pub rest: Option<f64>,
     /// Stiffness [N/m].

@@ -300,6 +300,7 @@ fn joint<G: SceneSpace>(out: &mut Lines, scene: &SceneOf<G>, joint: &JointSpec<G
     joint.axis.iter().for_each(|x| out.put("axis", numbers(x.as_slice())));
     joint.axes.iter().for_each(|x| out.put("axes", pair(*x)));
     joint.length.iter().for_each(|x| out.put("length", number(*x)));
+    joint.lead.iter().for_each(|x| out.put("lead", number(*x)));
     joint.rest.iter().for_each(|x| out.put("rest", number(*x)));
     out.put_if(joint.stiffness != 0.0, "stiffness", || number(joint.stiffness));
     out.put_if(joint.damping != 0.0, "damping", || number(joint.damping));

@@ -43,6 +43,7 @@ pub(super) fn build<S: Space>(spec: JointSpec<S>, a: &Pose<S>, b: &Pose<S>) -> R
     let distance = apart.norm();
     let length = length(&spec, distance)?;
     let rest = rest(&spec, distance)?;
+    let lead = lead(&spec)?;
     let mut joint: Joint<S> = Joint {
         name: String::new(),
         kind,
@@ -53,6 +54,7 @@ pub(super) fn build<S: Space>(spec: JointSpec<S>, a: &Pose<S>, b: &Pose<S>) -> R
         reference: S::compose(S::inverse(b.rotation), a.rotation),
         direction: S::Lin::zero(),
         length,
+        lead,
         rest,
         stiffness: spec.stiffness,
         damping: spec.damping,
@@ -84,6 +86,7 @@ fn check_keys<S: Space>(spec: &JointSpec<S>) -> Result<(), ModelError> {
         ("axis", spec.axis.is_some()),
         ("axes", spec.axes.is_some()),
         ("length", spec.length.is_some()),
+        ("lead", spec.lead.is_some()),
         ("rest", spec.rest.is_some()),
         ("stiffness", spec.stiffness != 0.0),
         ("damping", spec.damping != 0.0),
@@ -250,6 +253,16 @@ fn length<S: Space>(spec: &JointSpec<S>, distance: f64) -> Result<f64, ModelErro
         Some(value) => Err(fault(spec, "length", format!("found {value}, needs a positive number of metres"))),
         None if distance > 0.0 => Ok(distance),
         None => Err(fault(spec, "length", "missing, and the anchors coincide at the start: give a length, or join them with a \"ball\"")),
+    }
+}
+
+/// The lead of a screw; zero for other kinds.
+fn lead<S: Space>(spec: &JointSpec<S>) -> Result<f64, ModelError> {
+    match spec.lead {
+        Some(value) if value.is_finite() && value != 0.0 => Ok(value),
+        Some(value) => Err(fault(spec, "lead", format!("found {value}, needs a finite number of metres per turn other than 0"))),
+        None if spec.kind == JointKind::Screw => Err(fault(spec, "lead", "missing: a screw needs its advance per turn")),
+        None => Ok(0.0),
     }
 }
 

@@ -22,6 +22,8 @@ pub struct JointGradient<S: Space> {
     pub reference: S::Ang,
     /// Length.
     pub length: f64,
+    /// Lead.
+    pub lead: f64,
     /// Limits.
     pub limits: [f64; 2],
 }
@@ -35,6 +37,7 @@ impl<S: Space> JointGradient<S> {
             axes: [S::Lin::zero(); 2],
             reference: S::Ang::zero(),
             length: 0.0,
+            lead: 0.0,
             limits: [0.0; 2],
         }
     }
@@ -46,6 +49,7 @@ impl<S: Space> JointGradient<S> {
             JointParameter::Axis { side, component } => self.axes[side][component],
             JointParameter::Reference { component } => self.reference[component],
             JointParameter::Length => self.length,
+            JointParameter::Lead => self.lead,
             JointParameter::LimitLow => self.limits[0],
             JointParameter::LimitHigh => self.limits[1],
             _ => 0.0,
@@ -162,7 +166,7 @@ impl<'p, S: Space> Place<'p, S> {
     pub(super) fn of_equalities(joint: &'p Joint<S>, a: &'p Pose<S>, b: &'p Pose<S>) -> Self {
         let arms = [a.direction(joint.anchors[0]), b.direction(joint.anchors[1])];
         let apart = (a.position + arms[0]) - (b.position + arms[1]);
-        let turns = joint.kind.groups().contains(&Group::Rotation) || joint.has_rotor();
+        let turns = joint.kind.groups().iter().any(|group| matches!(group, Group::Rotation | Group::Screw)) || joint.has_rotor();
         let turn = if turns { rotation::turn_since_start(joint, a, b) } else { (1.0, S::Ang::zero()) };
         Place { joint, a, b, arms, apart, turn, tangents: joint.across }
     }

@@ -4,7 +4,7 @@ use super::gradient::{JointGradient, Place};
 use super::joint::Joint;
 use super::kind::JointKind;
 use super::row::Row;
-use super::{axis, distance, perpendicular, point, rotation, slide};
+use super::{axis, distance, perpendicular, point, rotation, screw, slide};
 use carom_math::{Pose, Space, Twist, Vector};
 
 /// A few rows that always come together.
@@ -24,6 +24,8 @@ pub(super) enum Group {
     Perpendicular,
     /// The anchors are a length apart: 1 row, theory (3.8).
     Distance,
+    /// The turn and the advance go together: 1 row, theory (3.20).
+    Screw,
 }
 
 impl JointKind {
@@ -38,6 +40,7 @@ impl JointKind {
             JointKind::Distance => &[Group::Distance],
             JointKind::Cylindrical => &[Group::OnAxis, Group::Parallel],
             JointKind::Planar => &[Group::InPlane, Group::Parallel],
+            JointKind::Screw => &[Group::OnAxis, Group::Parallel, Group::Screw],
             JointKind::Rope | JointKind::Spring => &[],
         }
     }
@@ -51,7 +54,7 @@ impl Group {
             Group::OnAxis => S::TANGENTS,
             Group::Rotation => S::ANG,
             Group::Parallel => S::ANG - 1,
-            Group::InPlane | Group::Perpendicular | Group::Distance => 1,
+            Group::InPlane | Group::Perpendicular | Group::Distance | Group::Screw => 1,
         }
     }
 
@@ -75,6 +78,7 @@ impl Group {
             }
             Group::Perpendicular => out[0] = perpendicular::error(axis_a, axis_b, a, b),
             Group::Distance => out[0] = distance::length(joint, a, b) - joint.length,
+            Group::Screw => out[0] = screw::error(joint, a, b),
         }
     }
 
@@ -98,6 +102,7 @@ impl Group {
             }
             Group::Perpendicular => out[0] = perpendicular::row(axis_a, axis_b, a, b),
             Group::Distance => out[0] = distance::row(joint, a, b),
+            Group::Screw => out[0] = screw::row(joint, a, b),
         }
     }
 
@@ -130,6 +135,7 @@ impl Group {
                 distance::value_gradient(place, y[0], out);
                 out.length -= y[0];
             }
+            Group::Screw => screw::value_gradient(place, y[0], out),
         }
     }
 
@@ -160,6 +166,7 @@ impl Group {
                 out.axes[1] += g_u;
             }
             Group::Distance => distance::power_gradient(place, y[0], v, out),
+            Group::Screw => screw::power_gradient(place, y[0], v, out),
         }
     }
 

@@ -7,7 +7,7 @@ use super::kind::JointKind;
 use super::row::Row;
 use super::soft::SpringState;
 use super::spec::{JointSpec, Motor, Pull};
-use super::{angle, distance, slide};
+use super::{angle, distance, screw, slide};
 use crate::error::ModelError;
 use carom_math::{Pose, Space};
 
@@ -39,6 +39,8 @@ pub struct Joint<S: Space> {
     pub direction: S::Lin,
     /// Length [m] (distance, rope).
     pub length: f64,
+    /// Advance per turn [m] (screw); below 0 for a left-handed one.
+    pub lead: f64,
     /// Rest length [m] (spring).
     pub rest: f64,
     /// Stiffness [N/m] (spring).
@@ -81,6 +83,7 @@ impl<S: Space> Joint<S> {
             axis: has("axis").then(|| pose.direction(self.axes[side])),
             axes: has("axes").then(|| [pose_a.direction(self.axes[0]), pose_b.direction(self.axes[1])]),
             length: has("length").then_some(self.length),
+            lead: has("lead").then_some(self.lead),
             rest: has("rest").then_some(self.rest),
             stiffness: self.stiffness,
             damping: self.damping,
@@ -178,13 +181,15 @@ impl<S: Space> Joint<S> {
 
     /// Whether the free coordinate is an angle.
     pub fn is_angular(&self) -> bool {
-        matches!(self.kind, JointKind::Hinge | JointKind::Ball) && self.has_coordinate()
+        matches!(self.kind, JointKind::Hinge | JointKind::Ball | JointKind::Screw) && self.has_coordinate()
     }
 
     /// The free coordinate [rad or m], a relative to b, 0 at the start pose; 0 for a kind without one. An angle counts its turns in
-    /// the plane and lies in (-pi, pi] in space.
+    /// the plane, lies in (-pi, pi] in space, and of a screw counts turns by the advance.
     pub fn coordinate(&self, pose_a: &Pose<S>, pose_b: &Pose<S>) -> f64 {
-        if self.is_angular() {
+        if self.kind == JointKind::Screw {
+            screw::turn(self, pose_a, pose_b)
+        } else if self.is_angular() {
             angle::angle(self, pose_a, pose_b)
         } else if self.has_coordinate() {
             slide::error(self, self.axes[0], pose_a, pose_b)
@@ -196,7 +201,8 @@ impl<S: Space> Joint<S> {
     /// The free coordinate, where an angle in space takes its value nearest to `reference` [rad]: a motor that aims past half a
     /// turn goes the short way.
     pub fn coordinate_near(&self, reference: f64, pose_a: &Pose<S>, pose_b: &Pose<S>) -> f64 {
-        if self.is_angular() { angle::angle_near(self, reference, pose_a, pose_b) } else { self.coordinate(pose_a, pose_b) }
+        let counted = self.kind == JointKind::Screw || !self.is_angular();
+        if counted { self.coordinate(pose_a, pose_b) } else { angle::angle_near(self, reference, pose_a, pose_b) }
     }
 
     /// The coordinate as its motor measures it: a servo's is the value nearest to its target.

@@ -25,11 +25,13 @@ pub enum JointKind {
     Planar,
     /// Two points pulled together by a spring with a damper; no equality rows.
     Spring,
+    /// Turns about an axis and advances along it by a lead per turn (space).
+    Screw,
 }
 
 impl JointKind {
     /// Every kind, in the order in which they are documented.
-    pub const ALL: [JointKind; 10] = [
+    pub const ALL: [JointKind; 11] = [
         JointKind::Hinge,
         JointKind::Ball,
         JointKind::Slider,
@@ -40,10 +42,11 @@ impl JointKind {
         JointKind::Cylindrical,
         JointKind::Planar,
         JointKind::Spring,
+        JointKind::Screw,
     ];
     /// The word of every kind in a scene, in the order of [`JointKind::ALL`].
-    pub const NAMES: [&'static str; 10] =
-        ["hinge", "ball", "slider", "weld", "universal", "distance", "rope", "cylindrical", "planar", "spring"];
+    pub const NAMES: [&'static str; 11] =
+        ["hinge", "ball", "slider", "weld", "universal", "distance", "rope", "cylindrical", "planar", "spring", "screw"];
 
     /// The kind of a scene's word; `None` for any other word.
     ///
@@ -68,16 +71,17 @@ impl JointKind {
             JointKind::Cylindrical => "cylindrical",
             JointKind::Planar => "planar",
             JointKind::Spring => "spring",
+            JointKind::Screw => "screw",
         }
     }
     /// Whether the kind exists in this space.
     pub fn exists_in<S: Space>(self) -> bool {
-        S::DIM > 2 || !matches!(self, JointKind::Universal | JointKind::Cylindrical | JointKind::Planar)
+        S::DIM > 2 || !matches!(self, JointKind::Universal | JointKind::Cylindrical | JointKind::Planar | JointKind::Screw)
     }
     /// Whether one coordinate stays free that limits, a motor or friction can act on.
     pub fn has_coordinate<S: Space>(self) -> bool {
         match self {
-            JointKind::Hinge | JointKind::Slider | JointKind::Cylindrical => true,
+            JointKind::Hinge | JointKind::Slider | JointKind::Cylindrical | JointKind::Screw => true,
             JointKind::Ball => S::DIM == 2,
             _ => false,
         }
@@ -88,6 +92,7 @@ impl JointKind {
             JointKind::Hinge if S::DIM > 2 => &["anchor", "axis"],
             JointKind::Hinge | JointKind::Ball | JointKind::Weld => &["anchor"],
             JointKind::Slider | JointKind::Cylindrical | JointKind::Planar => &["anchor", "axis"],
+            JointKind::Screw => &["anchor", "axis", "lead"],
             JointKind::Universal => &["anchor", "axes"],
             JointKind::Distance | JointKind::Rope => &["anchors", "length"],
             JointKind::Spring => &["anchors", "rest", "stiffness", "damping"],

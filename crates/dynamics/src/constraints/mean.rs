@@ -95,6 +95,8 @@ impl Group {
             Group::Parallel => (0..self.count::<S>()).for_each(|i| out[i] = perpendicular_row(tangents[i], axis_b, a, b)),
             Group::Perpendicular => out[0] = perpendicular_row(axis_a, axis_b, a, b),
             Group::Distance => out[0] = distance_row(joint, a, b),
+            // An angle is no product of directions: this row gives its change to third order only, and `energy-momentum` refuses screws.
+            Group::Screw => out[0] = average(super::screw::row(joint, a.start, b.start), super::screw::row(joint, a.end, b.end)),
         }
     }
 }

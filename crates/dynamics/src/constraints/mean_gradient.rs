@@ -84,6 +84,11 @@ impl Group {
                 out[0].axes[1] += g_u;
             }
             Group::Distance => distance_power(places, y[0], v, out),
+            Group::Screw => {
+                for (place, out) in places.iter().zip(out) {
+                    super::screw::power_gradient(place, 0.5 * y[0], v, out);
+                }
+            }
         }
     }
 }

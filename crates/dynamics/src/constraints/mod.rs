@@ -23,6 +23,7 @@ mod pinned;
 mod point;
 mod rotation;
 mod row;
+mod screw;
 mod slide;
 mod soft;
 mod spec;
@@ -31,6 +32,7 @@ mod tests;
 
 pub(crate) use frame::{Axes, Frame};
 pub(crate) use pinned::{Pinned, PinnedGradient};
+pub(crate) use screw::pitch;
 
 pub use derivative::{JointFunction, MAX_COLUMNS, MAX_POSE_COLUMNS};
 pub use description::{DescriptionKey, DescriptionMap};

@@ -7,8 +7,8 @@ use super::joint::Joint;
 use super::kind::JointKind;
 use carom_math::{Space, Vector};
 
-/// Most parameters of a joint: a hinge in space with limits, a position motor and a rotor.
-pub const MAX_PARAMETERS: usize = 23;
+/// Most parameters of a joint: a screw in space with limits, a position motor and a rotor.
+pub const MAX_PARAMETERS: usize = 24;
 
 /// One entry of the parameter vector of a joint; `side` is 0 for body a and 1 for body b.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,6 +34,8 @@ pub enum JointParameter {
     },
     /// Length of a distance or rope [m].
     Length,
+    /// Advance per turn of a screw [m].
+    Lead,
     /// Rest length of a spring [m].
     Rest,
     /// Stiffness of a spring [N/m].
@@ -65,7 +67,7 @@ impl JointKind {
     pub(super) fn reads_axis<S: Space>(self, side: usize) -> bool {
         match self {
             JointKind::Hinge => S::DIM > 2,
-            JointKind::Universal | JointKind::Cylindrical | JointKind::Planar => true,
+            JointKind::Universal | JointKind::Cylindrical | JointKind::Planar | JointKind::Screw => true,
             // A slider is guided along the axis of a; its rotation rows make that of b follow.
             JointKind::Slider => side == 0,
             _ => false,
@@ -74,7 +76,7 @@ impl JointKind {
     /// Whether the rows or the coordinate read the reference orientation.
     pub(super) fn reads_reference<S: Space>(self) -> bool {
         match self {
-            JointKind::Hinge | JointKind::Slider | JointKind::Weld => true,
+            JointKind::Hinge | JointKind::Slider | JointKind::Weld | JointKind::Screw => true,
             JointKind::Ball => S::DIM == 2,
             _ => false,
         }
@@ -111,6 +113,7 @@ impl<S: Space> Joint<S> {
     pub(super) fn visit_numbers(&self, mut visit: impl FnMut(JointParameter)) {
         match self.kind {
             JointKind::Distance | JointKind::Rope => visit(JointParameter::Length),
+            JointKind::Screw => visit(JointParameter::Lead),
             JointKind::Spring => {
                 visit(JointParameter::Rest);
                 visit(JointParameter::Stiffness);
@@ -167,6 +170,7 @@ impl<S: Space> Joint<S> {
             (JointParameter::Axis { side, component }, _) => self.axes[side][component],
             (JointParameter::Reference { component }, _) => S::log(self.reference)[component],
             (JointParameter::Length, _) => self.length,
+            (JointParameter::Lead, _) => self.lead,
             (JointParameter::Rest, _) => self.rest,
             (JointParameter::Stiffness, _) => self.stiffness,
             (JointParameter::Damping, _) => self.damping,
@@ -200,6 +204,7 @@ impl<S: Space> Joint<S> {
                 (JointParameter::Axis { side, component }, _) => out.axes[side][component] += change,
                 (JointParameter::Reference { component }, _) => turn[component] += change,
                 (JointParameter::Length, _) => out.length += change,
+                (JointParameter::Lead, _) => out.lead += change,
                 (JointParameter::Rest, _) => out.rest += change,
                 (JointParameter::Stiffness, _) => out.stiffness += change,
                 (JointParameter::Damping, _) => out.damping += change,

@@ -184,6 +184,8 @@ pub struct JointSpec<S: Space> {
     pub axes: Option<[S::Lin; 2]>,
     /// Length [m] (distance, rope); the start distance when absent.
     pub length: Option<f64>,
+    /// Advance per turn [m] (screw), not 0; below 0 for a left-handed one.
+    pub lead: Option<f64>,
     /// Rest length [m] (spring); the start distance when absent.
     pub rest: Option<f64>,
     /// Stiffness [N/m] (spring).
@@ -214,6 +216,7 @@ impl<S: Space> JointSpec<S> {
             axis: None,
             axes: None,
             length: None,
+            lead: None,
             rest: None,
             stiffness: 0.0,
             damping: 0.0,

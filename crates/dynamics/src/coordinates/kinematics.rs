@@ -115,8 +115,8 @@ impl Tree {
                     let found = Motions::new(&model.joints[joint], &a, &b);
                     let apart = twist_a.at(found.anchor - a.position) - twist_b.at(found.anchor - b.position);
                     let turning = twist_a.ang - twist_b.ang;
-                    for (motion, rate) in found.motions[..found.count].iter().zip(&mut out[first..]) {
-                        *rate = motion.lin.dot(apart) + motion.ang.dot(turning);
+                    for place in 0..found.count {
+                        out[first + place] = found.rate(model.joints[joint].kind, place, apart, turning);
                     }
                 }
                 Carrier::Ground => (),

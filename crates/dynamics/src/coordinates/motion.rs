@@ -1,6 +1,6 @@
 //! What the coordinates of one joint do: the pose of a in b, and the motions of a relative to b, theory (20.2)-(20.3).
 
-use crate::constraints::{Joint, JointKind};
+use crate::constraints::{Joint, JointKind, pitch};
 use crate::gradient::cross;
 use carom_math::{Pose, Space, Twist, Vector};
 use std::f64::consts::{PI, TAU};
@@ -9,7 +9,7 @@ use std::f64::consts::{PI, TAU};
 pub(super) const MOST: usize = 3;
 
 /// The motions of a relative to b at a pose, one per coordinate: the velocity of the anchor of a and the rate, world axes, for a rate of one. They are
-/// orthonormal, so that rates are products with them.
+/// orthonormal, so that rates are products with them; that of a screw is not, and its rate is that of its turn.
 pub(super) struct Motions<S: Space> {
     /// The anchor of a in the world [m].
     pub anchor: S::Lin,
@@ -67,7 +67,7 @@ pub(super) fn read<S: Space>(joint: &Joint<S>, a: &Pose<S>, b: &Pose<S>, out: &m
         kind if is_hinge::<S>(kind) => {
             out[0] = joint.limits.map_or_else(|| joint.coordinate(a, b), |[low, high]| joint.coordinate_near(0.5 * (low + high), a, b));
         }
-        JointKind::Slider => out[0] = joint.coordinate(a, b),
+        JointKind::Slider | JointKind::Screw => out[0] = joint.coordinate(a, b),
         JointKind::Cylindrical => {
             out[0] = joint.coordinate(a, b);
             out[1] = angle_about::<S>(turn(joint, a, b), axis(joint));
@@ -99,6 +99,10 @@ pub(super) fn place<S: Space>(joint: &Joint<S>, q: &[f64]) -> Pose<S> {
             apart = slide(joint) * q[0];
             S::identity()
         }
+        JointKind::Screw => {
+            apart = slide(joint) * (pitch(joint) * q[0]);
+            S::exp(axis(joint) * q[0])
+        }
         JointKind::Cylindrical => {
             apart = slide(joint) * q[0];
             S::exp(axis(joint) * q[1])
@@ -129,6 +133,7 @@ impl<S: Space> Motions<S> {
         match joint.kind {
             kind if is_hinge::<S>(kind) => push(about(axis(joint))),
             JointKind::Slider => push(along(slide(joint))),
+            JointKind::Screw => push(about(axis(joint)).plus(pitch(joint), along(slide(joint)))),
             JointKind::Cylindrical => {
                 push(along(slide(joint)));
                 push(about(axis(joint)));
@@ -153,6 +158,13 @@ impl<S: Space> Motions<S> {
             _ => (),
         }
         out
+    }
+
+    /// The rate of a coordinate for the velocity of the anchor and the rate of a relative to b; a screw is read by its turn.
+    pub fn rate(&self, kind: JointKind, place: usize, apart: S::Lin, turning: S::Ang) -> f64 {
+        let motion = &self.motions[place];
+        let turned = motion.ang.dot(turning);
+        if kind == JointKind::Screw { turned } else { motion.lin.dot(apart) + turned }
     }
 
     /// The relative motion of rates: that of the anchor of a, and the rate.

@@ -43,18 +43,20 @@ fn add_joint<G: Geometry>(model: &mut Model<G>, state: &State<G>, kind: JointKin
     spec.axis = keys.contains(&"axis").then_some(axis);
     spec.axes = keys.contains(&"axes").then(|| [axis, G::tangents(axis)[0]]);
     spec.anchors = keys.contains(&"anchors").then(|| [dice.vector(), dice.vector()]);
+    spec.lead = keys.contains(&"lead").then_some(3.0);
     let pose = |body: Option<usize>| body.map_or_else(Pose::identity, |body| state.poses[body]);
     let joint = Joint::new(spec, &pose(bodies[0]), &pose(bodies[1])).unwrap();
     model.joints.push(joint);
 }
 
-const SPATIAL: [JointKind; 7] = [
+const SPATIAL: [JointKind; 8] = [
     JointKind::Hinge,
     JointKind::Ball,
     JointKind::Slider,
     JointKind::Universal,
     JointKind::Cylindrical,
     JointKind::Planar,
+    JointKind::Screw,
     JointKind::Weld,
 ];
 const PLANAR: [JointKind; 4] = [JointKind::Hinge, JointKind::Ball, JointKind::Slider, JointKind::Weld];

@@ -59,7 +59,7 @@ pub(super) enum Owner {
 /// Number of coordinates of a joint of a tree; `None` for kinds that tie no body to another.
 pub(super) fn freedoms<S: Space>(kind: JointKind) -> Option<usize> {
     match kind {
-        JointKind::Hinge | JointKind::Slider => Some(1),
+        JointKind::Hinge | JointKind::Slider | JointKind::Screw => Some(1),
         JointKind::Ball => Some(S::ANG),
         JointKind::Weld => Some(0),
         JointKind::Universal | JointKind::Cylindrical => Some(2),

@@ -116,6 +116,15 @@ pub const JOINT_RULES: &[JointRule] = &[
         about: "Two points pulled together by a spring with a damper.",
     },
     JointRule {
+        kind: "screw",
+        space: Where::Space,
+        needs_plane: &[],
+        needs_space: &["anchor", "axis", "lead"],
+        takes_plane: &[],
+        takes_space: &["limits", "motor", "friction"],
+        about: "Turns about the axis and advances along it by the lead per turn; the turn is the free coordinate, counted by the advance.",
+    },
+    JointRule {
         kind: "coupling",
         space: Where::Both,
         needs_plane: &["joints"],

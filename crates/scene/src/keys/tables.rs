@@ -54,7 +54,7 @@ pub const ORIGINS: &[&str] = &["centre", "frame"];
 pub const BASES: &[&str] = &["fixed", "free"];
 /// Kinds of joints.
 pub const JOINT_KINDS: &[&str] =
-    &["hinge", "ball", "slider", "weld", "universal", "distance", "rope", "cylindrical", "planar", "spring", "coupling"];
+    &["hinge", "ball", "slider", "weld", "universal", "distance", "rope", "cylindrical", "planar", "spring", "screw", "coupling"];
 
 /// The top level.
 pub const SCENE: Table = Table {
@@ -387,6 +387,7 @@ pub const JOINT: Table = Table {
         key("anchors", Kind::TwoPoints, "m", "see the kinds", "World points on a and on b."),
         only(Where::Space, key("axes", Kind::TwoDirections, "", "see the kinds", "World directions fixed in a and in b, perpendicular.")),
         key("length", POSITIVE, "m", "the distance at the start", "Length (`distance`) or greatest length (`rope`)."),
+        only(Where::Space, key("lead", NUMBER, "m", "required", "Advance of a `screw` per turn, not 0; below 0 for a left-handed one.")),
         key("rest", NOT_NEGATIVE, "m", "the distance at the start", "Rest length of a `spring`."),
         key("stiffness", NOT_NEGATIVE, "N/m", "0", "Of a `spring`."),
         key("damping", NOT_NEGATIVE, "N s/m", "0", "Of a `spring`; stiffness or damping must be above 0."),

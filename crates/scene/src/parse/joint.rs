@@ -59,6 +59,7 @@ pub fn joint<'t>(r: &mut Reader<'t>, node: &Node<'t>, part: Part, in_repeat: boo
         axis: f.vector("axis"),
         axes: f.two("axes"),
         length: f.number("length"),
+        lead: f.number("lead"),
         rest: f.number("rest"),
         stiffness: f.number("stiffness").unwrap_or(0.0),
         damping: f.number("damping").unwrap_or(0.0),

@@ -31,6 +31,7 @@ fn told<S: Space>(spec: &JointSpec<S>, key: DescriptionKey, change: f64) -> Join
         DescriptionKey::Axis { component } => spec.axis.as_mut().unwrap()[component] += change,
         DescriptionKey::Axes { side, component } => spec.axes.as_mut().unwrap()[side][component] += change,
         DescriptionKey::Number(JointParameter::Length) => *spec.length.as_mut().unwrap() += change,
+        DescriptionKey::Number(JointParameter::Lead) => *spec.lead.as_mut().unwrap() += change,
         DescriptionKey::Number(JointParameter::Rest) => *spec.rest.as_mut().unwrap() += change,
         DescriptionKey::Number(JointParameter::Stiffness) => spec.stiffness += change,
         DescriptionKey::Number(JointParameter::Damping) => spec.damping += change,

@@ -16,7 +16,7 @@ fn mean_rows<S: Space>(joint: &Joint<S>, a: [&Pose<S>; 2], b: [&Pose<S>; 2]) -> 
 
 /// Whether a kind fixes the relative orientation, whose error is no product of directions.
 fn turns_together(kind: JointKind) -> bool {
-    matches!(kind, JointKind::Slider | JointKind::Weld)
+    matches!(kind, JointKind::Slider | JointKind::Weld | JointKind::Screw)
 }
 
 fn changes_are_exact<S: Space>(random: &mut Random) {

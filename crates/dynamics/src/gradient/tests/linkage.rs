@@ -65,6 +65,7 @@ fn arm<G: Geometry>(kinds: &[JointKind], doubled: bool) -> World<G> {
             other[0] = 1.0;
             spec.axes = Some([axis, other]);
         }
+        spec.lead = has("lead").then_some(0.3);
         let drives = !driven && k > 0 && kind.has_coordinate::<G>();
         driven |= drives;
         spec.motor = drives.then_some(Motor::Control { max: 5.0 });
@@ -171,6 +172,7 @@ fn linkages_have_one_derivative_by_both_roads_in_the_plane() {
 fn linkages_have_one_derivative_by_both_roads_in_space() {
     both_roads::<Spatial>(&[JointKind::Hinge, JointKind::Ball], false);
     both_roads::<Spatial>(&[JointKind::Weld, JointKind::Universal, JointKind::Hinge, JointKind::Cylindrical, JointKind::Distance], false);
+    both_roads::<Spatial>(&[JointKind::Hinge, JointKind::Screw, JointKind::Ball, JointKind::Screw, JointKind::Slider], false);
     both_roads::<Spatial>(&[JointKind::Slider, JointKind::Planar, JointKind::Ball], false);
 }
 
