@@ -39,7 +39,7 @@ def cases(quick: bool) -> list[Case]:
         robots.linearise("cart-pole", robots.CART_POLE, 5),
         robots.linearise("half cheetah in air", "half_cheetah", 2),
         robots.linearise("half cheetah on the ground", "half_cheetah", 150),
-        robots.linearise("sliding box", robots.BOX, 5),
+        robots.linearise("sliding box", robots.BOX, 50),
         robots.linearise("humanoid on the ground", "humanoid", 500),
     ]
     out.append(robots.batch("half_cheetah", 32, 100))

@@ -19,8 +19,8 @@ def stack_places(count: int) -> list[tuple[float, float, float]]:
 
 
 def wall_places(width: int, height: int) -> list[tuple[float, float, float]]:
-    """A wall of cubes, every other row by half a cube aside."""
-    return [(CUBE * 1.02 * (i + 0.5 * (k % 2)), 0.0, CUBE / 2 + CUBE * k) for k in range(height) for i in range(width)]
+    """A wall of cubes, every other row by half a cube aside and one cube shorter."""
+    return [(CUBE * 1.02 * (i + 0.5 * (k % 2)), 0.0, CUBE / 2 + CUBE * k) for k in range(height) for i in range(width - k % 2)]
 
 
 def pile_carom(places: list[tuple[float, float, float]], steps: int) -> Entry:
