@@ -88,7 +88,9 @@ class Senses:
         found = _carom.ray(self._native, flat(start), flat(along), [place("ignore", name, self._names[0], error=ModelError) for name in skipped])
         return None if found is None else Hit(self._names[0][found[0]], *found[1:])
 
-    def add(self, scene: Scene | str | os.PathLike[str], name: str | None = None, position: Any = None, rotation: Any = None) -> None:
+    def add(  # type: ignore[misc]
+        self: World, scene: Scene | str | os.PathLike[str], name: str | None = None, position: Any = None, rotation: Any = None
+    ) -> None:
         """Puts a scene into the world as it is: a :class:`Scene`, the text of one, or the path of a scene file or of a URDF, MJCF or SDF model.
 
         Its joints, pairs and forces may name bodies of the world; anchors are world points at the present poses. A file may be placed, and its names become
@@ -114,7 +116,7 @@ class Senses:
         self._changed()
         self._notes += notes
 
-    def remove(self, name: str) -> None:
+    def remove(self: World, name: str) -> None:  # type: ignore[misc]
         """Takes a body with its joints and forces out of the world, or a joint, or with ``"arm"`` everything called ``arm.something``.
 
         The rest goes on as after :meth:`add`; the energy that goes is booked as ``work_in``.
@@ -124,7 +126,7 @@ class Senses:
         _carom.remove(self._native, name)
         self._changed()
 
-    def _changed(self) -> None:
+    def _changed(self: World) -> None:  # type: ignore[misc]
         """Takes over names and sizes after an edit."""
         self._sizes = self._native.sizes()[1:]
         self._names = self._native.names()

@@ -239,6 +239,14 @@ class World(Words, Senses):
         return cls._import(path, "mjcf", options, (*_STANDS, "controls", "actuators", "contacts", "limits", "keyframe", "pose"))
 
     @classmethod
+    def from_sdf(cls, path: str | os.PathLike[str], **options: Any) -> World:
+        """Loads an SDF model or world; included models and meshes are found beside it, in the folders above it and in ``packages``.
+
+        Options as in :meth:`from_urdf`; ``self_contact`` (False) is added to what ``self_collide`` says.
+        """
+        return cls._import(path, "sdf", options, (*_STANDS, "controls", "contacts", "limits", "self_contact", "pose", "packages"))
+
+    @classmethod
     def _import(cls, path: Any, form: str, options: dict[str, Any], known: tuple[str, ...]) -> World:
         name = _path(path)
         for key in options:

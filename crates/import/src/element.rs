@@ -55,7 +55,10 @@ pub fn load(texts: &mut Texts, path: &Path) -> Result<Element, Fault> {
 /// Reads the text at a place; `folder` is where included files are, without it there are none.
 pub fn parse(texts: &mut Texts, start: usize, folder: Option<&PathBuf>) -> Result<Element, Fault> {
     let mut root = parse_one(texts.text(start), start)?;
-    splice(texts, &mut root, folder)?;
+    // Includes of SDF are models of their own, with names and poses.
+    if root.tag != "sdf" {
+        splice(texts, &mut root, folder)?;
+    }
     Ok(root)
 }
 
@@ -92,7 +95,9 @@ fn owned(node: Node<'_, '_>, start: usize, depth: usize) -> Result<Element, Faul
     let children: Result<Vec<Element>, Fault> =
         node.children().filter(Node::is_element).map(|child| owned(child, start, depth + 1)).collect();
     let text = node.text().unwrap_or("").trim().to_string();
-    Ok(Element { tag: node.tag_name().name().to_string(), attributes, children: children?, text, span })
+    let template = node.tag_name().namespace().is_some_and(|space| space.contains("xacro"));
+    let prefix = if template { "xacro:" } else { "" };
+    Ok(Element { tag: format!("{prefix}{}", node.tag_name().name()), attributes, children: children?, text, span })
 }
 
 /// Puts the children of every included file in the place of its `include`.
@@ -176,6 +181,9 @@ pub fn checked_name(name: &str) -> Result<(), String> {
     Ok(())
 }
 
+/// What an expression of a template is.
+pub const XACRO: &str = "an expression of xacro, not a number: run xacro to make a model of the template";
+
 /// Numbers between blanks: as many as allowed, finite and within [`MAX_NUMBER`].
 pub fn numbers(text: &str, least: usize, most: usize) -> Result<Vec<f64>, String> {
     let mut out = Vec::new();
@@ -183,7 +191,8 @@ pub fn numbers(text: &str, least: usize, most: usize) -> Result<Vec<f64>, String
         if out.len() == most {
             return Err(format!("more than {most} numbers"));
         }
-        let x: f64 = word.parse().map_err(|_| "not a number".to_string())?;
+        let x: f64 =
+            word.parse().map_err(|_| if text.contains("$(") || text.contains("${") { XACRO } else { "not a number" }.to_string())?;
         if !x.is_finite() {
             return Err("not a finite number".to_string());
         }

@@ -1,4 +1,4 @@
-//! URDF and MJCF models as scenes: the same bodies, joints, shapes and masses, checked like any scene file.
+//! URDF, MJCF and SDF models as scenes: the same bodies, joints, shapes and masses, checked like any scene file.
 //!
 //! What the engine has no word for is left out and listed by name with its line, or refused when `strict`. `docs/imports.md` says what
 //! becomes of every element.
@@ -32,6 +32,7 @@ mod mass;
 mod mesh;
 mod mjcf;
 mod robot;
+mod sdf;
 mod split;
 mod stand;
 mod text;
@@ -143,21 +144,24 @@ pub enum Format {
     Urdf,
     /// MuJoCo's XML format, root element `mujoco`.
     Mjcf,
+    /// Simulation Description Format, root element `sdf`.
+    Sdf,
 }
 
 impl Format {
-    /// The format of a file by its ending: `.urdf`, or `.xml` and `.mjcf`; `None` for any other.
+    /// The format of a file by its ending: `.urdf`, `.xml` and `.mjcf`, or `.sdf`; `None` for any other.
     pub fn of(path: &Path) -> Option<Format> {
         let ending = path.extension()?.to_string_lossy().to_lowercase();
         match ending.as_str() {
             "urdf" => Some(Format::Urdf),
             "xml" | "mjcf" => Some(Format::Mjcf),
+            "sdf" => Some(Format::Sdf),
             _ => None,
         }
     }
 }
 
-/// Loads a model; URDF or MJCF by its root element. Included files and meshes are found beside it.
+/// Loads a model; URDF, MJCF or SDF by its root element. Included files and meshes are found beside it.
 ///
 /// # Errors
 /// What is wrong, with file, line and column; with `strict` also everything that is not supported.
@@ -197,6 +201,14 @@ pub fn from_mjcf(text: &str, name: &str, options: &Options) -> Result<Import, Sc
     from_text(text, name, options, Format::Mjcf)
 }
 
+/// Reads an SDF model or world from text, without touching any file; `name` stands for the file in messages.
+///
+/// # Errors
+/// As [`load`]; mesh files and includes cannot be named.
+pub fn from_sdf(text: &str, name: &str, options: &Options) -> Result<Import, SceneErrors> {
+    from_text(text, name, options, Format::Sdf)
+}
+
 fn from_text(text: &str, name: &str, options: &Options, format: Format) -> Result<Import, SceneErrors> {
     let mut texts = Texts::default();
     let start = texts.add(name, None, text.to_string());
@@ -206,7 +218,7 @@ fn from_text(text: &str, name: &str, options: &Options, format: Format) -> Resul
 }
 
 fn finish(
-    texts: Texts,
+    mut texts: Texts,
     root: Result<Element, Fault>,
     folder: Option<&Path>,
     stem: &str,
@@ -215,7 +227,10 @@ fn finish(
 ) -> Result<Import, SceneErrors> {
     let mut notes = Notes::default();
     let mut moving = None;
-    let tree = root.and_then(|root| {
+    let tree = root.and_then(|mut root| {
+        if root.tag == "sdf" {
+            sdf::expand(&mut texts, &mut root, folder, &options.packages)?;
+        }
         let mut robot = read(&root, folder, stem, options, format, &mut notes)?;
         if !options.limits {
             robot.links.iter_mut().flat_map(|l| &mut l.joints).for_each(|j| j.limits = None);
@@ -226,8 +241,9 @@ fn finish(
             hold(&mut robot);
         }
         let fate = tree::reduce(&mut robot, &mut notes)?;
+        grounded(&mut robot, &mut notes);
         let assembly = assemble::assemble(&robot, &fate, &mut notes)?;
-        moving = Some(stand::Moving::of(&robot, root.tag != "robot"));
+        moving = Some(stand::Moving::of(&robot, root.tag == "mujoco"));
         emit::emit(&robot, &assembly, options, &mut notes)
     });
     let mut tree = match tree {
@@ -305,6 +321,7 @@ fn read(
     let found = match root.tag.as_str() {
         "robot" => Some(Format::Urdf),
         "mujoco" | "mujocoinclude" => Some(Format::Mjcf),
+        "sdf" | "gazebo" => Some(Format::Sdf),
         _ => None,
     };
     match (found, format) {
@@ -313,15 +330,30 @@ fn read(
                 match wanted {
                     Format::Urdf => "<robot>, a URDF model",
                     Format::Mjcf => "<mujoco>, an MJCF model",
+                    Format::Sdf => "<sdf>, an SDF model",
                 },
             ))
         }
         (Some(Format::Urdf), _) => urdf::read(root, folder, stem, options, notes),
         (Some(Format::Mjcf), _) => mjcf::read(root, folder, stem, options, notes),
+        (Some(Format::Sdf), _) => sdf::read(root, folder, stem, options, notes),
         (None, _) => {
             let fault = Fault::new(root.span.clone(), "model", "", format!("<{}> is the root of no known format", root.tag.escape_debug()));
-            Err(fault.allowed("<robot> (URDF) or <mujoco> (MJCF)"))
+            Err(fault.allowed("<robot> (URDF), <mujoco> (MJCF) or <sdf> (SDF)"))
         }
+    }
+}
+
+/// Fields of heights do not move: those of links that do are left out.
+fn grounded(robot: &mut Robot, notes: &mut Notes) {
+    for link in &mut robot.links {
+        link.geoms.retain(|geom| {
+            let field = matches!(geom.solid, carom_scene::tree::Solid::Heightfield(..));
+            if field {
+                notes.add(Fault::new(geom.span.clone(), "geom", "type", "not supported on a body that moves: heights are ground"));
+            }
+            !field
+        });
     }
 }
 

@@ -37,6 +37,14 @@ pub fn read(root: &Element, folder: Option<&Path>, stem: &str, options: &Options
     let joints = root.all("joint").filter_map(|j| j.value("name")).collect();
     let mut context = Context { folder, options, notes, hulls: BTreeMap::new(), joints, held: Vec::new(), gears: Vec::new() };
     for child in &root.children {
+        if child.tag.starts_with("xacro:") {
+            return Err(Fault::new(
+                child.span.clone(),
+                child.tag.clone(),
+                "",
+                "an element of xacro: run xacro to make a URDF model of the template",
+            ));
+        }
         if !["link", "joint", "material"].contains(&child.tag.as_str()) {
             context.notes.add(Fault::new(child.span.clone(), child.tag.clone(), "", "not supported"));
         }

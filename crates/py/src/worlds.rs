@@ -143,6 +143,7 @@ impl Worlds {
         let options = Options { strict, base, controls, actuators, contacts, limits, self_contact, keyframe, pose, ground, drop, hold, packages };
         let format = match format {
             "urdf" => Format::Urdf,
+            "sdf" => Format::Sdf,
             _ => Format::Mjcf,
         };
         let import = py.detach(|| load_as(path, format, &options)).map_err(|errors| SceneError::new_err(errors.to_string()))?;

@@ -2,6 +2,7 @@
 
 use super::compiler::{Compiler, along};
 use super::defaults::{Defaults, Item};
+use super::hfield;
 use crate::element::Element;
 use crate::mass::{self, Mass, Volume};
 use crate::mesh::{self, Convex, Mesh};
@@ -79,6 +80,7 @@ struct Asset {
 #[derive(Debug, Default)]
 pub struct Assets {
     meshes: BTreeMap<String, Asset>,
+    fields: BTreeMap<String, Result<Solid, String>>,
 }
 
 impl Assets {
@@ -115,6 +117,13 @@ impl Assets {
             let hull_mass = item.value("inertia") == Some("convex") || mesh.as_ref().is_ok_and(|m| m.faces.is_empty());
             let volume = if item.value("inertia") == Some("exact") { Volume::Signed } else { Volume::Absolute };
             out.meshes.insert(name, Asset { mesh, convex: None, hull_mass, volume });
+        }
+        for element in root.all("asset").flat_map(|a| a.all("hfield")) {
+            let item = defaults.resolve(element, &[], None)?;
+            let stem = item.value("file").and_then(|f| Path::new(f).file_stem()).map(|s| s.to_string_lossy().into_owned());
+            let Some(name) = item.name()?.or(stem) else { return Err(item.fault("name", "missing")) };
+            let field = hfield::read(&item, compiler, folder)?;
+            out.fields.insert(name, field);
         }
         Ok(out)
     }
@@ -213,7 +222,22 @@ pub fn read(item: &Item<'_>, frame: &Isometry3<f64>, compiler: &Compiler, assets
             }
             (Some(Solid::Convex(convex.points.iter().map(|p| [p.x, p.y, p.z]).collect())), weight)
         }
-        "hfield" | "sdf" => {
+        "hfield" => {
+            let Some(name) = item.value("hfield") else { return Err(item.fault("hfield", "missing")) };
+            match assets.fields.get(name) {
+                None => {
+                    let near = carom_scene::error::nearest(name, assets.fields.keys().map(String::as_str));
+                    let help = near.map_or_else(String::new, |near| format!("; did you mean \"{near}\"?"));
+                    return Err(item.fault("hfield", format!("no hfield of this name{help}")));
+                }
+                Some(Ok(field)) => (Some(field.clone()), Mass::zero()),
+                Some(Err(problem)) => {
+                    notes.add(item.fault("hfield", format!("left out: {problem}")));
+                    (None, Mass::zero())
+                }
+            }
+        }
+        "sdf" => {
             notes.add(item.fault("type", "not supported: the shape is left out"));
             (None, Mass::zero())
         }

@@ -5,6 +5,7 @@ mod body;
 mod compiler;
 mod defaults;
 mod geom;
+mod hfield;
 mod joint;
 mod replicate;
 mod tendon;

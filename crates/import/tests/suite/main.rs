@@ -4,5 +4,6 @@ mod attacks;
 mod golden;
 mod meaning;
 mod mutations;
+mod sdf;
 mod starts;
 mod worlds;
