@@ -140,6 +140,7 @@ pub fn read(root: &Element, folder: Option<&Path>, stem: &str, options: &Options
         fixtures: Vec::new(),
         loops,
         ties: Vec::new(),
+        gears: Vec::new(),
         apart: Vec::new(),
         friction: FrictionRule::Mean,
     })

@@ -10,7 +10,7 @@ use carom_geometry::Geometry;
 use carom_math::Vector;
 
 /// The keys of joints, in the order of the scene format.
-const KEYS: [&str; 16] = [
+const KEYS: [&str; 17] = [
     "anchor",
     "axis",
     "anchors",
