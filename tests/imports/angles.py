@@ -51,7 +51,7 @@ def theirs(path, driven, torque, times, contacts):
 
 
 def main():
-    torque = float(sys.argv[1]) if len(sys.argv) > 1 else 0.5
+    torque = float(sys.argv[1]) if len(sys.argv) > 1 else 0.2
     folder = pathlib.Path(importlib.util.find_spec("gymnasium").origin).parent / "envs" / "mujoco" / "assets"
     print("| model | joints | first contact [s] | worst until then [rad or m] | worst over 1 s | way |\n|---|---|---|---|---|---|")
     for path in sorted(folder.glob("*.xml")):

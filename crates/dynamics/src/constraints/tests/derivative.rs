@@ -307,7 +307,9 @@ fn every_parameter_is_named_once_and_moves_what_it_names() {
     check::<Planar>(&mut Random(18));
     check::<Spatial>(&mut Random(18));
     let (mut hinge, _, _) = posed::<Spatial>(JointKind::Hinge, 0.0, &mut Random(19));
-    let (screw, _, _) = posed::<Spatial>(JointKind::Screw, 0.0, &mut Random(19));
+    let (mut screw, _, _) = posed::<Spatial>(JointKind::Screw, 0.0, &mut Random(19));
+    (hinge.armature, screw.armature) = (0.3, 0.3);
+    assert_eq!(hinge.parameter_value(JointParameter::Armature), 0.3);
     assert_eq!([hinge.parameter_count() + 1, screw.parameter_count()], [MAX_PARAMETERS; 2]);
     hinge.motor = Some(Motor::Velocity { velocity: 1.0, max: 2.0 });
     assert_eq!(hinge.parameter_value(JointParameter::MotorVelocity), 1.0);
