@@ -113,12 +113,12 @@ fn many<G: Stage>(count: u64, what: &str, choose: Choose) {
 
 #[test]
 fn gradients_of_random_scenes_in_the_plane() {
-    many::<Planar>(if full() { 250 } else { 25 }, "", |_| ());
+    many::<Planar>(if full() { 250 } else { 40 }, "", |_| ());
 }
 
 #[test]
 fn gradients_of_random_scenes_in_space() {
-    many::<Spatial>(if full() { 250 } else { 12 }, "", |_| ());
+    many::<Spatial>(if full() { 250 } else { 20 }, "", |_| ());
 }
 
 #[test]

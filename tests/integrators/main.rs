@@ -3,6 +3,7 @@
 mod chain;
 mod contact;
 mod free;
+mod gyroscopic;
 mod kernel;
 mod stabilisation;
 mod top;

@@ -6,6 +6,13 @@ use carom_tests::in_both_spaces;
 use carom_tests::scene::{pose, run};
 use carom_tests::{GRAVITY, Scene, Stage, figure, full, holds, random_scene};
 
+/// Largest drift of the books of a scene that comes with the engine, over the energy exchanged.
+const EMBEDDED: f64 = 1e-3;
+
+/// Scenes whose motors start under load miss it: a motor that reaches its rate within a step is booked to the first order of the step.
+/// docs/verification.md has them among what we miss.
+const STARTING: [(&str, f64); 3] = [("crane", 3e-2), ("jansen_leg", 1e-2), ("strandbeest", 3e-2)];
+
 /// Random scenes of a second: the drift stays below 0.1 % of the energy exchanged.
 fn balances<G: Stage>(count: u64) -> bool {
     let (mut worst, mut at, mut bad) = (0.0f64, 0, Vec::new());
@@ -32,6 +39,45 @@ fn balances<G: Stage>(count: u64) -> bool {
     println!("{} numbers above 0.1 %: {bad:?}", G::NAME);
     figure(&format!("{} {count} random scenes: number of the worst drift", G::NAME), at as f64);
     holds(&format!("{} {count} random scenes: drift over exchanged", G::NAME), worst, 1e-3)
+}
+
+/// Drift of the books over what was exchanged, the most over half a second of a few bodies or a few steps of many.
+fn drift_of<G: carom_geometry::Geometry>(scene: carom_scene::SceneOf<G>) -> f64 {
+    let half_a_second = (0.5f64.min(scene.duration) / scene.model.step).ceil() as usize;
+    let steps = half_a_second.min(match scene.model.bodies.len() {
+        ..30 => usize::MAX,
+        30..300 => 20,
+        _ => 2,
+    });
+    let controls = vec![0.0; scene.model.control_count()];
+    let mut world = World::new(scene.model, scene.state).unwrap_or_else(|e| panic!("{e}"));
+    let mut drift = 0.0f64;
+    for _ in 0..steps {
+        world.step_with(&controls).unwrap_or_else(|e| panic!("{e}"));
+        let ledger = world.ledger();
+        // What rests exchanges nothing; its books are rounding beside the energy that is there.
+        let there = ledger.kinetic + ledger.potential.abs() + ledger.elastic + 1.0;
+        drift = drift.max(ledger.drift.abs() / (ledger.exchanged + 1e-6 * there));
+    }
+    drift
+}
+
+/// The books of every scene that comes with the engine balance.
+#[test]
+fn every_embedded_scene_balances() {
+    let (mut bad, clock) = (Vec::new(), std::time::Instant::now());
+    for embedded in carom_scene::scenes() {
+        let drift = match carom_scene::from_toml(embedded.text, embedded.name).unwrap_or_else(|e| panic!("{e}")) {
+            carom_scene::Scene::Planar(scene) => drift_of(scene),
+            carom_scene::Scene::Spatial(scene) => drift_of(scene),
+        };
+        println!("{}: {drift:.1e} after {:.1} s", embedded.name, clock.elapsed().as_secs_f64());
+        let bound = STARTING.iter().find(|(name, _)| *name == embedded.name).map_or(EMBEDDED, |(_, bound)| *bound);
+        if drift.is_nan() || drift > bound {
+            bad.push((embedded.name, drift));
+        }
+    }
+    assert!(bad.is_empty(), "drift over exchanged above its bound: {bad:?}");
 }
 
 #[test]

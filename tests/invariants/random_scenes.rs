@@ -134,10 +134,10 @@ fn shrunk<G: Stage>(kind: Kind, number: u64) -> (Vec<usize>, String) {
     (dropped, reason)
 }
 
-/// 300 scenes, or 10 000 with `CAROM_FULL=1`, from the number in `CAROM_FIRST`; every failure is shrunk and told.
+/// 300 scenes, or 10 000 with `CAROM_FULL=1`, from the number in `CAROM_SEED`; every failure is shrunk and told.
 fn many<G: Stage>(kind: Kind) {
     let count = if full() { 10_000 } else { 300 };
-    let first = std::env::var("CAROM_FIRST").ok().and_then(|s| s.parse().ok()).unwrap_or(0);
+    let first = std::env::var("CAROM_SEED").ok().and_then(|s| s.parse().ok()).unwrap_or(0);
     let mut worst = Worst::default();
     let mut failures = Vec::new();
     for number in first..first + count {

@@ -366,7 +366,7 @@ const ARTICULATED_ROWS: usize = 151;
 
 /// Whether the rows of an island are to be inserted into the factor of its joints.
 fn articulates<G: Geometry>(options: &Options, rows: usize, equalities: usize) -> bool {
-    // The pyramid is no shape a single contact is solved for; in the plane both cones are the same.
+    // The pyramid is no shape a single contact is solved for, and is refused where `articulated` is asked for; in the plane both cones are the same.
     let round = G::TANGENTS == 1 || options.friction_cone == FrictionCone::Round;
     let wanted = match options.solver {
         SolverChoice::Articulated => rows > 0,

@@ -1,5 +1,9 @@
 //! The joint graph of an island: who couples with whom in J M^-1 J', with bodies of many joints cut into welded parts or, in a tree, kept as nodes of
 //! their own, theory (9.1)-(9.2), (12.1)-(12.10), (12.29). It depends on the joints alone, so it is analysed once and shared from step to step.
+//!
+//! Which method stands where: a hub of a tree is a node of its own; a hub over which loops close, or into whose factor contacts are inserted, is cut into welded
+//! parts by the table of Tomcin, Sibbing and Kobbelt 2014, appendix B (`carom_solve::splitting`); contacts, limits and motors are rows along the paths of that factor
+//! (`articulated.rs`), symmetric ones. The forms of appendix C as printed, with unsymmetric columns, are `carom_solve::bordered`; the step does not use them.
 
 use crate::island::{LocalBody, LocalJoint};
 use carom_geometry::Geometry;

@@ -4,7 +4,7 @@ use crate::combine::Combination;
 use crate::constraints::{Joint, JointKind};
 use crate::coupling::Coupling;
 use crate::error::ModelError;
-use crate::options::{Gyroscopic, ImpactLaw, Integrator, Options, Stabilisation, TimeOfImpact};
+use crate::options::{FrictionCone, Gyroscopic, ImpactLaw, Integrator, Options, SolverChoice, Stabilisation, TimeOfImpact};
 use crate::tolerances::Tolerances;
 use carom_geometry::{Geometry, MassProperties};
 use carom_math::{Pose, Vector};
@@ -282,6 +282,12 @@ impl<G: Geometry> Model<G> {
             let reason = "is a choice of integrator \"euler\" with impact \"newton\" and time_of_impact \"halving\" or \"halving-literal\"; every other \
                           move closes its joints itself and leaves no drift; allowed: \"position\"";
             return Err(ModelError::new("scene", "stabilisation", reason));
+        }
+        let pyramid = G::TANGENTS > 1 && self.options.friction_cone != FrictionCone::Round;
+        if pyramid && self.options.solver == SolverChoice::Articulated {
+            let reason = "\"articulated\" inserts contacts one by one, each solved on the round cone; with a pyramid in space allowed: \"auto\", \
+                          \"interior-point\"";
+            return Err(ModelError::new("scene", "solver", reason));
         }
         if self.options.gyroscopic == Gyroscopic::Forward && self.options.integrator != Integrator::Verlet {
             return Err(ModelError::new("scene", "gyroscopic", "\"forward\" is a choice of integrator \"verlet\" alone"));

@@ -74,7 +74,7 @@ pub const SCENE: Table = Table {
             Kind::Special(Special::Cone),
             "",
             "\"cone\"",
-            "Round, or a pyramid with this many directions; in the plane friction is exact either way.",
+            "Round, or a pyramid with this many directions, for what rests and slides; what strikes has the round cone, unless the law is `newton`. In the plane friction is exact either way.",
         ),
         key(
             "integrator",

@@ -72,6 +72,7 @@ fn cases() -> Vec<(&'static str, String)> {
         ("stabilisation of verlet", "dimension = 2\nstabilisation = \"velocity\"\n".into()),
         ("literal halving of verlet", "dimension = 2\ntime_of_impact = \"halving-literal\"\n".into()),
         ("unknown rule", "dimension = 2\ncombine = { friction = \"geometrc\" }\n".into()),
+        ("inserted pyramids", "dimension = 3\nsolver = \"articulated\"\nfriction_cone = 8\n".into()),
         ("odd pyramid", "dimension = 3\nfriction_cone = 5\n".into()),
         ("tolerances out of order", "dimension = 2\n[tolerances]\nslop = 0.1\n".into()),
         ("unknown tolerance", "dimension = 2\n[tolerances]\nslopp = 0.1\n".into()),
