@@ -1,6 +1,7 @@
 //! What can be typed.
 
 use carom::dynamics::gradient::Weak;
+use carom::dynamics::options::{ImpactLaw, Order};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
@@ -83,19 +84,35 @@ impl Command {
     }
 }
 
-/// An impact law by name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Law {
-    /// the energy law for one contact, reflections for several
-    Auto,
-    /// generalised reflections
-    Reflections,
-    /// pairwise reflections in order of the contacts
-    GaussSeidel,
-    /// the energy law at one contact after another
-    Stronge,
-    /// restitution inside the dynamics problem
-    Newton,
+/// An impact law: its name, and for `gauss-seidel` the order and the seed after colons.
+fn law(text: &str) -> Result<ImpactLaw, String> {
+    const LAWS: &str = "auto, reflections, gauss-seidel, stronge, newton";
+    const ORDERS: &str = "lexicographic, cyclic, worst, random, random:SEED";
+    let (name, order) = text.split_once(':').map_or((text, None), |(name, order)| (name, Some(order)));
+    let law = match name {
+        "auto" => ImpactLaw::Auto,
+        "reflections" => ImpactLaw::Reflections,
+        "gauss-seidel" => ImpactLaw::GaussSeidel(Order::default()),
+        "stronge" => ImpactLaw::Stronge,
+        "newton" => ImpactLaw::Newton,
+        _ => return Err(format!("no law is called \"{name}\"; there are {LAWS}")),
+    };
+    let Some(order) = order else { return Ok(law) };
+    if name != "gauss-seidel" {
+        return Err(format!("only gauss-seidel has an order, and the law is {name}"));
+    }
+    let (word, seed) = order.split_once(':').map_or((order, None), |(word, seed)| (word, Some(seed)));
+    Ok(ImpactLaw::GaussSeidel(match (word, seed) {
+        ("lexicographic", None) => Order::Lexicographic,
+        ("cyclic", None) => Order::Cyclic,
+        ("worst", None) => Order::Worst,
+        ("random", seed) => Order::Random(match seed {
+            Some(seed) => seed.parse().map_err(|_| format!("the seed \"{seed}\" is no whole number"))?,
+            None => 0,
+        }),
+        ("lexicographic" | "cyclic" | "worst", Some(_)) => return Err(format!("only the order random has a seed, and it is {word}")),
+        _ => return Err(format!("no order is called \"{word}\"; there are {ORDERS}")),
+    }))
 }
 
 #[derive(Args, Debug, Default)]
@@ -116,9 +133,10 @@ pub struct RunArgs {
     /// Save nothing
     #[arg(long, conflicts_with = "out")]
     pub no_out: bool,
-    /// Use this impact law instead of the scene's
-    #[arg(long, value_name = "LAW", value_enum)]
-    pub impact: Option<Law>,
+    /// Use this impact law instead of the scene's: auto, reflections, gauss-seidel (also gauss-seidel:cyclic, :worst, :random, :random:SEED), stronge,
+    /// newton
+    #[arg(long, value_name = "LAW", value_parser = law)]
+    pub impact: Option<ImpactLaw>,
     /// Use this time step [s] instead of the scene's
     #[arg(long, value_name = "H", value_parser = positive_seconds)]
     pub step: Option<f64>,
@@ -446,6 +464,23 @@ fn positive_seconds(text: &str) -> Result<f64, String> {
 
 #[cfg(test)]
 mod tests {
+    #[test]
+    fn a_law_is_named_with_its_order() {
+        use super::{ImpactLaw, Order, law};
+        assert_eq!(law("gauss-seidel:worst"), Ok(ImpactLaw::GaussSeidel(Order::Worst)));
+        assert_eq!(law("gauss-seidel:random:7"), Ok(ImpactLaw::GaussSeidel(Order::Random(7))));
+        assert_eq!(law("gauss-seidel"), Ok(ImpactLaw::GaussSeidel(Order::Lexicographic)));
+        assert_eq!(law("newton"), Ok(ImpactLaw::Newton));
+        for (text, part) in [
+            ("gauss", "gauss-seidel"),
+            ("newton:worst", "only gauss-seidel"),
+            ("gauss-seidel:best", "worst"),
+            ("gauss-seidel:worst:1", "seed"),
+        ] {
+            assert!(law(text).is_err_and(|message| message.contains(part)), "{text}");
+        }
+    }
+
     use super::*;
     use clap::CommandFactory;
 

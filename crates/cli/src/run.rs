@@ -1,6 +1,6 @@
 //! `carom run`: a scene from its start, or a stopped run from where it stopped.
 
-use crate::args::{Law, RunArgs};
+use crate::args::RunArgs;
 use crate::failure::{Failure, Fault};
 use crate::interrupt;
 use crate::outputs::Outputs;
@@ -11,7 +11,6 @@ use crate::source::find_with;
 use crate::summary::Summary;
 use crate::watch::Watch;
 use carom::Scene;
-use carom::dynamics::options::{ImpactLaw, Order};
 use carom::dynamics::{Model, World};
 use carom::geometry::Geometry;
 use carom::record::{Ending, Header, Log, LogWriter, RecordError};
@@ -72,13 +71,7 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
 /// Applies `--impact` and `--step`.
 fn change<G: Geometry>(model: &mut Model<G>, args: &RunArgs) {
     if let Some(law) = args.impact {
-        model.options.impact = match law {
-            Law::Auto => ImpactLaw::Auto,
-            Law::Reflections => ImpactLaw::Reflections,
-            Law::GaussSeidel => ImpactLaw::GaussSeidel(Order::default()),
-            Law::Stronge => ImpactLaw::Stronge,
-            Law::Newton => ImpactLaw::Newton,
-        };
+        model.options.impact = law;
     }
     if let Some(step) = args.step {
         model.step = step;

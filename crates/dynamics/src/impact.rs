@@ -7,7 +7,7 @@ use crate::error::{Cause, Room, StepError};
 use crate::gradient::record::Strike;
 use crate::impact_rows::gather;
 use crate::island::{Context, Island};
-use crate::options::{FrictionCone, ImpactLaw, Integrator, Order};
+use crate::options::{FrictionCone, ImpactFriction, ImpactLaw, Integrator, Order};
 use crate::simultaneous::note_strike;
 use crate::sparse_rows::Root;
 use crate::step::note;
@@ -375,14 +375,19 @@ fn single<G: Geometry>(island: &mut Island<G>, work: &mut ImpactScratch, contact
     true
 }
 
-/// Many contacts at once: reflections, blended restitution, one-way friction.
+/// Many contacts at once: reflections, blended restitution, friction.
 fn reflect<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, work: &mut ImpactScratch, law: Law) -> Result<(), StepError> {
     let m = work.members.len();
     let speed = (2.0 * island.kinetic(&island.twists)).sqrt();
     let rows = (!work.rows.is_empty()).then_some(&work.rows);
     let space = ContactSpace { contacts: m, gram: work.gram.view(), rows, approach: &work.approach, speed };
-    let friction = work.friction.iter().any(|&mu| mu > 0.0).then_some(Friction { coefficients: &work.friction, staggered: false });
-    let settings = Settings { law, ..Settings::default() };
+    let friction = work
+        .friction
+        .iter()
+        .any(|&mu| mu > 0.0)
+        .then_some(Friction { coefficients: &work.friction, staggered: ctx.model.options.impact_friction == ImpactFriction::Staggered });
+    let tolerance = ctx.model.options.impact_tolerance.unwrap_or(impact::FEASIBILITY);
+    let settings = Settings { law, tolerance, ..Settings::default() };
     let restitution = Restitution::PerContact(&work.restitution);
     // The derivative follows the sequence of active sets, so a tape keeps it: rows times iterations numbers.
     let mut nobody = ();
@@ -410,7 +415,8 @@ fn reflect<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, work: &mut Imp
 fn sequence<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, work: &mut ImpactScratch) {
     let m = work.members.len();
     let cap = SEQUENCE_FACTOR * m;
-    let slowest = impact::FEASIBILITY * work.approach.iter().fold(0.0f64, |s, u| s.max(u.abs()));
+    let tolerance = ctx.model.options.impact_tolerance.unwrap_or(impact::FEASIBILITY);
+    let slowest = tolerance * work.approach.iter().fold(0.0f64, |s, u| s.max(u.abs()));
     for count in 0..2 * cap {
         if count == cap {
             island.report.impact_capped = true;

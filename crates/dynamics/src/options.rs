@@ -30,6 +30,16 @@ pub enum ImpactLaw {
     Newton,
 }
 
+/// How friction follows the normal impulses of many contacts that strike at once; laws `Auto`, `Reflections` and `GaussSeidel`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ImpactFriction {
+    /// Once, after the normal impulses: it does not feed back, and the whole ends.
+    #[default]
+    OneWay,
+    /// Normal impulses and friction in turns until they agree; the one-way answer where they do not.
+    Staggered,
+}
+
 /// How the complementarity problem of an island is solved.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SolverChoice {
@@ -116,6 +126,10 @@ impl Stabilisation {
 pub struct Options {
     /// Impact law.
     pub impact: ImpactLaw,
+    /// Friction of impacts with many contacts.
+    pub impact_friction: ImpactFriction,
+    /// Closing speed, over that of all bodies, up to which a contact counts as not closing in an impact; theory (5.5). 1e-10 where nothing is said.
+    pub impact_tolerance: Option<f64>,
     /// Solver of the complementarity problem.
     pub solver: SolverChoice,
     /// Friction cone in space.

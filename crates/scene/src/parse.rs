@@ -88,6 +88,7 @@ fn scene<'t>(r: &mut Reader<'t>, root: &Node<'t>) -> Option<SceneTree> {
     let forces = list(r, &f, "force", "force", force);
     let repeats = list(r, &f, "repeat", "repeat", repeat::repeat);
     let includes = list(r, &f, "include", "include", include);
+    let impact = f.raw("impact").and_then(|node| choice::impact(r, &f.part, node)).unwrap_or_default();
     Some(SceneTree {
         dimension: r.dimension,
         name: f.text("name"),
@@ -96,7 +97,9 @@ fn scene<'t>(r: &mut Reader<'t>, root: &Node<'t>) -> Option<SceneTree> {
         step: f.number("step"),
         duration: f.number("duration").unwrap_or(DEFAULT_DURATION),
         options: Options {
-            impact: f.raw("impact").and_then(|node| choice::impact(r, &f.part, node)).unwrap_or_default(),
+            impact: impact.law,
+            impact_friction: impact.friction,
+            impact_tolerance: impact.tolerance,
             solver: match f.text("solver").as_deref() {
                 Some("interior-point") => options::SolverChoice::InteriorPoint,
                 Some("articulated") => options::SolverChoice::Articulated,
@@ -208,7 +211,7 @@ fn materials<'t>(r: &mut Reader<'t>, node: &Node<'t>) -> Vec<MaterialTree> {
 
 fn pair<'t>(r: &mut Reader<'t>, node: &Node<'t>, part: Part) -> Option<PairTree> {
     let f = r.table(&keys::PAIR, part, node, &["between"])?;
-    let impact = f.raw("impact").and_then(|node| choice::impact(r, &f.part, node));
+    let impact = f.raw("impact").and_then(|node| choice::pair_impact(r, &f.part, node));
     if !["restitution", "friction", "rolling", "torsional", "impact", "collide"].iter().any(|key| f.has(key)) && r.sink.is_clean() {
         r.sink.push(
             f.part

@@ -3,7 +3,9 @@
 use crate::check::is_centred;
 use crate::solid::SceneSpace;
 use crate::{Scene, SceneOf};
-use carom_dynamics::options::{FrictionCone, Gyroscopic, ImpactLaw, Integrator, Order, SolverChoice, Stabilisation, TimeOfImpact};
+use carom_dynamics::options::{
+    FrictionCone, Gyroscopic, ImpactFriction, ImpactLaw, Integrator, Options, Order, SolverChoice, Stabilisation, TimeOfImpact,
+};
 use carom_dynamics::{Aim, Body, BodyKind, Combination, JointSpec, Motor, Tolerances};
 use carom_math::Vector;
 use std::fmt::Write;
@@ -82,7 +84,7 @@ fn text<G: SceneSpace>(scene: &SceneOf<G>) -> String {
     out.put("step", number(model.step));
     out.put("duration", number(scene.duration));
     let options = &model.options;
-    out.put("impact", impact(options.impact));
+    out.put("impact", impact_of(options));
     out.put_if(options.solver == SolverChoice::InteriorPoint, "solver", || quoted("interior-point"));
     out.put_if(options.solver == SolverChoice::Articulated, "solver", || quoted("articulated"));
     if let FrictionCone::Polyhedral(n) = options.friction_cone {
@@ -168,6 +170,23 @@ fn rotation<G: SceneSpace>(out: &mut Vec<(&'static str, String)>, rotation: G::R
     let pair = if coords == 1 { ("angle", number(values[0])) } else { ("rotation", numbers(&values[..coords])) };
     if rotation != G::identity() || values.iter().any(|x| x.is_sign_negative()) {
         out.push(pair);
+    }
+}
+
+/// The law with what the scene says about friction and tolerance.
+fn impact_of(options: &Options) -> String {
+    let mut more = String::new();
+    if options.impact_friction == ImpactFriction::Staggered {
+        more += ", friction = \"staggered\"";
+    }
+    if let Some(tolerance) = options.impact_tolerance {
+        more += &format!(", tolerance = {}", number(tolerance));
+    }
+    let law = impact(options.impact);
+    match law.strip_suffix(" }") {
+        _ if more.is_empty() => law,
+        Some(table) => format!("{table}{more} }}"),
+        None => format!("{{ law = {law}{more} }}"),
     }
 }
 

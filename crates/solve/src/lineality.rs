@@ -113,6 +113,8 @@ pub struct Finder {
     pub independent: Vec<usize>,
     /// Distance from the origin to the hull of what is left (1 if nothing is).
     pub margin: f64,
+    /// Whether every question was answered: least squares came to its end, or the linear program did and its answer was verified.
+    pub conclusive: bool,
     rows: Vec<f64>,
     numbers: Vec<usize>,
     augmented: Vec<f64>,
@@ -132,6 +134,7 @@ impl Finder {
         self.implicit.clear();
         self.independent.clear();
         self.margin = 1.0;
+        self.conclusive = true;
         self.rows.clear();
         self.numbers.clear();
         for i in 0..m {
@@ -199,27 +202,53 @@ impl Finder {
             }
         }
         let distance = self.nearest.iter().map(|x| x * x).sum::<f64>().sqrt();
-        if report.status == NnlsStatus::Capped && distance > tolerance {
-            // Without a certificate the linear program decides who is held; its answer is turned into weights of a point.
+        if report.status == NnlsStatus::Capped {
+            // Least squares did not end: the linear program decides who is held; its answer is turned into weights of a point.
             return self.ask_linear_program(d, tolerance, distance);
         }
         distance
     }
 
-    /// The second road, used when the first was capped.
+    /// The second road, used when the first was capped: the linear program (5.22), verified, at the tolerance and once more at a tenth of it.
     fn ask_linear_program(&mut self, d: usize, tolerance: f64, distance: f64) -> f64 {
-        let held = linear_program::implicit_rows(&self.rows, self.numbers.len(), d, tolerance);
-        match held {
-            Some(held) if held.is_empty() => distance,
-            Some(held) => {
-                let share = 1.0 / held.len() as f64;
-                self.weights.fill(0.0);
-                held.iter().for_each(|&i| self.weights[i] = share);
-                self.nearest.fill(0.0);
-                0.0
+        for tolerance in [tolerance, tolerance / IN_SPAN] {
+            match linear_program::implicit_rows(&self.rows, self.numbers.len(), d, tolerance) {
+                Some(held) if held.is_empty() => return distance.max(IN_SPAN * tolerance),
+                Some(held) if self.verify(&held, d, tolerance) => return 0.0,
+                _ => {}
             }
-            None => distance,
         }
+        self.conclusive = false;
+        distance
+    }
+
+    /// Whether some weights of the rows held, of sum 1, bring them within ten tolerances of the origin, theory (5.26); they become the weights of the point.
+    fn verify(&mut self, held: &[usize], d: usize, tolerance: f64) -> bool {
+        self.augmented.clear();
+        for &i in held {
+            self.augmented.extend_from_slice(&self.rows[i * d..(i + 1) * d]);
+            self.augmented.push(1.0);
+        }
+        self.target.clear();
+        self.target.resize(d, 0.0);
+        self.target.push(1.0);
+        let mut shares = vec![0.0; held.len()];
+        let report = self.solver.solve(&self.augmented, &self.target, &mut shares, |_, _| false);
+        let sum: f64 = shares.iter().sum();
+        if report.status == NnlsStatus::Capped || sum <= 0.0 {
+            return false;
+        }
+        self.weights.clear();
+        self.weights.resize(self.numbers.len(), 0.0);
+        self.nearest.clear();
+        self.nearest.resize(d, 0.0);
+        for (&i, share) in held.iter().zip(&shares) {
+            self.weights[i] = share / sum;
+            for c in 0..d {
+                self.nearest[c] += self.weights[i] * self.rows[i * d + c];
+            }
+        }
+        length(&self.nearest) <= IN_SPAN * tolerance
     }
 
     /// The rows that carry the nearest point span a part of the lineality space; it is divided out of the others.
@@ -425,5 +454,26 @@ mod tests {
         assert!(lineality(&[1.0, 0.0], 2, None, 0.0).is_err());
         assert_eq!(lineality(&[], 0, None, TOLERANCE).unwrap().dimension, 0);
         assert_eq!(lineality(&[0.0, 0.0], 2, None, TOLERANCE).unwrap().dimension, 0);
+    }
+
+    #[test]
+    fn the_linear_program_is_asked_and_verified_where_least_squares_does_not_end() {
+        let root = 0.5f64.sqrt();
+        let load = |rows: &[f64]| {
+            let mut finder = Finder::default();
+            finder.find(&[], 0, 2, TOLERANCE);
+            finder.rows.extend_from_slice(rows);
+            finder.numbers.extend(0..rows.len() / 2);
+            finder
+        };
+        // A ball between walls on a floor: the walls hold each other, and their mean is the origin.
+        let mut finder = load(&[1.0, 0.0, -1.0, 0.0, 0.0, 1.0]);
+        assert_eq!(finder.ask_linear_program(2, 1e-6, 1.0), 0.0);
+        assert!(finder.conclusive && finder.weights[2] == 0.0, "{:?}", finder.weights);
+        assert!((finder.weights[0] - 0.5).abs() < 1e-12 && length(&finder.nearest) < 1e-12);
+        // A trough holds nothing; a claim that it does is refused by the verification.
+        let mut finder = load(&[root, root, -root, root, 0.0, 1.0]);
+        assert!(finder.ask_linear_program(2, 1e-6, 0.3) >= 0.3 && finder.conclusive);
+        assert!(!finder.verify(&[0, 1], 2, 1e-6));
     }
 }

@@ -72,7 +72,7 @@ pub(crate) fn linearise<G: Geometry>(
     }
     let impulses = program.fresh(n);
     let mut law = program.spare_law();
-    switches.impacts += law.begin(strike, stage.model.options.friction_cone, LawSlots { impulses, speeds, frictions, restitutions });
+    switches.impacts += law.begin(strike, &stage.model.options, LawSlots { impulses, speeds, frictions, restitutions });
     let forces = forces(program, stage, substep, strike, running, &points, &units, &held, contact_of);
     for body in (0..count).filter(|&body| stage.bodies[body].dynamic && !stage.flies[body]) {
         let (mass, local) = (stage.mass(body), &stage.bodies[body]);

@@ -8,11 +8,11 @@ use super::program::Block;
 use super::record::Strike;
 use super::slots::{inertia_len, pair, twist};
 use crate::impact::{COLLISION_TOLERANCE, gauss_seidel_order};
-use crate::options::{FrictionCone, ImpactLaw};
+use crate::options::{FrictionCone, ImpactFriction, ImpactLaw, Options};
 use carom_geometry::Geometry;
 use carom_math::{Twist, Vector};
 use carom_solve::impact::derivative::{ImpactChange, ImpactDerivative, ImpactInput};
-use carom_solve::impact::{Law, Settings};
+use carom_solve::impact::{FEASIBILITY, Law, Settings};
 use carom_solve::problem::Cone;
 
 /// Numbers of a symmetric inertia at most.
@@ -102,13 +102,13 @@ impl<G: Geometry> Default for LawMap<G> {
 
 impl<G: Geometry> LawMap<G> {
     /// Becomes the law of a strike between slots; returns how many switches are near.
-    pub fn begin(&mut self, strike: &Strike<G>, cone: FrictionCone, slots: LawSlots) -> usize {
+    pub fn begin(&mut self, strike: &Strike<G>, options: &Options, slots: LawSlots) -> usize {
         self.slots = slots;
         self.terms.clear();
         self.bodies.clear();
         self.impulses.clear();
         self.impulses.resize(strike.impulses.len(), 0.0);
-        prepare(&mut self.derivative, strike, cone).unwrap_or_else(|| {
+        prepare(&mut self.derivative, strike, options).unwrap_or_else(|| {
             // Decisions that cannot be followed have no derivative; the strike is told as a switch.
             self.derivative = ImpactDerivative::new();
             1
@@ -219,7 +219,13 @@ impl<G: Geometry> LawMap<G> {
 }
 
 /// Readies the derivative along the sequence that the forward solve recorded; returns how many switches are near.
-pub(crate) fn prepare<G: Geometry>(derivative: &mut ImpactDerivative, strike: &Strike<G>, cone: FrictionCone) -> Option<usize> {
+pub(crate) fn prepare<G: Geometry>(derivative: &mut ImpactDerivative, strike: &Strike<G>, options: &Options) -> Option<usize> {
+    let cone = options.friction_cone;
+    let together = matches!(strike.law, ImpactLaw::Auto | ImpactLaw::Reflections | ImpactLaw::GaussSeidel(_)) && strike.sequence.is_empty();
+    if together && options.impact_friction == ImpactFriction::Staggered && strike.friction.iter().any(|&mu| mu > 0.0) {
+        // Where the turns of normal impulses and friction ended is not followed.
+        return None;
+    }
     let matrix = strike.gram.dense();
     let input = ImpactInput {
         contacts: strike.contacts.len(),
@@ -243,7 +249,8 @@ pub(crate) fn prepare<G: Geometry>(derivative: &mut ImpactDerivative, strike: &S
         _ => Law::Reflections,
     };
     // Where restitution was dropped nothing is asked about it, and the elastic law need not be run for its slope.
-    let mut settings = Settings { law, ..Settings::default() };
+    let tolerance = options.impact_tolerance.unwrap_or(FEASIBILITY);
+    let mut settings = Settings { law, tolerance, ..Settings::default() };
     if !strike.elastic {
         settings.max_iterations = 0;
     }

@@ -118,7 +118,7 @@ pub(crate) fn linearise<G: Geometry>(
     switches: &mut Switches,
 ) {
     let mut patch = program.spare_strike();
-    let prepared = prepare(&mut patch.derivative, strike, stage.model.options.friction_cone);
+    let prepared = prepare(&mut patch.derivative, strike, &stage.model.options);
     switches.impacts += prepared.unwrap_or_else(|| {
         // Decisions that cannot be followed have no derivative; the strike is told as a switch.
         patch.derivative = ImpactDerivative::new();

@@ -28,6 +28,8 @@ const UNIT: Kind = Kind::Number(Bound::Unit);
 pub const LAWS: &[&str] = &["auto", "reflections", "gauss-seidel", "stronge", "newton"];
 /// Orders of pairwise reflections.
 pub const ORDERS: &[&str] = &["lexicographic", "cyclic", "random", "worst"];
+/// Ways in which friction follows the normal impulses of an impact.
+pub const IMPACT_FRICTIONS: &[&str] = &["one-way", "staggered"];
 /// Solvers that exist.
 pub const SOLVERS: &[&str] = &["auto", "interior-point", "articulated"];
 /// Integrators that exist.
@@ -67,7 +69,13 @@ pub const SCENE: Table = Table {
         key("gravity", Kind::Vector, "m/s^2", "9.81 downwards: `[0, -9.81]`, `[0, 0, -9.81]`", "Acceleration of every dynamic body."),
         key("step", POSITIVE, "s", "0.005", "Time step."),
         key("duration", POSITIVE, "s", "10", "Simulated time of a plain run."),
-        key("impact", Kind::Special(Special::Impact), "", "\"auto\"", "Impact law: a word, or a table `{ law, order, seed }`."),
+        key(
+            "impact",
+            Kind::Special(Special::Impact),
+            "",
+            "\"auto\"",
+            "Impact law: a word, or a table `{ law, order, seed, friction, tolerance }`.",
+        ),
         key("solver", Kind::Choice(SOLVERS), "", "\"auto\"", "How the complementarity problem of an island is solved."),
         key(
             "friction_cone",
@@ -130,6 +138,20 @@ pub const IMPACT: Table = Table {
         key("law", Kind::Choice(LAWS), "", "required", "The law."),
         key("order", Kind::Choice(ORDERS), "", "\"lexicographic\"", "Order of the pairwise reflections; `gauss-seidel` only."),
         key("seed", Kind::Whole(0, u64::MAX), "", "0", "Of the generator; order `random` only."),
+        key(
+            "friction",
+            Kind::Choice(IMPACT_FRICTIONS),
+            "",
+            "\"one-way\"",
+            "Friction of many contacts at once: after the normal impulses, or in turns with them until both agree. Not for `stronge` and `newton`.",
+        ),
+        key(
+            "tolerance",
+            POSITIVE,
+            "",
+            "1e-10",
+            "A contact that closes by no more than this share of the speed of all bodies counts as not closing; below 1. Not for `newton`.",
+        ),
     ],
 };
 

@@ -3,17 +3,40 @@
 use crate::keys::{self, Key, Kind};
 use crate::read::{Node, Part, Reader, span, text, whole};
 use crate::tree::CombineTree;
-use carom_dynamics::options::{FrictionCone, ImpactLaw, Order};
+use carom_dynamics::options::{FrictionCone, ImpactFriction, ImpactLaw, Order};
 use carom_dynamics::{Combine, Tolerances};
 use toml::de::DeValue;
 
 /// The law as a plain word.
 const LAW: Key = Key { kind: Kind::Choice(keys::LAWS), name: "impact", space: keys::Where::Both, unit: "", default: "", meaning: "" };
 
-/// `"auto"` or `{ law = "gauss-seidel", order = "random", seed = 1 }`.
-pub fn impact<'t>(r: &mut Reader<'t>, part: &Part, node: &Node<'t>) -> Option<ImpactLaw> {
+/// What `impact` says.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Impact {
+    /// The law.
+    pub law: ImpactLaw,
+    /// How friction follows, and from which closing speed on a contact counts; of the whole scene only.
+    pub friction: ImpactFriction,
+    pub tolerance: Option<f64>,
+}
+
+/// The law of a pair, which cannot have a friction or tolerance of its own: an impact has many pairs.
+pub fn pair_impact<'t>(r: &mut Reader<'t>, part: &Part, node: &Node<'t>) -> Option<ImpactLaw> {
+    let chosen = impact(r, part, node)?;
+    if chosen.friction != ImpactFriction::default() || chosen.tolerance.is_some() {
+        let problem = "friction and tolerance of an impact are the scene's: many pairs take part in one";
+        r.sink.push(part.fault(span(node), "impact", problem).allowed("law, order, seed"));
+        return None;
+    }
+    Some(chosen.law)
+}
+
+/// `"auto"` or `{ law = "gauss-seidel", order = "random", seed = 1, friction = "staggered", tolerance = 1e-9 }`.
+pub fn impact<'t>(r: &mut Reader<'t>, part: &Part, node: &Node<'t>) -> Option<Impact> {
     match node.get_ref() {
-        DeValue::String(_) => r.choice(&LAW, part, node, keys::LAWS).map(|word| law(&word, Order::default())),
+        DeValue::String(_) => {
+            r.choice(&LAW, part, node, keys::LAWS).map(|word| Impact { law: law(&word, Order::default()), ..Impact::default() })
+        }
         DeValue::Table(_) => {
             let f = r.table(&keys::IMPACT, part.inner("impact"), node, &["law"])?;
             let word = f.text("law")?;
@@ -26,7 +49,22 @@ pub fn impact<'t>(r: &mut Reader<'t>, part: &Part, node: &Node<'t>) -> Option<Im
                 r.sink.push(f.fault("seed", "only order = \"random\" draws numbers"));
                 return None;
             }
-            Some(law(
+            let friction = match f.text("friction").as_deref() {
+                Some("staggered") => ImpactFriction::Staggered,
+                _ => ImpactFriction::OneWay,
+            };
+            for (key, laws) in [("friction", &["stronge", "newton"][..]), ("tolerance", &["newton"][..])] {
+                if f.has(key) && laws.contains(&word.as_str()) {
+                    r.sink.push(f.fault(key, format!("\"{word}\" resolves friction and normal impulses by itself and has no such choice")));
+                    return None;
+                }
+            }
+            let tolerance = f.number("tolerance");
+            if let Some(value) = tolerance.filter(|&value| value >= 1.0) {
+                r.sink.push(f.fault("tolerance", "out of range").found(value).allowed("a number above 0 and below 1"));
+                return None;
+            }
+            let law = law(
                 &word,
                 match order.as_str() {
                     "cyclic" => Order::Cyclic,
@@ -34,11 +72,12 @@ pub fn impact<'t>(r: &mut Reader<'t>, part: &Part, node: &Node<'t>) -> Option<Im
                     "worst" => Order::Worst,
                     _ => Order::Lexicographic,
                 },
-            ))
+            );
+            Some(Impact { law, friction, tolerance })
         }
         _ => {
             let words: Vec<String> = keys::LAWS.iter().map(|w| format!("\"{w}\"")).collect();
-            let allowed = format!("{}, or a table {{ law, order, seed }}", words.join(", "));
+            let allowed = format!("{}, or a table {{ law, order, seed, friction, tolerance }}", words.join(", "));
             r.sink.push(part.fault(span(node), "impact", "wrong type").quoted().allowed(allowed));
             None
         }

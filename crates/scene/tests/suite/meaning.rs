@@ -1,6 +1,6 @@
 //! What the keys mean: masses, centroids, inertias, names, order, repeats, groups, joints, meshes, checked by hand calculation.
 
-use carom_dynamics::options::{FrictionCone, ImpactLaw, Order};
+use carom_dynamics::options::{FrictionCone, ImpactFriction, ImpactLaw, Order};
 use carom_dynamics::{BodyKind, Motor};
 use carom_math::{Planar, Spatial};
 use carom_scene::{Scene, SceneOf, from_toml, load};
@@ -204,6 +204,29 @@ fn choices_arrive_in_the_model() {
         [("auto", ImpactLaw::Auto), ("reflections", ImpactLaw::Reflections), ("stronge", ImpactLaw::Stronge), ("newton", ImpactLaw::Newton)]
     {
         assert_eq!(space(&format!("impact = \"{word}\"\n")).model.options.impact, law);
+    }
+}
+
+#[test]
+fn friction_and_tolerance_of_impacts_arrive_in_the_model_and_are_written_again() {
+    for law in ["\"auto\"", "\"gauss-seidel\", order = \"worst\""] {
+        let s = space(&format!("impact = {{ law = {law}, friction = \"staggered\", tolerance = 1e-7 }}\n"));
+        let options = s.model.options;
+        assert_eq!((options.impact_friction, options.impact_tolerance), (ImpactFriction::Staggered, Some(1e-7)));
+        let text = carom_scene::to_toml(&carom_scene::Scene::Spatial(s));
+        let carom_scene::Scene::Spatial(again) = carom_scene::from_toml(&text, "again").unwrap() else { panic!("a scene in space") };
+        assert_eq!(again.model.options, options, "{text}");
+    }
+    let plain = space("impact = { law = \"reflections\", friction = \"one-way\" }\n").model.options;
+    assert_eq!((plain.impact_friction, plain.impact_tolerance), (ImpactFriction::OneWay, None));
+    for (text, key) in [
+        ("impact = { law = \"newton\", tolerance = 1e-7 }", "tolerance"),
+        ("impact = { law = \"stronge\", friction = \"staggered\" }", "friction"),
+        ("impact = { law = \"auto\", tolerance = 2 }", "below 1"),
+        ("impact = { law = \"auto\", friction = \"stagered\" }", "staggered"),
+    ] {
+        let error = carom_scene::from_toml(&format!("dimension = 3\n{text}\n"), "refused").unwrap_err().to_string();
+        assert!(error.contains(key), "{text}: {error}");
     }
 }
 

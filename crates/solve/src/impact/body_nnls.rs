@@ -81,10 +81,7 @@ impl BodyNnls {
         for i in 0..n {
             x[i] = (self.guess[i] - last * (linear[i] + self.speeds[i])).max(0.0);
         }
-        if shift > 0.0 {
-            return self.report(NnlsStatus::Solved, 0.0);
-        }
-        let residual = self.sharpen(linear, last, scale, x);
+        let residual = self.sharpen(linear, shift, last, scale, x);
         self.report(if residual <= SHARP * scale { NnlsStatus::Solved } else { NnlsStatus::Capped }, residual)
     }
 
@@ -246,8 +243,8 @@ impl BodyNnls {
         sum / 2.0
     }
 
-    /// Solves b + R Rᵀ x = 0 on the set that pushes, and corrects the set where that shows it wrong; returns the largest violation of optimality.
-    fn sharpen(&mut self, linear: &[f64], stiffness: f64, scale: f64, x: &mut [f64]) -> f64 {
+    /// Solves b + (R Rᵀ + shift) x = 0 on the set that pushes, and corrects the set where that shows it wrong; returns the largest violation of optimality.
+    fn sharpen(&mut self, linear: &[f64], shift: f64, stiffness: f64, scale: f64, x: &mut [f64]) -> f64 {
         let n = linear.len();
         let limit = SHARP * scale;
         self.best.clear();
@@ -267,7 +264,7 @@ impl BodyNnls {
             }
             let mut last = f64::INFINITY;
             for _ in 0..MAX_PROXIMAL {
-                self.slopes(linear, x);
+                self.slopes(linear, shift, x);
                 let mut worst: f64 = 0.0;
                 self.pull.clear();
                 for i in 0..n {
@@ -298,7 +295,7 @@ impl BodyNnls {
                     x[i] = 0.0;
                 }
             }
-            self.slopes(linear, x);
+            self.slopes(linear, shift, x);
             let mut worst: f64 = 0.0;
             for i in 0..n {
                 worst = worst.max(x[i].min(self.speeds[i]).abs());
@@ -319,11 +316,11 @@ impl BodyNnls {
         least
     }
 
-    /// speeds = b + R Rᵀ x.
-    fn slopes(&mut self, linear: &[f64], x: &[f64]) {
+    /// speeds = b + (R Rᵀ + shift) x.
+    fn slopes(&mut self, linear: &[f64], shift: f64, x: &[f64]) {
         self.system.gather(x, &mut self.gradient);
         self.system.spread(&self.gradient, &mut self.speeds);
-        self.speeds.iter_mut().zip(linear).for_each(|(u, b)| *u += b);
+        self.speeds.iter_mut().zip(linear).zip(x).for_each(|((u, b), x)| *u += b + shift * x);
     }
 }
 

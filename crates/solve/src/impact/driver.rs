@@ -7,16 +7,22 @@ use super::{Application, Contacts, ImpactMap, Law, Observer, Operator, Outcome, 
 /// Relative error an application of an operator may show in debug checks: rounding of one step of a badly scaled impact.
 const CHECK: f64 = 1e-9;
 
+/// Factor of the impulses so near to 1 that only rounding makes the difference.
+const ROUNDING: f64 = 1e-15;
+
 /// Repeats an operator until the velocity is feasible.
 ///
-/// Operators are homogeneous in the velocity, so rescaling it to the reference energy after every application, as the inexact
-/// algorithm does, equals rescaling once at the end (theory (5.7)); the threshold is fixed by the reference speed from the start.
+/// The inexact algorithms of Vouga et al. 2017: what closes by no more than the threshold, fixed by the reference speed from the start, does not count,
+/// and the energy is put back to the reference as applications go on, theory (5.25). They rescale the velocity; here the last impulses are rescaled,
+/// so that momentum is kept too.
 #[derive(Clone, Debug, Default)]
 pub struct Driver<O> {
     /// The operator.
     pub operator: O,
     approach: Vec<f64>,
     application: Application,
+    /// Contacts pushed since the energy was last put right.
+    pushed: usize,
 }
 
 impl<O: Operator> ImpactMap for Driver<O> {
@@ -26,6 +32,7 @@ impl<O: Operator> ImpactMap for Driver<O> {
         impulses.clear();
         impulses.resize(contacts.approach.len(), 0.0);
         self.operator.begin(contacts);
+        self.pushed = 0;
         for iterations in 0..=contacts.max_iterations {
             self.operator.choose(contacts, &self.approach, &mut self.application);
             if self.application.contacts.is_empty() {
@@ -34,6 +41,7 @@ impl<O: Operator> ImpactMap for Driver<O> {
             if iterations == contacts.max_iterations || contacts.interrupt.raised() {
                 break;
             }
+            self.renormalise(contacts, impulses);
             self.apply(contacts, impulses);
             observer.applied(&self.application.contacts, &self.application.impulses);
         }
@@ -42,6 +50,49 @@ impl<O: Operator> ImpactMap for Driver<O> {
 }
 
 impl<O> Driver<O> {
+    /// Rescales the chosen impulses so that the energy after them is the reference one: exactly for this application, and, once as many contacts have
+    /// pushed as there are, for all applications together, which keeps rounding from adding up.
+    fn renormalise(&mut self, contacts: &Contacts<'_>, impulses: &[f64]) {
+        let Self { application: chosen, approach, pushed, .. } = self;
+        let mut work = 0.0;
+        let mut square = 0.0;
+        if chosen.contacts.len() == 1 {
+            // The diagonal is one, and most applications of the pairwise law are this one.
+            (work, square) = (chosen.impulses[0] * approach[chosen.contacts[0]], chosen.impulses[0] * chosen.impulses[0]);
+        } else {
+            for (&i, &impulse) in chosen.contacts.iter().zip(&chosen.impulses) {
+                let (columns, values) = contacts.gram.row(i);
+                let mut response = 0.0;
+                let mut place = 0;
+                for (&j, a) in columns.iter().zip(values) {
+                    // Both lists ascend.
+                    while place < chosen.contacts.len() && chosen.contacts[place] < j {
+                        place += 1;
+                    }
+                    if place < chosen.contacts.len() && chosen.contacts[place] == j {
+                        response += a * chosen.impulses[place];
+                    }
+                }
+                work += impulse * approach[i];
+                square += impulse * response;
+            }
+        }
+        *pushed += chosen.contacts.len();
+        let mut drift = 0.0;
+        if *pushed >= approach.len() {
+            *pushed = 0;
+            drift = impulses.iter().zip(contacts.approach).zip(&*approach).map(|((l, before), now)| l * (before + now)).sum::<f64>() / 2.0;
+        }
+        // drift + s work + s² square / 2 = 0, the root near 1.
+        let root = work * work - 2.0 * square * drift;
+        if square > 0.0 && work < 0.0 && root > 0.0 {
+            let factor = (root.sqrt() - work) / square;
+            if (factor - 1.0).abs() > ROUNDING {
+                chosen.impulses.iter_mut().for_each(|l| *l *= factor);
+            }
+        }
+    }
+
     /// g += Â λ and the running sum of impulses.
     fn apply(&mut self, contacts: &Contacts<'_>, impulses: &mut [f64]) {
         let chosen = &self.application;

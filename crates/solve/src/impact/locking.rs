@@ -35,6 +35,8 @@ pub struct Locking<I> {
     place: Vec<usize>,
     row: Vec<f64>,
     nonnegative: GramNnls,
+    /// Whether every search for locked contacts was conclusive.
+    conclusive: bool,
 }
 
 /// Scratch of one connected group and of the reduction.
@@ -57,9 +59,11 @@ struct Local {
 impl<I: ImpactMap> ImpactMap for Locking<I> {
     fn resolve(&mut self, contacts: &Contacts<'_>, impulses: &mut Vec<f64>, observer: &mut dyn Observer) -> Outcome {
         // A velocity that closes nothing already has N_I v = 0.
+        self.conclusive = true;
         let closes = contacts.approach.iter().any(|&g| g < -contacts.threshold);
         if !self.enabled || !closes || !self.find(contacts.gram) {
-            return self.map.resolve(contacts, impulses, observer);
+            let outcome = self.map.resolve(contacts, impulses, observer);
+            return Outcome { accurate: outcome.accurate && self.conclusive, ..outcome };
         }
         self.reduce(contacts);
         let local = &mut self.local;
@@ -78,7 +82,7 @@ impl<I: ImpactMap> ImpactMap for Locking<I> {
         let mut renumbered = Renumbered { inner: observer, numbers: &self.rest, scratch: &mut self.numbers };
         let outcome = self.map.resolve(&rest, &mut self.impulses, &mut renumbered);
         let held = self.assemble(contacts, impulses);
-        Outcome { locked: self.local.equalities.len(), accurate: outcome.accurate && held, ..outcome }
+        Outcome { locked: self.local.equalities.len(), accurate: outcome.accurate && held && self.conclusive, ..outcome }
     }
 }
 
@@ -89,6 +93,7 @@ impl<I> Locking<I> {
         self.local.implicit.clear();
         self.local.implicit.resize(m, false);
         self.local.equalities.clear();
+        self.conclusive = true;
         if self.certificate.covers(gram) {
             return false;
         }
@@ -101,6 +106,7 @@ impl<I> Locking<I> {
             }
             let rank = self.local.coordinates(gram);
             self.finder.find(&self.local.rows, n, rank, CONTACT_TOLERANCE);
+            self.conclusive &= self.finder.conclusive;
             for &i in &self.finder.implicit {
                 self.local.implicit[self.local.members[i]] = true;
             }

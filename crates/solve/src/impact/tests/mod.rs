@@ -4,5 +4,6 @@ mod classics;
 mod frictional;
 mod oracle;
 mod random;
+mod roads;
 mod speed;
 mod support;
