@@ -83,7 +83,7 @@ impl<const D: usize> Ray<D> {
 /// The two numbers between which `a t^2 + 2 b t + c <= 0`, for a > 0; accurate where they nearly cancel.
 pub(crate) fn roots(a: f64, b: f64, c: f64) -> Option<[f64; 2]> {
     let root = (b * b - a * c).sqrt();
-    if !(a > 0.0) || root.is_nan() {
+    if a.is_nan() || a <= 0.0 || root.is_nan() {
         return None;
     }
     let sum = -b - root.copysign(b);

@@ -8,7 +8,7 @@ use crate::solid::{SceneSpace, is_convex};
 use crate::tree::{At, BodyTree, MaterialTree, SceneTree, ShapeTree, Solid};
 use carom_dynamics::{Body, BodyKind, Collider, Combination, Model, State};
 use carom_geometry::MassProperties;
-use carom_math::{Pose, Twist, Vector};
+use carom_math::{Pose, Space, Twist, Vector};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
@@ -75,6 +75,9 @@ pub fn names(expanded: &Expanded<'_>, sink: &mut Sink<'_>) -> BTreeMap<String, u
     index
 }
 
+/// A body, and its centre of mass in the frame in which its shapes are written.
+type Weighed<G> = (Body<G>, <G as Space>::Lin);
+
 /// Adds every body to the model and its start to the state.
 pub fn bodies<G: SceneSpace>(
     tree: &SceneTree,
@@ -86,7 +89,7 @@ pub fn bodies<G: SceneSpace>(
     state: &mut State<G>,
 ) {
     // Copies share the body that was written: it is weighed once.
-    let mut last: Option<(usize, Option<(Body<G>, G::Lin)>)> = None;
+    let mut last: Option<(usize, Option<Weighed<G>>)> = None;
     for (i, copy) in expanded.bodies.iter().enumerate() {
         if last.as_ref().is_none_or(|(written, _)| *written != copy.written) {
             let made = body::<G>(copy, &tree.materials, tree.combine.over(Combination::default()), groups, sink, folder);
@@ -129,7 +132,7 @@ fn body<G: SceneSpace>(
     groups: &[String],
     sink: &mut Sink<'_>,
     folder: Option<&Path>,
-) -> Option<(Body<G>, G::Lin)> {
+) -> Option<Weighed<G>> {
     let tree = copy.tree;
     let part = format!("body \"{}\"", copy.name);
     let mut body = Body::<G>::new(copy.name.clone(), tree.kind, f64::INFINITY, G::inertia_zero());
