@@ -214,7 +214,7 @@ pub(crate) fn resisted<G: Geometry>(body: &LocalBody<G>, resistances: Resistance
         for _ in 0..if held > 0.0 { SPEED_ROUNDS } else { 0 } {
             let (b, rest) = (a + k * speed, speed * speed - held);
             let step = (rest * b * b - given) / (2.0 * b * (speed * b + rest * k));
-            if !(step > f64::EPSILON * speed) {
+            if step <= f64::EPSILON * speed || step.is_nan() {
                 break;
             }
             speed -= step;

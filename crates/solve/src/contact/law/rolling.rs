@@ -283,7 +283,8 @@ mod tests {
             let d = law.rows();
             for point in POINTS {
                 let mut slope = [0.0; WIDEST * WIDEST];
-                law.project(&mut point.clone()[..d], Some(&mut slope[..d * d]));
+                let mut z = point;
+                law.project(&mut z[..d], Some(&mut slope[..d * d]));
                 for j in 0..d {
                     let at = |h: f64| {
                         let mut z = point;
