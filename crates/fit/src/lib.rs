@@ -15,13 +15,15 @@ pub mod motion;
 mod noise;
 mod problem;
 mod quantile;
+mod report;
 mod retract;
 mod search;
 pub mod variable;
 
 pub use complaint::Complaint;
-pub use fit::{Ask, Fit, Minimum, Quantity, Row, fit};
+pub use fit::{Ask, fit};
 pub use knowledge::Open;
 pub use motion::{QUANTITIES, Table};
+pub use report::{Fit, Minimum, Quantity, Row};
 pub use search::Progress;
 pub use variable::{Start, Variable};
