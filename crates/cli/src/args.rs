@@ -5,11 +5,13 @@ use carom::dynamics::options::{ImpactLaw, Order};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
+mod fit;
 mod import;
 mod manual;
 mod reproduce;
 mod validate;
 
+pub use fit::FitArgs;
 pub use import::{BaseChoice, ImportArgs};
 pub use manual::{CompletionsArgs, ManArgs};
 pub use reproduce::{ReproduceArgs, VERDICTS};
@@ -350,58 +352,6 @@ impl AtSwitches {
             (None, None | Some(Side::AsSolved)) => Weak::AsSolved,
         }
     }
-}
-
-/// How a fit searches.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum Method {
-    /// Levenberg-Marquardt with the exact Jacobian
-    #[default]
-    Lm,
-    /// limited-memory quasi-Newton with the exact gradient, for many parameters
-    Lbfgs,
-}
-
-#[derive(Args, Debug)]
-#[command(after_help = PARAMETER_HELP)]
-pub struct FitArgs {
-    /// A scene file, a URDF, MJCF or SDF model, the name of an embedded scene, or - for standard input
-    pub scene: String,
-    /// The motion to repeat: .csv, .npz, .parquet or .caromlog; tables may leave out bodies, frames and columns
-    #[arg(long, value_name = "FILE")]
-    pub data: PathBuf,
-    /// What may change; several, or with commas between
-    #[arg(long, value_name = "PARAM", num_args = 1.., required = true)]
-    pub params: Vec<String>,
-    /// Bounds, as PARAM=LOW:HIGH; either side may be left out
-    #[arg(long, value_name = "PARAM=LOW:HIGH", num_args = 1..)]
-    pub bounds: Vec<String>,
-    /// Where to start, as PARAM=VALUE [default: the scene's value]
-    #[arg(long, value_name = "PARAM=VALUE", num_args = 1..)]
-    pub start: Vec<String>,
-    /// Compare velocities too
-    #[arg(long)]
-    pub velocities: bool,
-    /// Compare rotations too
-    #[arg(long)]
-    pub rotations: bool,
-    /// Use the data up to this time only [s]
-    #[arg(long, value_name = "S", value_parser = seconds)]
-    pub time: Option<f64>,
-    /// How to search
-    #[arg(long, value_enum, default_value_t)]
-    pub method: Method,
-    /// Most iterations
-    #[arg(long, value_name = "N", default_value_t = 100)]
-    pub iterations: usize,
-    #[command(flatten)]
-    pub at_switches: AtSwitches,
-    /// Print as JSON
-    #[arg(long)]
-    pub json: bool,
-    /// No lines while it goes on
-    #[arg(long, short)]
-    pub quiet: bool,
 }
 
 #[derive(Args, Debug)]

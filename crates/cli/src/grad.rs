@@ -7,7 +7,6 @@ use crate::print::{self, digits, plural};
 use crate::progress;
 use crate::run::steps_until;
 use crate::source::find;
-use crate::variable::{Start, Variable, split};
 use carom::Scene;
 use carom::dynamics::Interrupt;
 use carom::dynamics::error::Cause;
@@ -15,6 +14,7 @@ use carom::dynamics::gradient::{Gradient, GradientError, Switches, Tape, Weak, W
 use carom::dynamics::options::TimeOfImpact;
 use carom::geometry::Geometry;
 use carom::scene::{SceneOf, SceneSpace};
+use carom_fit::variable::{Start, Variable, split};
 use carom_loss::{Loss, LossError};
 use serde_json::{Value, json};
 
@@ -82,7 +82,8 @@ struct Differences {
 fn go<G: SceneSpace>(args: &GradArgs, place: &str, scene: SceneOf<G>) -> Result<(), Failure> {
     let interrupt = interrupt::listen();
     let duration = scene.duration;
-    let start = Start::new(place, scene)?;
+    let start = Start::new(scene.model, &scene.joints, scene.state).map_err(|error| Failure::model(place, &error))?;
+    let start = start.with_pairs(args.wrt.iter().flat_map(|list| split(list)))?;
     let loss = Loss::parse(&args.loss, start.world.model()).map_err(|error| loss_fault(&args.loss, error))?;
     let mut variables = Vec::new();
     for text in args.wrt.iter().flat_map(|list| split(list)) {

@@ -25,7 +25,6 @@ mod simulate;
 mod source;
 mod summary;
 mod validate;
-mod variable;
 mod view;
 mod watch;
 

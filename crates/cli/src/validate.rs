@@ -22,6 +22,19 @@ pub fn validate(args: &ValidateArgs) -> Result<(), Failure> {
             Fault::new(format!("--data: {} is no folder", folder.display())).help("name the folder with the .npz files"),
         ));
     }
+    if let Some(folder) = &args.export {
+        let count =
+            carom_validate::export(args.data.as_deref(), folder).map_err(|error| Failure::Failed(vec![Fault::new(error.to_string())]))?;
+        if args.json {
+            return Ok(print::json(&json!({ "ok": true, "motions": count, "folder": folder }))?);
+        }
+        return Ok(print::line(&format!(
+            "{}/cube.toml and {} in {}/tosses",
+            folder.display(),
+            print::plural(count, "motion"),
+            folder.display()
+        ))?);
+    }
     let wanted: Vec<&str> = match (args.all, args.sets.is_empty()) {
         (true, _) => SETS.to_vec(),
         (false, true) => vec![SETS[0]],

@@ -198,12 +198,20 @@ pub fn run(data: Option<&Path>, interrupt: &Interrupt) -> Result<Section, Troubl
     let Some(errors) = first else { return Err(Trouble::Failed("no setup".to_string())) };
     out.tables.push((String::new(), table));
     let [position, rotation] = errors.table();
-    out.targets.push(Target { what: "position error, `auto`, paper, (0.179, 0.20) [%]".into(), found: position[0], least: 12.05, most: 12.75 });
+    out.targets.push(Target {
+        what: "position error, `auto`, paper, (0.179, 0.20) [%]".into(),
+        found: position[0],
+        least: 12.05,
+        most: 12.75,
+    });
     out.targets.push(Target { what: "rotation error, the same [degrees]".into(), found: rotation[0], least: 15.6, most: 17.6 });
     pictures(&mut out, &auto, &tosses, &errors, interrupt)?;
     let seconds = clock.elapsed().as_secs_f64();
     let runs = setups.len() + VALLEY.len();
-    out.timings.push(format!("{runs} runs of {count} tosses in {seconds:.1} s, {:.2} ms a toss; {odd} odd steps", 1e3 * seconds / (runs * count) as f64));
+    out.timings.push(format!(
+        "{runs} runs of {count} tosses in {seconds:.1} s, {:.2} ms a toss; {odd} odd steps",
+        1e3 * seconds / (runs * count) as f64
+    ));
     Ok(out)
 }
 

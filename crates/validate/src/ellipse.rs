@@ -14,7 +14,8 @@ use std::time::Instant;
 const MASS: f64 = 0.0364;
 const GYRATION: f64 = 0.0192;
 /// Predictions that come with the data, in their order.
-const MODELS: [&str; 6] = ["Drumwright-Shell", "Anitescu-Potra with Poisson", "Anitescu-Potra with Newton", "Mirtich", "Wang-Mason", "Whittaker"];
+const MODELS: [&str; 6] =
+    ["Drumwright-Shell", "Anitescu-Potra with Poisson", "Anitescu-Potra with Newton", "Mirtich", "Wang-Mason", "Whittaker"];
 /// Most that the median error may be.
 const MEDIAN_MOST: f64 = 0.085;
 /// How finely the search for the two numbers ends.
@@ -133,28 +134,53 @@ pub fn run(data: Option<&Path>) -> Result<Section, Trouble> {
     ));
     let mut table = Table::new(&["law", "lever", "fitted e, mu", "median error", "mean error"]);
     let mut found = Vec::new();
-    for (law, name) in [(CollisionLaw::Energy, "carom, energy law"), (CollisionLaw::Poisson, "carom, Poisson"), (CollisionLaw::Newton, "carom, Newton")] {
+    for (law, name) in
+        [(CollisionLaw::Energy, "carom, energy law"), (CollisionLaw::Poisson, "carom, Poisson"), (CollisionLaw::Newton, "carom, Newton")]
+    {
         for (side, words) in [(-1.0, "x mirrored"), (1.0, "as shipped")] {
             if side > 0.0 && law != CollisionLaw::Energy {
                 continue;
             }
             let x = fit(&train, law, side)?;
             let all = errors(&test, law, x, side)?;
-            table.row(vec![name.into(), words.into(), format!("{:.3}, {:.3}", x[0], x[1]), format!("{:.3}", median(&all)), format!("{:.3}", spread(&all)[0])]);
+            table.row(vec![
+                name.into(),
+                words.into(),
+                format!("{:.3}, {:.3}", x[0], x[1]),
+                format!("{:.3}", median(&all)),
+                format!("{:.3}", spread(&all)[0]),
+            ]);
             if law == CollisionLaw::Energy && side < 0.0 {
-                out.targets.push(Target { what: "median error, energy law, x mirrored".into(), found: median(&all), least: 0.0, most: MEDIAN_MOST });
+                out.targets.push(Target {
+                    what: "median error, energy law, x mirrored".into(),
+                    found: median(&all),
+                    least: 0.0,
+                    most: MEDIAN_MOST,
+                });
                 found = all;
             }
         }
     }
     for (side, words) in [(-1.0, "x mirrored"), (1.0, "as shipped")] {
         let all: Vec<f64> = test.iter().map(|impact| free_impulse(impact, side)).collect();
-        table.row(vec!["a free impulse at the point".into(), words.into(), "-".into(), format!("{:.3}", median(&all)), format!("{:.3}", spread(&all)[0])]);
+        table.row(vec![
+            "a free impulse at the point".into(),
+            words.into(),
+            "-".into(),
+            format!("{:.3}", median(&all)),
+            format!("{:.3}", spread(&all)[0]),
+        ]);
     }
     let mut shipped_best: Option<Vec<f64>> = None;
     for (k, name) in MODELS.iter().enumerate() {
         let all: Vec<f64> = (1..n).step_by(2).map(|i| impacts[i].error(three(&models[18 * i + 3 * k..]))).collect();
-        table.row(vec![format!("{name}, shipped"), "as shipped".into(), "-".into(), format!("{:.3}", median(&all)), format!("{:.3}", spread(&all)[0])]);
+        table.row(vec![
+            format!("{name}, shipped"),
+            "as shipped".into(),
+            "-".into(),
+            format!("{:.3}", median(&all)),
+            format!("{:.3}", spread(&all)[0]),
+        ]);
         if shipped_best.as_ref().is_none_or(|best| median(&all) < median(best)) {
             shipped_best = Some(all);
         }

@@ -15,6 +15,7 @@ mod toss;
 
 pub use page::{page, section};
 pub use section::{Picture, Section, Table, Target};
+pub use toss::export;
 pub use toss::{Toss, Tosses};
 
 use carom::dynamics::Interrupt;

@@ -21,8 +21,11 @@ fn files(data: Option<&Path>) -> Result<Vec<PathBuf>, Trouble> {
     let beside = folder.parent().map(|p| p.join("problems"));
     for place in [Some(folder.join("problems")), Some(folder.to_path_buf()), beside].into_iter().flatten() {
         let Ok(entries) = std::fs::read_dir(&place) else { continue };
-        let mut found: Vec<PathBuf> = entries.filter_map(|e| e.ok().map(|e| e.path())).filter(|p| p.extension().is_some_and(|e| e == "npz")).collect();
-        found.retain(|path| read_arrays(path).is_ok_and(|arrays| ["mu", "q", "data", "indices", "indptr"].iter().all(|k| arrays.contains_key(*k))));
+        let mut found: Vec<PathBuf> =
+            entries.filter_map(|e| e.ok().map(|e| e.path())).filter(|p| p.extension().is_some_and(|e| e == "npz")).collect();
+        found.retain(|path| {
+            read_arrays(path).is_ok_and(|arrays| ["mu", "q", "data", "indices", "indptr"].iter().all(|k| arrays.contains_key(*k)))
+        });
         found.sort();
         if !found.is_empty() {
             return Ok(found);

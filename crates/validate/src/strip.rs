@@ -16,7 +16,9 @@ const PANEL: usize = 220;
 pub fn strip(toss: &Toss, frame: usize, states: &[State<Spatial>], body: usize) -> Result<Picture, Trouble> {
     let failed = |error: String| Trouble::Failed(error);
     let cube = |name: &str, color: &str| {
-        format!("[[body]]\nname = \"{name}\"\nkind = \"kinematic\"\ncolor = \"{color}\"\nshape = {{ box = [{WIDTH}, {WIDTH}, {WIDTH}] }}\nposition = [0, 0, 1]\n")
+        format!(
+            "[[body]]\nname = \"{name}\"\nkind = \"kinematic\"\ncolor = \"{color}\"\nshape = {{ box = [{WIDTH}, {WIDTH}, {WIDTH}] }}\nposition = [0, 0, 1]\n"
+        )
     };
     let text = format!(
         "dimension = 3\n[[body]]\nname = \"table\"\nkind = \"static\"\nshape = {{ half_space = [0, 0, 1] }}\n{}{}",

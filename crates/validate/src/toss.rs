@@ -104,8 +104,9 @@ fn tosses(arrays: &Arrays, path: &Path) -> Result<Vec<Toss>, Trouble> {
         for (number, row) in rest.by_ref().take(*length as usize) {
             let size = row[3..7].iter().map(|x| x * x).sum::<f64>().sqrt();
             let rotation = Spatial::read_rotation(&row[3..7]).filter(|_| (size - 1.0).abs() < UNIT);
-            let rotation = rotation
-                .ok_or_else(|| Trouble::Failed(format!("{}: \"state\", row {number}, columns 3 to 6: no unit quaternion", path.display())))?;
+            let rotation = rotation.ok_or_else(|| {
+                Trouble::Failed(format!("{}: \"state\", row {number}, columns 3 to 6: no unit quaternion", path.display()))
+            })?;
             let rate = Spatial::rotate(rotation, Vector::from_slice(&row[10..13]));
             toss.poses.push(Pose { position: Vector::from_slice(&row[..3]), rotation });
             toss.twists.push(Twist { lin: Vector::from_slice(&row[7..10]), ang: rate });
@@ -113,6 +114,37 @@ fn tosses(arrays: &Arrays, path: &Path) -> Result<Vec<Toss>, Trouble> {
         out.push(toss);
     }
     Ok(out)
+}
+
+/// Writes the scene of the cube (`cube.toml`) and its tosses from the published start on (`tosses/*.csv`) into a folder, for `carom fit`. Velocities stand in
+/// the first row of a table alone: they are those of the flight. Says how many tosses there are.
+///
+/// # Errors
+/// The data cannot be read, or the folder not be written.
+pub fn export(data: Option<&Path>, folder: &Path) -> Result<usize, Trouble> {
+    let tosses = Tosses::load(data)?.all;
+    let fault = |path: &Path, error: &std::io::Error| Trouble::Failed(format!("{}: {error}", path.display()));
+    let inside = folder.join("tosses");
+    std::fs::create_dir_all(&inside).map_err(|e| fault(&inside, &e))?;
+    let scene = folder.join("cube.toml");
+    std::fs::write(&scene, crate::cube::Setup::auto(0.3, 0.3).scene()).map_err(|e| fault(&scene, &e))?;
+    for toss in &tosses {
+        let (first, _, twist) = toss.start(Start::Paper);
+        let mut text = String::from("time,body,x,y,z,qw,qx,qy,qz,vx,vy,vz,wx,wy,wz\n");
+        for (k, pose) in toss.poses[first..].iter().enumerate() {
+            let mut state = State::<Spatial>::empty();
+            state.push(*pose, twist);
+            let (mut q, mut v) = ([0.0; Spatial::COORDS], [0.0; Spatial::DOF]);
+            state.write_pose(0, &mut q);
+            state.write_twist(0, &mut v);
+            let join = |x: &[f64]| x.iter().map(|x| format!("{x:?}")).collect::<Vec<_>>().join(",");
+            let rates = if k == 0 { join(&v) } else { ",".repeat(Spatial::DOF - 1) };
+            text += &format!("{:?},cube,{},{rates}\n", k as f64 / RATE, join(&q));
+        }
+        let path = inside.join(format!("toss_{:03}.csv", toss.id));
+        std::fs::write(&path, text).map_err(|e| fault(&path, &e))?;
+    }
+    Ok(tosses.len())
 }
 
 impl Toss {

@@ -2,10 +2,10 @@
 
 use super::Finding;
 use super::lab::{body, embedded, planar};
-use crate::variable::{Start, Variable};
 use carom::dynamics::World;
 use carom::dynamics::gradient::{Cotangents, Gradient, Names, Parameters, Tape};
 use carom::math::{Planar, Space};
+use carom_fit::variable::{Start, Variable};
 
 /// Largest error of a derivative with a closed form.
 const EXACT: f64 = 1e-9;

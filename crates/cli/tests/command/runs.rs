@@ -33,7 +33,9 @@ fn help_and_version_name_every_command() {
     let folder = Folder::new("help");
     let help = folder.carom(&["--help"]);
     assert_eq!(code(&help), 0);
-    for command in ["run", "check", "scenes", "schema", "prove", "reproduce", "validate", "grad", "fit", "bench", "convert", "completions", "man"] {
+    for command in
+        ["run", "check", "scenes", "schema", "prove", "reproduce", "validate", "grad", "fit", "bench", "convert", "completions", "man"]
+    {
         assert!(out(&help).contains(command), "{command}");
     }
     assert!(out(&folder.carom(&["run", "--help"])).contains("--resume"));

@@ -1,12 +1,10 @@
 //! What a gradient is taken by and a fit may change: `mass[ball]`, `gravity.y`, `joint_anchor[hinge]`, `q[ball].x`, `v[cue]`, `controls`.
 
-use crate::failure::{Failure, Fault};
-use crate::source::{nearest, unknown};
-use carom::dynamics::gradient::{Direction, Gradient, Names, Parameters, Quantity};
-use carom::dynamics::{BodyKind, Model, State, World};
-use carom::geometry::Geometry;
-use carom::math::Twist;
-use carom::scene::SceneOf;
+use crate::complaint::{Complaint, bad, nearest, unknown};
+use carom_dynamics::gradient::{Direction, Gradient, Names, Parameters, Quantity, Row};
+use carom_dynamics::{BodyKind, JointSpec, Model, ModelError, PairRule, State, World};
+use carom_geometry::Geometry;
+use carom_math::Twist;
 
 /// Names of the tangent of a pose in the plane and in space: turns are world rotation vectors.
 const PLANAR_Q: &[&str] = &["x", "y", "angle"];
@@ -51,10 +49,6 @@ pub struct Start<G: Geometry> {
     pub controls: Vec<f64>,
 }
 
-fn bad(message: String, help: impl Into<String>) -> Failure {
-    Failure::bad_input(Fault::new(message).help(help))
-}
-
 /// Parts of a list at its commas, those in brackets left alone.
 pub fn split(list: &str) -> Vec<&str> {
     let mut out = Vec::new();
@@ -82,7 +76,7 @@ struct Written<'a> {
     component: Option<&'a str>,
 }
 
-fn take_apart(text: &str) -> Result<Written<'_>, Failure> {
+fn take_apart(text: &str) -> Result<Written<'_>, Complaint> {
     let shape =
         || bad(format!("\"{text}\" is not written like a parameter"), "write mass, mass[ball], joint_anchor[hinge].x, q[ball].x or v[cue]");
     let Some((name, rest)) = text.split_once('[') else {
@@ -99,6 +93,20 @@ fn take_apart(text: &str) -> Result<Written<'_>, Failure> {
     Ok(Written { name, row: Some(row.trim().trim_matches('"')), component })
 }
 
+/// Coefficients of a pair of bodies.
+const PAIRS: [&str; 2] = ["pair_friction", "pair_restitution"];
+
+/// Whether a word means a row; a pair is also called by its bodies with a comma between, in either order.
+fn is_called<G: Geometry>(row: &Row, model: &Model<G>, word: &str) -> bool {
+    if row.is_called(model, word) {
+        return true;
+    }
+    let (Row::Pair(p), Some((a, b))) = (row, word.split_once([',', '+'])) else { return false };
+    let names = model.pairs[*p].bodies.map(|b| model.bodies[b].name.as_str());
+    let word = [a, b].map(|name| name.trim().trim_matches('"'));
+    names == word || names == [word[1], word[0]]
+}
+
 /// Names of the controls, in order: the joints with a controlled motor, then the controlled forces by their place.
 pub fn control_names<G: Geometry>(model: &Model<G>) -> Vec<String> {
     let joints = model.joints.iter().filter(|j| j.is_controlled()).map(|j| j.name.clone());
@@ -108,19 +116,67 @@ pub fn control_names<G: Geometry>(model: &Model<G>) -> Vec<String> {
 
 impl<G: Geometry> Start<G> {
     /// The start of a scene.
-    pub fn new(place: &str, scene: SceneOf<G>) -> Result<Self, Failure> {
-        let names = Names::new(&scene.model, &scene.joints, &scene.state).map_err(|error| Failure::model(place, &error))?;
-        let world = World::new(scene.model, scene.state).map_err(|error| Failure::model(place, &error))?;
-        Ok(Self::of(world, names))
+    ///
+    /// # Errors
+    /// A model or state that makes no world.
+    pub fn new(model: Model<G>, joints: &[JointSpec<G>], state: State<G>) -> Result<Self, ModelError> {
+        let names = Names::new(&model, joints, &state)?;
+        Ok(Self::of(World::new(model, state)?, names))
     }
 
-    fn of(world: World<G>, names: Names<G>) -> Self {
+    /// The start of a world that stands already, with the names of its parameters.
+    pub fn of(world: World<G>, names: Names<G>) -> Self {
         let (layout, controls) = (Parameters::of(world.model()), vec![0.0; world.model().control_count()]);
         Start { world, names, layout, controls }
     }
 
+    /// The start in which the pairs that texts name (`pair_friction[a, b]`) have coefficients of their own; without a rule of the scene they begin at the
+    /// mean of the two bodies, which is what acts.
+    ///
+    /// # Errors
+    /// A name that no body has, or a pair that makes no world.
+    pub fn with_pairs<'t>(self, texts: impl IntoIterator<Item = &'t str>) -> Result<Self, Complaint> {
+        let mut model = self.world.model().clone();
+        for text in texts {
+            let written = take_apart(text)?;
+            let (Some(row), true) = (written.row, PAIRS.contains(&written.name)) else { continue };
+            let Some((a, b)) = row.split_once([',', '+']) else { continue };
+            let find = |name: &str| {
+                let names = model.bodies.iter().map(|b| b.name.as_str());
+                let name = name.trim().trim_matches('"');
+                model.body(name).ok_or_else(|| unknown(format!("{text}: no body \"{name}\""), name, names, "write pair_friction[a, b]"))
+            };
+            let bodies = [find(a)?, find(b)?];
+            let mean = |of: fn(&carom_dynamics::Body<G>) -> f64| (of(&model.bodies[bodies[0]]) + of(&model.bodies[bodies[1]])) / 2.0;
+            let (friction, restitution) = (mean(|b| b.friction), mean(|b| b.restitution));
+            let known = model.pairs.iter().position(|p| p.bodies == bodies || p.bodies == [bodies[1], bodies[0]]);
+            let rule = match known {
+                Some(place) => &mut model.pairs[place],
+                None => {
+                    model.pairs.push(PairRule { bodies, restitution: None, friction: None, impact: None, collide: None });
+                    let last = model.pairs.len() - 1;
+                    &mut model.pairs[last]
+                }
+            };
+            if written.name == PAIRS[0] {
+                rule.friction.get_or_insert(friction);
+            } else {
+                rule.restitution.get_or_insert(restitution);
+            }
+        }
+        if model.pairs == self.world.model().pairs {
+            return Ok(self);
+        }
+        let world =
+            self.world.altered(model, self.world.state().clone()).map_err(|error| bad(error.to_string(), "a pair of two bodies"))?;
+        Ok(Start { controls: self.controls, ..Self::of(world, self.names) })
+    }
+
     /// The variables that a text names; several where it leaves out the row or the component.
-    pub fn resolve(&self, text: &str) -> Result<Vec<Variable>, Failure> {
+    ///
+    /// # Errors
+    /// A name that nothing has; the nearest one is named.
+    pub fn resolve(&self, text: &str) -> Result<Vec<Variable>, Complaint> {
         let written = take_apart(text)?;
         let found = match written.name {
             "q" => self.bodies(&written, if G::DIM == 2 { PLANAR_Q } else { SPATIAL_Q })?,
@@ -134,17 +190,20 @@ impl<G: Geometry> Start<G> {
         Ok(found)
     }
 
-    fn parameters(&self, written: &Written<'_>) -> Result<Vec<Variable>, Failure> {
+    fn parameters(&self, written: &Written<'_>) -> Result<Vec<Variable>, Complaint> {
         let model = self.world.model();
         let key = written.name;
         let quantity = self.names.get(model, &self.layout, key).map_err(|_| {
             let mut known = self.names.keys(model);
             known.extend(["q", "v", "controls"].map(str::to_string));
             let listing = format!("parameters: {}", known.join(", "));
+            if PAIRS.contains(&key) {
+                return bad(format!("{key}: the scene has no pair with a coefficient of its own"), format!("name the bodies: {key}[a, b]"));
+            }
             unknown(format!("no parameter \"{key}\" in this scene"), key, known.iter().map(String::as_str), &listing)
         })?;
         if let Some(row) = written.row
-            && !quantity.rows.iter().any(|r| r.is_called(model, row))
+            && !quantity.rows.iter().any(|r| is_called(r, model, row))
         {
             let labels: Vec<String> = quantity.rows.iter().map(|r| r.label(model)).collect();
             let help = match nearest(row, labels.iter().map(String::as_str)) {
@@ -166,7 +225,7 @@ impl<G: Geometry> Start<G> {
         }
         let wanted = |entry: usize| {
             let (row, component) = quantity.place(entry);
-            written.row.is_none_or(|r| row.is_called(model, r))
+            written.row.is_none_or(|r| is_called(&row, model, r))
                 && written.component.is_none_or(|c| c == component)
                 && quantity.values[entry].is_finite()
                 && !quantity.terms(entry).is_empty()
@@ -184,7 +243,7 @@ impl<G: Geometry> Start<G> {
         Variable { label: format!("{key}{row}{component}"), value: quantity.values[entry], place }
     }
 
-    fn bodies(&self, written: &Written<'_>, components: &[&str]) -> Result<Vec<Variable>, Failure> {
+    fn bodies(&self, written: &Written<'_>, components: &[&str]) -> Result<Vec<Variable>, Complaint> {
         let (name, state) = (written.name, self.world.state());
         let bodies: Vec<usize> = match written.row {
             Some(row) => match self.world.model().body(row) {
@@ -214,7 +273,7 @@ impl<G: Geometry> Start<G> {
         Ok(out)
     }
 
-    fn controls(&self, written: &Written<'_>) -> Result<Vec<Variable>, Failure> {
+    fn controls(&self, written: &Written<'_>) -> Result<Vec<Variable>, Complaint> {
         let names = control_names(self.world.model());
         if names.is_empty() {
             return Err(bad("the scene has no controls".to_string(), "give a motor or a force `control = true`"));
@@ -307,6 +366,14 @@ impl<G: Geometry> Start<G> {
 }
 
 impl Variable {
+    /// The same at another value.
+    pub fn at(&self, value: f64) -> Self {
+        Variable { value, ..self.clone() }
+    }
+    /// Whether it is a number of the state at the start.
+    pub fn is_state(&self) -> bool {
+        matches!(self.place, Place::Pose(..) | Place::Twist(..))
+    }
     /// Whether it is a turn of a body in space, which does not add up like a number.
     pub fn is_turn<G: Geometry>(&self) -> bool {
         matches!(self.place, Place::Pose(_, k) if G::DIM > 2 && k >= G::DIM)
@@ -370,8 +437,8 @@ fn set_state<G: Geometry>(state: &mut State<G>, place: &Place, value: f64) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use carom::math::Planar;
-    use carom::scene::{Scene, from_toml};
+    use carom_math::Planar;
+    use carom_scene::{Scene, from_toml};
 
     fn start() -> Start<Planar> {
         let text = r#"
@@ -397,7 +464,7 @@ between = ["ball", "floor"]
 friction = 0.3
 "#;
         let Ok(Scene::Planar(scene)) = from_toml(text, "t") else { panic!("a scene") };
-        Start::new("t", scene).unwrap()
+        Start::new(scene.model, &scene.joints, scene.state).unwrap()
     }
 
     fn labels(text: &str) -> Vec<String> {
@@ -416,6 +483,17 @@ friction = 0.3
         assert_eq!(labels("joint_anchor[motor].x"), ["joint_anchor[motor].x"]);
         assert_eq!(labels("pair_friction[ball+floor]"), ["pair_friction[ball+floor]"]);
         assert_eq!(split("mass[a],pair_friction[a,b], gravity"), ["mass[a]", "pair_friction[a,b]", "gravity"]);
+    }
+
+    #[test]
+    fn a_pair_without_a_rule_has_coefficients_of_its_own() {
+        let start = start();
+        let before = start.world.model().bodies.iter().map(|b| b.restitution).sum::<f64>() / 2.0;
+        let start = start.with_pairs(["pair_restitution[floor, ball]", "pair_friction[ball, floor]", "mass"]).unwrap();
+        assert_eq!(start.world.model().pairs.len(), 1, "the rule that is there is used");
+        let found = start.resolve("pair_restitution[floor, ball]").unwrap();
+        assert_eq!((found[0].label.as_str(), found[0].value), ("pair_restitution[ball+floor]", before));
+        assert!(start.with_pairs(["pair_friction[ball, flor]"]).unwrap_err().help.contains("did you mean \"floor\"?"));
     }
 
     #[test]
@@ -446,7 +524,7 @@ friction = 0.3
             ("mass[floor]", "static bodies"),
             ("controls[fan]", "controls: motor"),
         ] {
-            let said = start.resolve(text).unwrap_err().json().unwrap()["errors"][0]["help"].to_string().replace("\\\"", "\"");
+            let said = start.resolve(text).unwrap_err().help;
             assert!(said.contains(words), "{text}: {said}");
         }
     }

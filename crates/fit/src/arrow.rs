@@ -1,0 +1,86 @@
+//! The normal equations of many motions: what all share, and what each has of its own, which is eliminated motion by motion.
+
+use crate::problem::Block;
+use nalgebra::{Cholesky, DMatrix, DVector, Dyn};
+
+/// J'J and J'r of one motion, in parts.
+#[derive(Clone, Debug)]
+pub struct Part {
+    /// Shared by shared.
+    pub shared: DMatrix<f64>,
+    /// Own by shared.
+    mixed: DMatrix<f64>,
+    /// Own by own.
+    own: DMatrix<f64>,
+    /// J'r, shared.
+    pub slope: DVector<f64>,
+    /// J'r, own.
+    own_slope: DVector<f64>,
+}
+
+impl Part {
+    /// Of a block, its rows weighted.
+    pub fn new(block: &Block, weights: &[f64], shared: usize) -> Self {
+        let rows = block.residuals.len();
+        let root: Vec<f64> = weights.iter().map(|w| w.sqrt()).collect();
+        let matrix = |columns: &[Vec<f64>]| DMatrix::from_fn(rows, columns.len(), |i, j| root[i] * columns[j][i]);
+        let (s, l) = (matrix(&block.columns[..shared]), matrix(&block.columns[shared..]));
+        let r = DVector::from_fn(rows, |i, _| root[i] * block.residuals[i]);
+        Part { shared: s.tr_mul(&s), mixed: l.tr_mul(&s), own: l.tr_mul(&l), slope: s.tr_mul(&r), own_slope: l.tr_mul(&r) }
+    }
+
+    /// The same, counted so many times.
+    pub fn scaled(mut self, by: f64) -> Self {
+        self.shared *= by;
+        self.mixed *= by;
+        self.own *= by;
+        self.slope *= by;
+        self.own_slope *= by;
+        self
+    }
+
+    /// What is left of it for the shared coordinates once its own follow them: the matrix, the slope, and how its own follow.
+    pub fn eliminated(&self, damping: f64) -> Option<Reduced> {
+        if self.own.nrows() == 0 {
+            return Some(Reduced { matrix: self.shared.clone(), slope: self.slope.clone(), follow: None });
+        }
+        let mut own = self.own.clone();
+        // A coordinate that moves nothing stays where it is.
+        let largest = own.diagonal().amax().max(f64::MIN_POSITIVE);
+        for k in 0..own.nrows() {
+            own[(k, k)] += damping * own[(k, k)] + FLOOR * largest;
+        }
+        let factor = Cholesky::new(own)?;
+        let (follow, rest) = (factor.solve(&self.mixed), factor.solve(&self.own_slope));
+        Some(Reduced {
+            matrix: &self.shared - self.mixed.tr_mul(&follow),
+            slope: &self.slope - self.mixed.tr_mul(&rest),
+            follow: Some((factor, follow, rest)),
+        })
+    }
+}
+
+/// Least diagonal of the matrix of a motion's own coordinates, as a part of its largest.
+const FLOOR: f64 = 1e-14;
+
+/// A motion seen from the shared coordinates.
+#[derive(Clone, Debug)]
+pub struct Reduced {
+    /// Its part of the matrix.
+    pub matrix: DMatrix<f64>,
+    /// Its part of the slope.
+    pub slope: DVector<f64>,
+    follow: Option<(Cholesky<f64, Dyn>, DMatrix<f64>, DVector<f64>)>,
+}
+
+impl Reduced {
+    /// What its own coordinates do when the shared ones change; with their own descent besides.
+    pub fn own(&self, shared: &DVector<f64>, descend: bool) -> Vec<f64> {
+        let Some((_, follow, rest)) = &self.follow else { return Vec::new() };
+        let mut out = -(follow * shared);
+        if descend {
+            out -= rest;
+        }
+        out.as_slice().to_vec()
+    }
+}
