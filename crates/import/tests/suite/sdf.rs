@@ -53,7 +53,7 @@ fn a_world_of_models_has_links_joints_and_poses_in_frames() {
     let mut world = World::new(scene.model, scene.state).unwrap();
     world.step().unwrap();
     let (h, g) = (0.002, 9.0);
-    let wanted = h * 0.4 * g / (0.02 + 0.16 + 0.3 * h);
+    let wanted = h * 0.4 * g / (0.02 + 0.16 + 0.3 * h / 2.0);
     assert!((world.joint_v().last().unwrap().abs() - wanted).abs() < 1e-3 * wanted, "{:?} for {wanted}", world.joint_v());
 }
 
