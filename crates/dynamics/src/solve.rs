@@ -42,8 +42,6 @@ pub(crate) struct Solve {
     pub impulses: Vec<f64>,
     /// Impulses of the last solution, the next one's start.
     pub warm: Vec<f64>,
-    /// Impulses of the other of the two solves, another start for the first solve of the selected rows over bodies.
-    pub other: Vec<f64>,
     /// By how much the last solve missed its laws [m/s].
     pub missed: f64,
     /// How long the impulses of the selected rows act [s].
@@ -112,7 +110,6 @@ impl Solve {
     pub fn begin_where_tried<G: Geometry>(&mut self, assembly: &Assembly<G>) {
         let tried = &mut self.tried;
         if tried.version == assembly.version && tried.lines == self.lines && tried.duration > 0.0 && self.duration > 0.0 {
-            self.other.clear();
             let ratio = self.duration / tried.duration;
             for (position, &row) in self.first.iter().enumerate() {
                 let end = self.first.get(position + 1).copied().unwrap_or(self.lines.len());
@@ -211,7 +208,6 @@ pub(crate) fn select<G: Geometry>(
     solve.target.clear();
     solve.warm.clear();
     solve.arms.clear();
-    solve.other.clear();
     solve.softness.clear();
     solve.leaving.clear();
     solve.pushed.clear();
@@ -235,22 +231,17 @@ pub(crate) fn select<G: Geometry>(
                     Phase::Finish => 0.0,
                 };
                 solve.target.push(if t > 0.0 { -gap / t } else { 0.0 });
-                let (warm, other) = (contact.warm[phase as usize], contact.warm[1 - phase as usize]);
-                // Rows without another start have none.
-                solve.other.resize(row, 0.0);
+                let warm = contact.warm[phase as usize];
                 solve.warm.push(warm.dot(contact.contact.normal));
-                solve.other.push(other.dot(contact.contact.normal));
                 for tangent in &G::tangents(contact.contact.normal)[..G::TANGENTS] {
                     solve.target.push(0.0);
                     solve.warm.push(warm.dot(*tangent));
-                    solve.other.push(other.dot(*tangent));
                 }
                 if group.rows > 1 + G::TANGENTS {
                     let length = moments::length(assembly, group);
                     arms = Some(pairs[contact.pair].arms.map(|arm| if solve.jammed { 0.0 } else { arm / length }));
                     solve.target.extend((1 + G::TANGENTS..group.rows).map(|_| 0.0));
                     solve.warm.extend((1 + G::TANGENTS..group.rows).map(|_| 0.0));
-                    solve.other.extend((1 + G::TANGENTS..group.rows).map(|_| 0.0));
                 }
                 Block::Contact { friction: if solve.jammed { 0.0 } else { pairs[contact.pair].friction } }
             }
@@ -318,11 +309,6 @@ pub(crate) fn select<G: Geometry>(
         if !assembly.articulated && !assembly.sparse {
             gather_matrix(assembly, solve);
         }
-    }
-    if assembly.sparse && assembly.equalities.is_empty() {
-        solve.other.resize(solve.lines.len(), 0.0);
-    } else {
-        solve.other.clear();
     }
     solve.impulses.clear();
     solve.impulses.resize(solve.lines.len(), 0.0);
@@ -400,7 +386,6 @@ pub(crate) fn resolve<G: Geometry>(
         report.inaccurate = true;
     }
     solve.warm.copy_from_slice(&solve.impulses);
-    solve.other.clear();
     assembly.push(&solve.lines, &solve.impulses, &mut solve.reaction, &mut solve.scratch, out);
     outcome
 }

@@ -35,9 +35,6 @@ const CROWDED_ROWS: usize = 36;
 /// Miss of a law [m/s] above which a solve is called inaccurate, where its relative residual is not as small as is wanted either.
 pub(crate) const SPEED_WANTED: f64 = 1e-8;
 
-/// Relative residual of the warm impulses above which those of the other solve are looked at.
-const OTHER_WORTH: f64 = 1e-6;
-
 /// By how much they do then.
 const CROWDED: f64 = 1.4;
 
@@ -165,21 +162,11 @@ pub(crate) fn solve_sparse<G: Geometry>(
     let mut task = Task::new(laws, free, RESIDUAL_AIM);
     // So many rows are solved as far as it matters: 1e-8 m/s, whatever the speeds.
     let mut wanted = RESIDUAL_WANTED.max(SPEED_WANTED / task.scale);
-    task.enough = task.enough.max(wanted);
     if let Some(tolerance) = tolerance {
         wanted = tolerance / task.scale;
         task.aim = wanted;
     }
     let rough = tolerance.is_some();
-    if !solve.other.is_empty() {
-        // The same solve of the last substep had these targets, the other solve came later: where modes change, whichever misses its laws by less.
-        let mut residual =
-            |start: &[f64]| if G::DIM == 2 { task.judge(plane, start, impulses) } else { task.judge(space, start, impulses) };
-        let first = residual(warm);
-        if first > OTHER_WORTH && residual(&solve.other) < first {
-            warm.copy_from_slice(&solve.other);
-        }
-    }
     let answer = if G::DIM == 2 {
         solver.solve_sparse(plane, &task, warm, wanted, rough, impulses)
     } else {

@@ -7,7 +7,7 @@ use super::derivative::{Derivative, Fit, SHIFTS, matrix_bar};
 use super::given::Given;
 use super::law::{Law, LawChange, Round};
 use super::solver::{Answer, Solver};
-use super::task::{ENOUGH, Task};
+use super::task::Task;
 use crate::interrupt::Interrupt;
 use crate::status::{Outcome, Status};
 use std::fmt;
@@ -234,7 +234,7 @@ impl ContactKernel {
             velocity: vec![0.0; n],
             answer: Answer { residual: 0.0, method: crate::status::Method::Trivial, factors: 0, sweeps: 0 },
         };
-        let task = Task { laws: &solved.laws, free: &solved.free, aim: tolerance, enough: ENOUGH, scale: solved.scale };
+        let task = Task { laws: &solved.laws, free: &solved.free, aim: tolerance, scale: solved.scale };
         solved.answer = Solver::default().solve(&mut solved.system, &task, warm, tolerance > ROUGH, stop, &mut solved.impulses);
         solved.answer.residual = task.judge(&mut solved.system, &solved.impulses, &mut solved.velocity);
         Ok(solved)
@@ -268,7 +268,7 @@ impl ContactKernel {
         if self.outcome().status == Status::Failed {
             return Err(ContactError::Unsolved { residual: self.answer.residual });
         }
-        let task = Task { laws: &self.laws, free: &self.free, aim: self.tolerance, enough: ENOUGH, scale: self.scale };
+        let task = Task { laws: &self.laws, free: &self.free, aim: self.tolerance, scale: self.scale };
         let mut derivative = Derivative::default();
         let mut free = vec![0.0; n];
         let mut laws = vec![LawChange::default(); self.laws.len()];

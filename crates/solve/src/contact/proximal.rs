@@ -40,11 +40,6 @@ const NEAR_PATIENCE: usize = 2;
 const CHORDS: usize = 4;
 const CHORD_GAIN: f64 = 0.1;
 
-/// Part of the first residual that Newton steps with trusted modes must come to, or others are looked for.
-const MODES_GAIN: f64 = 0.3;
-/// Relative residual below which they are followed all the same.
-const MODES_NEAR: f64 = 1e-6;
-
 /// The step, over the inverse of a block's own answer, of Newton steps that keep the modes.
 const FINAL_STEP: f64 = 1e6;
 /// Part of the aim that a factor at hand is used to come nearer to: rounding that long rows of bodies would magnify costs one back-substitution.
@@ -123,8 +118,7 @@ impl Proximal {
             return best;
         }
         best = self.follow_chords(system, &Task { aim: IDEAL * task.aim, ..*task }, best, impulses);
-        // Where even their own factor gains nothing the modes are not these.
-        if best <= task.aim || best > MODES_NEAR.max(MODES_GAIN * known.0) {
+        if best <= task.aim {
             return best;
         }
         self.best.copy_from_slice(impulses);
