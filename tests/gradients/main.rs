@@ -3,8 +3,8 @@
 mod boundary;
 mod choices;
 mod closed_forms;
-mod drag;
 mod combine;
+mod drag;
 mod energy_momentum;
 mod hubs;
 mod jacobian;

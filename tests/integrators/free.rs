@@ -15,7 +15,9 @@ fn mechanism<G: Stage>(step: f64, integrator: Integrator) -> World<G> {
         Pose { position: G::at(0.3, -0.2), rotation: G::turned(0.4) },
     );
     let mut bodies = vec![hub];
-    for (index, kind) in JointKind::ALL.into_iter().filter(|k| k.exists_in::<G>()).enumerate() {
+    // Screws have no mean row: this integrator refuses them.
+    let kinds = JointKind::ALL.into_iter().filter(|kind| kind.exists_in::<G>() && *kind != JointKind::Screw);
+    for (index, kind) in kinds.enumerate() {
         let angle = 0.7 * index as f64;
         let out = G::deep(angle.cos(), 0.4 * (2.0 * angle).sin(), angle.sin());
         let moments = [0.02, 0.05 + 0.003 * index as f64, 0.04];

@@ -79,7 +79,9 @@ pub fn load(path: impl AsRef<std::path::Path>) -> Result<Scene, SceneError> {
 /// What most programs need, by one `use carom::prelude::*`.
 pub mod prelude {
     pub use carom_dynamics::gradient::{Cotangents, Direction, Gradient, GradientError, Names, Rollout, Tape};
-    pub use carom_dynamics::options::{FrictionCone, Gyroscopic, ImpactFriction, ImpactLaw, Integrator, Options, Order, SolverChoice, TimeOfImpact};
+    pub use carom_dynamics::options::{
+        FrictionCone, Gyroscopic, ImpactFriction, ImpactLaw, Integrator, Options, Order, SolverChoice, TimeOfImpact,
+    };
     pub use carom_dynamics::{Body, BodyKind, Collider, Force, Joint, JointKind, JointSpec, Model, Motor, PairRule, State, Tolerances};
     pub use carom_dynamics::{ContactReport, Interrupt, Ledger, ModelError, Snapshot, StepError, StepReport, World};
     pub use carom_geometry::{Geometry, planar, spatial};

@@ -155,7 +155,16 @@ fn go<G: SceneSpace>(args: &FitArgs, place: &str, scene: SceneOf<G>) -> Result<(
             unheard = print::line(&format!("{head}{:4}  misfit {:<9}  {}", p.iteration, digits(misfit, ROUGH), values.join(", ")));
         }
     };
-    let found = carom_fit::fit(start, &tables, &ask, &interrupt, &mut tell)?;
+    let found = match carom_fit::fit(start, &tables, &ask, &interrupt, &mut tell) {
+        // Stopped before there was anything to tell.
+        Err(_) if interrupt.raised() => {
+            if args.json {
+                print::json(&json!({ "ok": false, "stopped": true, "scene": place }))?;
+            }
+            return Err(Failure::Interrupted);
+        }
+        found => found?,
+    };
     unheard?;
     report(args, place, &found)?;
     match (found.stopped, found.converged) {

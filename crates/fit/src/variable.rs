@@ -153,7 +153,15 @@ impl<G: Geometry> Start<G> {
             let rule = match known {
                 Some(place) => &mut model.pairs[place],
                 None => {
-                    model.pairs.push(PairRule { bodies, restitution: None, friction: None, rolling: None, torsional: None, impact: None, collide: None });
+                    model.pairs.push(PairRule {
+                        bodies,
+                        restitution: None,
+                        friction: None,
+                        rolling: None,
+                        torsional: None,
+                        impact: None,
+                        collide: None,
+                    });
                     let last = model.pairs.len() - 1;
                     &mut model.pairs[last]
                 }

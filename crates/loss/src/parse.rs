@@ -278,7 +278,11 @@ impl Parser<'_> {
         self.next += 1;
         if let (Some(joint), "position" | "rate") = (joint, word.as_str()) {
             if !self.joints[joint].1 {
-                return Err(self.fault(span, format!("joint \"{name}\" has no coordinate"), "hinges, sliders and other joints with one freedom have one"));
+                return Err(self.fault(
+                    span,
+                    format!("joint \"{name}\" has no coordinate"),
+                    "hinges, sliders and other joints with one freedom have one",
+                ));
             }
             return Ok(Expression::Place(Place::Joint { joint, rate: word == "rate" }));
         }

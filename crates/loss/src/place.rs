@@ -65,7 +65,15 @@ impl Place {
     }
 
     /// Adds its slope at a state, the number `index` of the run, times a weight.
-    pub(super) fn add<G: Geometry>(&self, model: &Model<G>, layout: &Parameters, state: &State<G>, index: usize, weight: f64, out: &mut Slope) {
+    pub(super) fn add<G: Geometry>(
+        &self,
+        model: &Model<G>,
+        layout: &Parameters,
+        state: &State<G>,
+        index: usize,
+        weight: f64,
+        out: &mut Slope,
+    ) {
         let first = |body: usize| (index * model.bodies.len() + body) * G::DOF;
         match *self {
             Place::Point { body, at, component, velocity } => {

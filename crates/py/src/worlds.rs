@@ -140,7 +140,8 @@ impl Worlds {
             _ => Base::Auto,
         };
         let actuators = if servos { Actuators::Servo } else { Actuators::Force };
-        let options = Options { strict, base, controls, actuators, contacts, limits, self_contact, keyframe, pose, ground, drop, hold, packages };
+        let options =
+            Options { strict, base, controls, actuators, contacts, limits, self_contact, keyframe, pose, ground, drop, hold, packages };
         let format = match format {
             "urdf" => Format::Urdf,
             "sdf" => Format::Sdf,

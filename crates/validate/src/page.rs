@@ -10,8 +10,7 @@ pub fn page(found: &[Section], pictures: &str) -> String {
          Measured motions and public contact problems, simulated and solved by the protocols of those who published them. The page and its pictures are made by\n\n    \
          carom validate --all --data DIR --page docs/validation.md --out docs/{pictures}\n\n\
          and a test compares the shipped set with what it gives now. `carom validate cube` runs with nothing but this package; the other sets are read from the folder\n\
-         that `--data` names (`not run: no data` otherwise). `python -m carom.validate` runs the cube beside MuJoCo, with both of its friction cones, where that is\n\
-         installed. Times are printed by the command and are not on this page: they belong to a machine.\n"
+         that `--data` names (`not run: no data` otherwise). Times are printed by the command and are not on this page: they belong to a machine.\n"
     );
     for one in found {
         out.push('\n');

@@ -556,5 +556,20 @@ pub const INCLUDE: Table = Table {
 };
 
 /// All tables in the order of the reference.
-pub const TABLES: &[&Table] =
-    &[&SCENE, &IMPACT, &COMBINE, &TOLERANCES, &MATERIAL, &BODY, &SHAPE, &HEIGHTFIELD, &MESH, &JOINT, &MOTOR, &PAIR, &FORCE, &REPEAT, &INCLUDE];
+pub const TABLES: &[&Table] = &[
+    &SCENE,
+    &IMPACT,
+    &COMBINE,
+    &TOLERANCES,
+    &MATERIAL,
+    &BODY,
+    &SHAPE,
+    &HEIGHTFIELD,
+    &MESH,
+    &JOINT,
+    &MOTOR,
+    &PAIR,
+    &FORCE,
+    &REPEAT,
+    &INCLUDE,
+];
