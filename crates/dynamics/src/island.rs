@@ -184,6 +184,8 @@ pub(crate) struct Island<G: Geometry> {
     pub half: Vec<Twist<G>>,
     /// Poses q' at the end of the move.
     pub next: Vec<Pose<G>>,
+    /// Poses before the last round of a projection: scratch.
+    pub retreat: Vec<Pose<G>>,
     /// Accelerations under loads alone, at q.
     pub free: Vec<Twist<G>>,
     /// Accelerations under loads and joints, at q: what sets the rest speed.
@@ -407,6 +409,7 @@ impl<G: Geometry> Island<G> {
             twists: Vec::new(),
             half: Vec::new(),
             next: Vec::new(),
+            retreat: Vec::new(),
             free: Vec::new(),
             held: Vec::new(),
             scratch: Vec::new(),

@@ -279,7 +279,9 @@ pub(crate) fn rounds<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, aim:
         }
         displacement(island, ctx, aim);
         contacts::remember(&island.near, &mut island.memory);
-        let from = island.poses.clone();
+        let mut from = std::mem::take(&mut island.retreat);
+        from.clear();
+        from.extend_from_slice(&island.poses);
         let mut share = if aim.far() { common_share(island) } else { 1.0 };
         let mut better = false;
         for _ in 0..BACKTRACK_CAP {
@@ -298,6 +300,7 @@ pub(crate) fn rounds<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, aim:
             // Nothing helps further (a body deep inside another, a joint that cannot close): stay where it was least bad.
             island.poses.copy_from_slice(&from);
         }
+        island.retreat = from;
         if !(aim.contacts() && better) {
             contacts::detect(island, ctx.model);
         }
@@ -369,6 +372,7 @@ pub(crate) fn least_change<G: Geometry>(island: &mut Island<G>) {
     let Island { assembly, solve, solver, scratch, report, .. } = island;
     assembly.hold_joints(&solve.joint_target, &mut solve.reaction, scratch);
     let n = solve.lines.len();
+    solve.arms.clear();
     solve.free.clear();
     solve.free.extend(solve.lines.iter().zip(&solve.target).map(|(&line, target)| assembly.lines[line].speed(scratch) - target));
     solve.impulses.clear();

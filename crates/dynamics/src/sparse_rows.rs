@@ -222,7 +222,9 @@ impl SparseRows {
 
     fn set_laws<G: Geometry>(&mut self, assembly: &Assembly<G>, blocks: &[Block], arms: &[Option<Arms>], cone: Cone) {
         self.laws.clear();
-        self.laws.extend(blocks.iter().zip(arms).map(|(block, arms)| moments::law(block, arms.as_ref(), cone, G::TANGENTS)));
+        // A projection has no arms at all.
+        let arms = arms.iter().map(Option::as_ref).chain(std::iter::repeat(None));
+        self.laws.extend(blocks.iter().zip(arms).map(|(block, arms)| moments::law(block, arms, cone, G::TANGENTS)));
         for (node, (_, rows)) in assembly.equalities.meetings().enumerate() {
             // The row of a rotor gives way, those before it do not.
             let rotor = usize::from(assembly.equalities.rotor_of(node).is_some());

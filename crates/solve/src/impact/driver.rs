@@ -10,8 +10,9 @@ const CHECK: f64 = 1e-9;
 /// Part of the work of an application that may go into putting the energy of all applications right.
 const SHARE: f64 = 1e-3;
 
-/// Factor of the impulses so near to 1 that only rounding makes the difference.
-const ROUNDING: f64 = 1e-15;
+/// Factor of the impulses so near to 1 that only rounding makes the difference: normals that all but oppose each other have impulses of a hundred times the
+/// momentum, and their energies are rounded by the square of that.
+const ROUNDING: f64 = 1e-9;
 
 /// Repeats an operator until the velocity is feasible.
 ///
