@@ -15,7 +15,7 @@ const FOLDER: &str = "validation";
 /// Runs the sets that are asked for.
 pub fn validate(args: &ValidateArgs) -> Result<(), Failure> {
     if let Some(name) = args.sets.iter().find(|name| !SETS.contains(&name.as_str())) {
-        return Err(source::unknown(format!("no set \"{name}\""), name, SETS.into_iter(), &format!("sets: {}", SETS.join(", "))));
+        return Err(source::unknown(format!("no set \"{name}\""), name, SETS, &format!("sets: {}", SETS.join(", "))));
     }
     if let Some(folder) = args.data.as_ref().filter(|folder| !folder.is_dir()) {
         return Err(Failure::bad_input(
@@ -43,7 +43,8 @@ pub fn validate(args: &ValidateArgs) -> Result<(), Failure> {
     let folder = args.out.clone().unwrap_or_else(|| PathBuf::from(FOLDER));
     let interrupt = interrupt::listen();
     let bar = progress::bar(args.quiet, "validate", wanted.len() as u64, "sets");
-    let (mut done, mut missing): (Vec<(Section, f64)>, Vec<(&str, String)>) = (Vec::new(), Vec::new());
+    let mut done: Vec<(Section, f64)> = Vec::new();
+    let mut missing: Vec<(&str, String)> = Vec::new();
     let mut complete = true;
     for set in wanted {
         let clock = Instant::now();

@@ -63,6 +63,9 @@ impl Part {
 /// Least diagonal of the matrix of a motion's own coordinates, as a part of its largest.
 const FLOOR: f64 = 1e-14;
 
+/// The factor of the own coordinates, how they follow the shared ones, and what is left of their own descent.
+type Follow = (Cholesky<f64, Dyn>, DMatrix<f64>, DVector<f64>);
+
 /// A motion seen from the shared coordinates.
 #[derive(Clone, Debug)]
 pub struct Reduced {
@@ -70,7 +73,7 @@ pub struct Reduced {
     pub matrix: DMatrix<f64>,
     /// Its part of the slope.
     pub slope: DVector<f64>,
-    follow: Option<(Cholesky<f64, Dyn>, DMatrix<f64>, DVector<f64>)>,
+    follow: Option<Follow>,
 }
 
 impl Reduced {

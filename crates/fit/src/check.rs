@@ -74,7 +74,7 @@ pub fn numbers<G: Geometry>(table: &Table, bodies: &[usize]) -> Result<Vec<Strin
     let mut warnings = Vec::new();
     for (array, values, names) in arrays {
         let width = names.len() * table.bodies.len().max(1);
-        for (at, value) in values.iter().enumerate().filter(|(_, x)| x.is_infinite()) {
+        if let Some((at, value)) = values.iter().enumerate().find(|(_, x)| x.is_infinite()) {
             let (row, column) = (at / width, at % width);
             let (body, key) = (&table.bodies[column / names.len()], names[column % names.len()]);
             return Err(bad(format!("{name}: {array}, row {row}, column {body}.{key}: is {value}"), "leave holes empty or NaN"));

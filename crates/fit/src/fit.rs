@@ -138,7 +138,7 @@ fn weights<G: Geometry>(ask: &Ask, motions: &[Motion<G>]) -> Result<([f64; QUANT
             return Err(unknown(
                 format!("weights: no quantity \"{name}\""),
                 name,
-                QUANTITIES.into_iter(),
+                QUANTITIES,
                 &format!("quantities: {}", QUANTITIES.join(", ")),
             ));
         };
@@ -340,7 +340,7 @@ impl<G: Geometry> Hunt<'_, G> {
         let Some(name) = &self.ask.robust else { return Ok(Loss::Square) };
         let known = ["huber", "cauchy"];
         if !known.contains(&name.as_str()) {
-            return Err(unknown(format!("robust: no loss \"{name}\""), name, known.into_iter(), "losses: huber, cauchy"));
+            return Err(unknown(format!("robust: no loss \"{name}\""), name, known, "losses: huber, cauchy"));
         }
         let all = blocks(&self.problem, point, false).unwrap_or_default();
         let mut sizes: Vec<f64> = all.iter().flat_map(|b| &b.residuals[..b.data]).map(|r| r.abs()).collect();

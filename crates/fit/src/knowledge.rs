@@ -146,7 +146,7 @@ impl Knowledge {
         for k in 0..shared {
             let [low, high] = bounds[k];
             let variance = inverse[(k, k)];
-            if open[k] || !(variance > 0.0) || freedom == 0 || !quantile.is_finite() {
+            if open[k] || variance.is_nan() || variance <= 0.0 || freedom == 0 || !quantile.is_finite() {
                 out.intervals.push([low, high]);
                 continue;
             }

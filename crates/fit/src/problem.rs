@@ -14,6 +14,9 @@ const ONE_BY_ONE: usize = 3;
 /// Step of the differences of joint coordinates by poses.
 const STEP: f64 = 1e-6;
 
+/// A column that a free state opens, and the poses and velocities it moves.
+type Opened = (usize, Vec<f64>, Vec<f64>);
+
 /// Where a search stands: coordinates that all motions share, those of each motion, and the states at the starts of its windows.
 #[derive(Clone, Debug)]
 pub struct Point<G: Geometry> {
@@ -142,7 +145,7 @@ impl<G: Geometry> Problem<'_, G> {
             if weak.is_some() { (0..y.len()).map(|k| self.direction(&start, &y, k, size)).collect() } else { Vec::new() };
         let mut moments = motion.moments.iter().peekable();
         let mut next_column = y.len();
-        let mut opening: Option<Vec<(usize, Vec<f64>, Vec<f64>)>> = None;
+        let mut opening: Option<Vec<Opened>> = None;
         for (w, [first, last]) in windows.iter().copied().enumerate() {
             let mut world = start.world.copy();
             if w > 0 || self.initial || motion.measured_start {
@@ -235,7 +238,7 @@ impl<G: Geometry> Problem<'_, G> {
     }
 
     /// The columns of a state that is free, with the directions in which it moves.
-    fn opening(&self, world: &carom_dynamics::World<G>, next: &mut usize) -> Option<Vec<(usize, Vec<f64>, Vec<f64>)>> {
+    fn opening(&self, world: &carom_dynamics::World<G>, next: &mut usize) -> Option<Vec<Opened>> {
         let all = retract::directions(world, world.state())?;
         let first = *next;
         *next += all.len();

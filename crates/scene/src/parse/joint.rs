@@ -124,7 +124,7 @@ fn motor<'t>(r: &mut Reader<'t>, node: &Node<'t>, part: Part) -> Option<Motor> {
 /// A motor with a target.
 fn servo(r: &mut Reader<'_>, f: &Fields<'_, '_>) -> Option<Motor> {
     let aim = if f.text("servo")? == "position" { Aim::Position } else { Aim::Velocity };
-    for key in ["velocity", "position"].into_iter().filter(|key| f.has(key)) {
+    if let Some(key) = ["velocity", "position"].into_iter().find(|key| f.has(key)) {
         r.sink.push(f.fault(key, "a servo has a target instead").allowed("target, or control = true"));
         return None;
     }
