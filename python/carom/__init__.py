@@ -17,6 +17,7 @@ from ._carom import Error, ModelError, SceneError, SolveError, StepError, __vers
 from ._carom import forked as _forked
 from ._carom import scenes as _scenes
 from ._senses import Event, Hit
+from ._fit import Fit, fit
 from ._words import Reach, lqr
 from .batch import Batch
 from .body import Body, Joint
@@ -25,8 +26,8 @@ from .rollout import Gradient, Rollout
 from .scene import Scene
 from .world import Contact, Ledger, Parameters, Shape, World
 
-__all__ = ["Batch", "Body", "Contact", "Error", "Event", "Gradient", "Hit", "Joint", "Ledger", "ModelError", "Optimised", "Parameters", "Reach", "Replay", "Rollout", "Scene", "SceneError",
-           "Shape", "SolveError", "StepError", "Sweep", "World", "__version__", "gym", "jax", "kernels", "lqr", "optimise", "picture", "rerun", "scenes", "sweep", "torch"]
+__all__ = ["Batch", "Body", "Contact", "Error", "Event", "Fit", "Gradient", "Hit", "Joint", "Ledger", "ModelError", "Optimised", "Parameters", "Reach", "Replay", "Rollout", "Scene", "SceneError",
+           "Shape", "SolveError", "StepError", "Sweep", "World", "__version__", "fit", "gym", "jax", "kernels", "lqr", "optimise", "picture", "rerun", "scenes", "sweep", "torch"]
 
 if TYPE_CHECKING:
     from . import gym, jax, picture, rerun, torch

@@ -10,6 +10,7 @@ use carom_dynamics::gradient::{
     Wrt,
 };
 use carom_dynamics::{Interrupt, Ledger, ModelError, Snapshot, SnapshotError, State, StepError, StepReport, World};
+use carom_fit::{Ask, Complaint, Fit, Start, Table};
 use carom_geometry::Geometry;
 use carom_math::{Pose, Twist, Vector};
 use carom_render::mesh::{Mesh, meshes, room};
@@ -64,6 +65,8 @@ pub trait Engine: Losses + Senses + Words + Send + Sync {
     fn name(&self) -> String;
     /// Simulated time of a plain run [s].
     fn duration(&self) -> f64;
+    /// Fits its parameters to motions.
+    fn fit(&self, tables: &[Table], ask: &Ask, interrupt: &Interrupt) -> Result<Fit, Complaint>;
     /// Names of bodies, joints and controls.
     fn names(&self) -> [Vec<String>; 3];
     /// Number of bodies and of controls.
@@ -364,6 +367,9 @@ impl<G: Draw + SceneSpace> Engine for Held<G> {
         }))
     }
 
+    fn fit(&self, tables: &[Table], ask: &Ask, interrupt: &Interrupt) -> Result<Fit, Complaint> {
+        carom_fit::fit(Start::of(self.world.copy(), self.names.clone()), tables, ask, interrupt, &mut |_, _, _| {})
+    }
     fn notes(&self) -> Vec<String> {
         self.world.notes()
     }

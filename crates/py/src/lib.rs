@@ -10,6 +10,7 @@ mod derivatives;
 mod engine;
 mod error;
 mod film;
+mod fitting;
 mod kernels;
 mod losses;
 mod outline;
@@ -35,6 +36,8 @@ mod _carom {
     use crate::derivatives::{jacobian, linearise, rollout_jacobians, rollout_linearise};
     #[pymodule_export]
     use crate::error::{Error, ModelError, SceneError, SolveError, StepError};
+    #[pymodule_export]
+    use crate::fitting::{fit, read_motion};
     #[pymodule_export]
     use crate::kernels::{Dynamics, InsertedFactor, InsertedSystem, dynamics, impacts, lineality, split};
     #[pymodule_export]
