@@ -95,7 +95,7 @@ class BodyKeys(TypedDict, total=False):
 class JointKeys(TypedDict, total=False):
     """Keys of a joint, besides its name."""
 
-    kind: Literal["hinge", "ball", "slider", "weld", "universal", "distance", "rope", "cylindrical", "planar", "spring", "screw"]
+    kind: Literal["hinge", "ball", "slider", "weld", "universal", "distance", "rope", "cylindrical", "planar", "spring", "screw", "coupling"]
     between: Sequence[str]
     anchor: Numbers
     axis: Numbers
@@ -109,6 +109,9 @@ class JointKeys(TypedDict, total=False):
     limits: Numbers
     motor: Mapping[str, Any]
     friction: float
+    armature: float
+    joints: Mapping[str, float]
+    offset: float
     collide: bool
 
 

@@ -193,7 +193,8 @@ def test_models_weigh_and_swing_as_in_mujoco(path):
     assert found[0] == pytest.approx(wanted.mass, rel=1e-9)
     assert found[1] == pytest.approx(wanted.centre, abs=1e-9)
     assert found[2] == wanted.joints - LOOSE.get(path.name, 0)
-    if wanted.model is not None:
+    # MuJoCo leaves out that a joint of a URDF model follows another.
+    if wanted.model is not None and "<mimic" not in path.read_text(errors="ignore"):
         worst, _ = swing(path, reference().swing(wanted.model))
         assert worst < TOLERANCE
 
