@@ -32,7 +32,7 @@ pub struct BodySlots {
     pub rolling: usize,
     /// Arm of torsional friction [m].
     pub torsional: usize,
-    /// Linear damping [1/s]; what resists stands in the order of [`crate::body_load::Resistances`] from here on.
+    /// Linear damping [1/s]; what resists stands in the order of `Resistances` from here on.
     pub damping: usize,
     /// Angular damping [1/s].
     pub spin_damping: usize,
