@@ -149,8 +149,8 @@ fn stiff_spring<G: Stage>() -> World<G> {
     let body = scene.particle(1.0, G::inertia_from_moments(&[0.1, 0.1, 0.1]), pose(1.0, 0.0, 0.0));
     scene.joint(JointKind::Spring, [Some(body), None], |spec| {
         spec.anchors = Some([G::at(1.0, 0.0), G::at(0.0, 0.0)]);
-        spec.stiffness = 1e6;
-        spec.damping = 1.0;
+        spec.measures.stiffness = Some(1e6);
+        spec.measures.damping = Some(1.0);
     });
     scene.world()
 }

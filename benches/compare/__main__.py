@@ -9,7 +9,9 @@ the plot into docs/performance.md. A ratio is the least time of an engine over t
 from __future__ import annotations
 
 import argparse
+import datetime
 import json
+import os
 import pathlib
 import platform
 import sys
@@ -63,8 +65,9 @@ def table(found: dict[str, Any]) -> str:
 
 
 def versions() -> str:
-    """Of the engines and the machine."""
-    said = [f"{platform.system()} {platform.machine()}, Python {platform.python_version()}"]
+    """Of the engines and the machine, with the day and how busy it was."""
+    day = datetime.date.today().isoformat()
+    said = [f"{day}, {platform.system()} {platform.machine()}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}, Python {platform.python_version()}"]
     for module in ("carom", "mujoco", "pinocchio", "pybullet", "pymunk", "pydrake", "nimblephysics"):
         try:
             loaded = __import__(module)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import pathlib
+import subprocess
 
 import numpy as np
 
@@ -295,6 +297,24 @@ body = {{ name = "ball", shape = {{ ball = 0.2 }}, position = [0, 0, 50] }}
     return Entry("carom", lambda: alone.step(), 1, lambda: {"bodies": float(side**3)})
 
 
+def flight_rapier(count: int) -> Entry:
+    """Rapier times itself, on one thread, behind a small program that cargo compiles."""
+    home, target = pathlib.Path(__file__).with_name("rapier"), pathlib.Path(__file__).resolve().parents[2] / "target" / "bench" / "rapier"
+    build = ["cargo", "build", "--release", "--quiet", "--manifest-path", str(home / "Cargo.toml"), "--target-dir", str(target)]
+    try:
+        subprocess.run(build, check=True, capture_output=True, text=True)
+    except (OSError, subprocess.CalledProcessError) as error:
+        raise Lacks(f"Rapier does not build here: {(getattr(error, 'stderr', None) or str(error)).strip().splitlines()[-1]}") from None
+    side, told = round(count ** (1 / 3)), []
+
+    def block() -> None:
+        done = subprocess.run([target / "release" / "compare-rapier", str(side), "5", "1"], check=True, capture_output=True, text=True)
+        told.append(float(done.stdout))
+
+    return Entry("Rapier", block, 1, lambda: {"bodies": float(side**3)}, told=told)
+
+
 def flight(count: int) -> Case:
     """Separate balls in flight above one ground."""
-    return Case(f"{round(count ** (1 / 3)) ** 3} balls in flight above a ground", "step", {"carom": lambda: flight_carom(count)})
+    engines = {"carom": lambda: flight_carom(count), "Rapier": lambda: flight_rapier(count)}
+    return Case(f"{round(count ** (1 / 3)) ** 3} balls in flight above a ground", "step", engines)

@@ -50,6 +50,21 @@ LEAN = 0.05
 """Largest lean at the end that is asked for [rad]."""
 
 
+def scene_step():
+    return 0.02
+
+
+def task():
+    """The same for carom.optimise, which needs no cost of the controls."""
+    loss = "4 * (1 - sin(pole.angle)) + 0.2 * pole.spin^2 + 0.5 * cart.x^2 + 0.2 * cart.vx^2"
+    return {"world": carom.World.from_toml(SCENE), "loss": loss, "controls": [0.1], "steps": STEPS, "limits": (-10, 10)}
+
+
+def solved(found):
+    end = found.rollout.q[-1, POLE, 2] - np.pi / 2.0
+    return abs((end + np.pi) % (2.0 * np.pi) - np.pi) < LEAN and found.loss < 0.05
+
+
 def cost(run: carom.Rollout, u: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Loss of rollouts (worlds,), with its cotangents by poses and velocities of the last state."""
     q, v = run.q[:, -1], run.v[:, -1]

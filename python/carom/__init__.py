@@ -20,13 +20,13 @@ from ._senses import Event, Hit
 from ._fit import Fit, fit
 from ._words import Reach, lqr
 from .batch import Batch
-from .body import Body, Joint
+from .body import Body, Joint, Point
 from .replay import Replay
 from .rollout import Gradient, Rollout
 from .scene import Scene
 from .world import Contact, Ledger, Parameters, Shape, World
 
-__all__ = ["Batch", "Body", "Contact", "Error", "Event", "Fit", "Gradient", "Hit", "Joint", "Ledger", "ModelError", "Optimised", "Parameters", "Reach", "Replay", "Rollout", "Scene", "SceneError",
+__all__ = ["Batch", "Body", "Contact", "Error", "Event", "Fit", "Gradient", "Hit", "Joint", "Ledger", "ModelError", "Optimised", "Parameters", "Point", "Reach", "Replay", "Rollout", "Scene", "SceneError",
            "Shape", "SolveError", "StepError", "Sweep", "World", "__version__", "fit", "gym", "jax", "kernels", "lqr", "optimise", "picture", "rerun", "scenes", "sweep", "torch"]
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import numpy as np
 
 from . import _carom
 from ._carom import ModelError, SolveError
-from ._check import describe, flat
+from ._check import describe, flat, loss_text
 from .batch import Batch
 from .rollout import Gradient, Rollout, from_tangent
 from .world import World
@@ -28,45 +28,49 @@ def shapes(world: World, steps: int, names: Sequence[str]) -> dict[str, tuple[in
 
 
 class Rolled:
-    """A rollout of one world or of a batch, the poses it was given, with the axis of worlds first, and the choice at switches."""
+    """A rollout of one world or of a batch, the poses it was given, with the axis of worlds first, the choice at switches, and whose contact forces are asked."""
 
-    __slots__ = ("lead", "q0", "run", "side")
+    __slots__ = ("lead", "pairs", "q0", "run", "side")
 
     def __init__(
-        self, run: Rollout, lead: tuple[int, ...], q0: np.ndarray | None, side: tuple[str | None, float | None]
+        self, run: Rollout, lead: tuple[int, ...], q0: np.ndarray | None, side: tuple[str | None, float | None], pairs: Sequence[Any]
     ) -> None:
-        self.run, self.lead, self.q0, self.side = run, lead, q0, side
+        self.run, self.lead, self.q0, self.side, self.pairs = run, lead, q0, side, list(pairs)
 
-    def states(self) -> tuple[np.ndarray, np.ndarray]:
-        """Poses and velocities with the leading axes first, for the caller to keep."""
+    def states(self) -> tuple[np.ndarray, ...]:
+        """Poses, velocities and the forces that are asked with the leading axes first, for the caller to keep."""
+        felt = [self.run._native.forces(self.pairs)] if self.pairs else []
         if not self.lead:
             q, v = self.run._native.states()
-            return q, v
-        q, v = np.array(self.run.q), np.array(self.run.v)
-        return q.reshape(self.lead + q.shape[1:]), v.reshape(self.lead + v.shape[1:])
+            return q, v, *(x[0] for x in felt)
+        return tuple(x.reshape(self.lead + x.shape[1:]) for x in (np.array(self.run.q), np.array(self.run.v), *felt))
 
-    def pull_one(self, dq: np.ndarray | None, dv: np.ndarray | None, names: Sequence[str]) -> dict[str, np.ndarray]:
-        """Cotangents of the named arguments of one world, from those of all its states; None is zero."""
-        gradient = self.run._pull(dq, dv, self.side, parameters=any(name not in STATE for name in names))
+    def pull_one(
+        self, dq: np.ndarray | None, dv: np.ndarray | None, names: Sequence[str], df: np.ndarray | None = None
+    ) -> dict[str, np.ndarray]:
+        """Cotangents of the named arguments of one world, from those of all its states and of its forces; None is zero."""
+        felt = None if df is None else (self.pairs, df)
+        gradient = self.run._pull(dq, dv, self.side, parameters=any(name not in STATE for name in names), felt=felt)
         q0 = None if self.q0 is None else self.q0[0]
         return {name: self._slope(gradient, name, q0) for name in names}
 
-    def pull(self, index: np.ndarray, dq: np.ndarray, dv: np.ndarray, names: Sequence[str]) -> dict[str, np.ndarray]:
+    def pull(self, index: np.ndarray, bars: Sequence[np.ndarray], names: Sequence[str]) -> dict[str, np.ndarray]:
         """Cotangents of the named arguments, with the axes of ``index`` first.
 
-        ``index`` says for every cotangent which world it belongs to; ``dq`` and ``dv`` have its axes first.
+        ``index`` says for every cotangent which world it belongs to; ``bars`` are those of what :meth:`states` hands out, with its axes first.
         """
         if not self.lead and index.ndim == 0:
-            return self.pull_one(dq, dv, names)
+            return self.pull_one(bars[0], bars[1], names, *bars[2:])
         places = index.ravel().tolist()
-        dq, dv = (x.reshape(-1, *x.shape[index.ndim:]) for x in (dq, dv))
-        gradient = self._at(places)._pull(dq, dv, self.side, parameters=any(name not in STATE for name in names))
+        dq, dv, *df = (x.reshape(-1, *x.shape[index.ndim:]) for x in bars)
+        felt = (self.pairs, df[0]) if df else None
+        gradient = self._at(places)._pull(dq, dv, self.side, parameters=any(name not in STATE for name in names), felt=felt)
         slopes = {name: self._slope(gradient, name, None if self.q0 is None else self.q0[places]) for name in names}
         return {name: slope.reshape(index.shape + slope.shape[1:]) for name, slope in slopes.items()}
 
     @staticmethod
     def _slope(gradient: Gradient, name: str, q0: np.ndarray | None) -> np.ndarray:
-        """The gradient by an argument in the shape of that argument, at the poses of the start."""
+        """The gradient with respect to an argument in the shape of that argument, at the poses of the start."""
         slope = getattr(gradient, name) if name in STATE else gradient[name.removeprefix("params.")]
         return from_tangent(q0, slope) if name == "q0" and q0 is not None and q0.shape[-1] != slope.shape[-1] else slope
 
@@ -79,7 +83,8 @@ class Rolled:
 
 
 def roll(
-    world: World, steps: int, given: Mapping[str, np.ndarray], lead: tuple[int, ...], tape: bool, side: tuple[str | None, float | None]
+    world: World, steps: int, given: Mapping[str, np.ndarray], lead: tuple[int, ...], tape: bool, side: tuple[str | None, float | None],
+    pairs: Sequence[Any] = (),
 ) -> Rolled:
     """A rollout of copies of the world, one for each place of the leading axes, with another start and other parameters.
 
@@ -87,7 +92,7 @@ def roll(
     world, else a batch.
     """
     if not lead:
-        return roll_one(world, steps, given, tape, side)
+        return roll_one(world, steps, given, tape, side, pairs)
     q0, v0, controls = (given.get(name) for name in STATE)
     params = {name.removeprefix("params."): value for name, value in given.items() if name not in STATE}
     count = math.prod(lead)
@@ -102,12 +107,13 @@ def roll(
     for name, start in (("q", q0), ("v", v0)):
         if start is not None:
             setattr(copies, name, spread(start))
-    run = copies.rollout(steps, None if controls is None else spread(controls), tape=tape)
-    return Rolled(run, lead, None if q0 is None else spread(q0), side)
+    run = copies.rollout(steps, None if controls is None else spread(controls), tape=tape or bool(pairs))
+    return Rolled(run, lead, None if q0 is None else spread(q0), side, pairs)
 
 
 def roll_one(
-    world: World, steps: int, given: Mapping[str, np.ndarray], tape: bool, side: tuple[str | None, float | None]
+    world: World, steps: int, given: Mapping[str, np.ndarray], tape: bool, side: tuple[str | None, float | None],
+    pairs: Sequence[Any] = (),
 ) -> Rolled:
     """A rollout of one world with another start and other parameters."""
     held = world
@@ -117,11 +123,11 @@ def roll_one(
             held.params[name.removeprefix("params.")] = value
     q0 = given.get("q0")
     try:
-        run = held._rollout(steps, given.get("controls"), tape, None, q0, given.get("v0"))
+        run = held._rollout(steps, given.get("controls"), tape or bool(pairs), None, q0, given.get("v0"))
     except ModelError as error:
         said = str(error)  # of the state, which is called q and v by the engine
         raise ModelError(f"{said[0]}0{said[1:]}" if said[:2] in ("q,", "v,") else said) from None
-    return Rolled(run, (), None if q0 is None else q0[np.newaxis], side)
+    return Rolled(run, (), None if q0 is None else q0[np.newaxis], side, pairs)
 
 
 def check_world(world: Any) -> None:
@@ -161,9 +167,10 @@ def check_states(world: World, q: Any, v: Any) -> tuple[Any, Any]:
 
 
 def loss_slopes(world: World, text: str, q: np.ndarray, v: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
-    """A loss as text on states, and its slopes by q and v in their own shapes."""
-    if not isinstance(text, str):
-        raise SolveError(f"text: needs a loss as text, found {type(text).__name__}")
-    value, dq, dv, _ = _carom.loss_slope(world._native, text, flat(q), flat(v))
+    """A loss as text on states, and its slopes with respect to q and v in their own shapes."""
+    loss_text(text)
+    if _carom.loss_pairs(world._native, text):
+        raise SolveError("loss: forces of contacts belong to a run, not to its states; ask rollout(..., forces=[...]) for them and write the loss on what it returns")
+    value, (dq, dv, _, _) = _carom.loss_slope(world._native, text, flat(q), flat(v), None)
     dq, dv = dq.reshape(v.shape), dv.reshape(v.shape)
     return value, dq if q.shape == v.shape else from_tangent(q, dq), dv

@@ -71,6 +71,13 @@ def word(name: str, value: Any, allowed: Sequence[str], *, error: Type[Error] = 
     return value
 
 
+def loss_text(value: Any) -> str:
+    """A loss as text."""
+    if not isinstance(value, str):
+        raise SolveError(f"text: needs a loss as text, found {type(value).__name__}")
+    return value
+
+
 def flag(name: str, value: Any, *, error: Type[Error] = SolveError) -> bool:
     """True or False."""
     if not isinstance(value, (bool, np.bool_)):

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
+import tempfile
 from dataclasses import dataclass
 from typing import Any, Mapping, Sequence
 
@@ -11,7 +13,7 @@ import numpy as np
 
 from . import _carom
 from ._carom import Error, SolveError
-from ._check import Result, count, flag, numbers
+from ._check import Result, count, flag, number, numbers
 from .world import World
 
 ITERATIONS = 100
@@ -79,6 +81,54 @@ def _row(world: World, name: str, motion: Any) -> _carom.Motion:
     return (name, time.tolist(), bodies, flat["q"], flat["v"], joints, flat["joint_q"], flat["joint_v"])
 
 
+def _ask(world: World, asked: tuple, some: tuple[int, int] | None, file: Any) -> dict[str, Any]:
+    """A fit, or some of its searches: the first of them and how many."""
+    rows, names, numbers_, ranges, initial, searches, shooting, robust = asked
+    return dict(json.loads(_carom.fit(world._native, rows, names, numbers_, ranges, (initial, searches, some, ITERATIONS), shooting, robust, file)))
+
+
+def _one(job: tuple[World, tuple], number: int, known: str) -> dict[str, Any]:
+    """What a worker does: one search, given the file of those that are done; the search as it stands in such a file."""
+    world, asked = job
+    with tempfile.TemporaryDirectory() as folder:
+        file = os.path.join(folder, "searches.json")
+        with open(file, "w", encoding="utf-8") as out:
+            out.write(known)
+        _ask(world, asked, (number, 1), file)
+        with open(file, encoding="utf-8") as back:
+            return next(search for search in json.load(back)["searches"] if search["number"] == number)
+
+
+def _shared_out(world: World, asked: tuple, path: Any) -> dict[str, Any]:
+    """A fit whose searches are tasks of a Ray cluster. The first one runs here: it decides how differences count, for all of them."""
+    try:
+        import ray
+    except ImportError as cause:
+        raise Error("ray: needs ray (pip install ray)") from cause
+    if not ray.is_initialized():
+        ray.init(include_dashboard=False, log_to_driver=False, logging_level=logging.ERROR)
+    with tempfile.TemporaryDirectory() as folder:
+        file = os.path.join(folder, "searches.json") if path is None else os.fspath(path)
+        _ask(world, asked, (0, 1), file)
+        with open(file, encoding="utf-8") as back:
+            known = back.read()
+        kept = json.loads(known)
+        done = {search["number"] for search in kept["searches"]}
+        task, one = ray.remote(_one), ray.put((world, asked))
+        running = [task.remote(one, number, known) for number in range(1, asked[5]) if number not in done]
+        while running:
+            ended, running = ray.wait(running, num_returns=1)
+            try:
+                kept["searches"] += ray.get(ended)
+            except ray.exceptions.RayTaskError as error:
+                raise (error.cause if isinstance(getattr(error, "cause", None), Exception) else error) from None
+            with open(f"{file}.part", "w", encoding="utf-8") as out:
+                json.dump(kept, out)
+            os.replace(f"{file}.part", file)
+        # All searches are known now: what is left is to judge them.
+        return _ask(world, asked, None, file)
+
+
 def fit(
     world: World,
     motions: Any,
@@ -103,28 +153,27 @@ def fit(
     logarithm (masses and inertias always are). ``per_motion``: those that every motion has of its own; ``initial``: the starts of the motions too.
     ``weights``: of ``position``, ``rotation``, ``velocity``, ``spin``, ``joint``, ``joint_rate``; by default each weighs by its noise. ``starts``: searches from
     different starts; ``shooting``: length [s] of windows that are joined more and more firmly, for chaotic motions; ``robust``: ``"huber"`` or ``"cauchy"``;
-    ``ray``: not there yet; ``path``: a file that keeps finished searches, so that a fit goes on where it was stopped.
+    ``ray``: searches from different starts as tasks of a Ray cluster (a local one is started if none is there), to the same end; ``path``: a file that keeps finished searches, so that a fit goes on where it was stopped.
     """
     several = list(motions) if isinstance(motions, (list, tuple)) else [motions]
     rows = [_row(world, f"motions[{i}]", motion) for i, motion in enumerate(several)]
     names = [parameters] if isinstance(parameters, str) else list(parameters)
-    begin = [(k, float(x)) for k, x in parameters.items()] if isinstance(parameters, Mapping) else []
+    begin = [(k, number(f'parameters["{k}"]', x)) for k, x in parameters.items()] if isinstance(parameters, Mapping) else []
     ranges = []
     for name, pair in (bounds or {}).items():
-        low, high = pair
-        ranges.append((name, -np.inf if low is None else float(low), np.inf if high is None else float(high)))
+        try:
+            low, high = pair
+        except (TypeError, ValueError) as cause:
+            raise SolveError(f'bounds["{name}"]: needs (least, most), either None for none, found {pair!r}') from cause
+        ends = [open_end if x is None else float(numbers(f'bounds["{name}"]', x, (), finite=False)) for x, open_end in ((low, -np.inf), (high, np.inf))]
+        ranges.append((name, ends[0], ends[1]))
     searches = count("starts", starts, least=1)
 
-    def ask(some: tuple[int, int] | None, file: Any) -> dict[str, Any]:
-        text = _carom.fit(
-            world._native, rows, (names, list(log), list(per_motion)), (begin, [(k, float(x)) for k, x in (weights or {}).items()]), ranges,
-            (flag("initial", initial), searches, some, ITERATIONS), shooting, robust, file,
-        )
-        return dict(json.loads(text))
-
-    if flag("ray", ray):
-        raise Error("ray: starts are not shared out over a cluster yet; leave it out, the cores of this machine are all used")
-    found = ask(None, path)
+    asked = (
+        rows, (names, list(log), list(per_motion)), (begin, [(k, number(f'weights["{k}"]', x)) for k, x in (weights or {}).items()]), ranges, flag("initial", initial), searches,
+        shooting, robust,
+    )
+    found = _shared_out(world, asked, path) if flag("ray", ray) and searches > 1 else _ask(world, asked, None, path)
     shape_q, shape_v = (len(world.bodies), -1), (len(world.bodies), -1)
     values: dict[str, Any] = {row["parameter"]: row["value"] for row in found["parameters"]}
     values.update({name: np.array(all_) for name, all_ in found["per_motion"]})

@@ -1,4 +1,4 @@
-"""Losses of a run for :func:`carom.optimise`: their value, their gradient by states and controls, and their curvature."""
+"""Losses of a run for :func:`carom.optimise`: their value, their gradient with respect to states and controls, and their curvature."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Curvature:
 
 
 class LossOf:
-    """A loss of the runs of one world. ``grad(q, v, controls)`` is its value and its gradients by these arrays."""
+    """A loss of the runs of one world. ``grad(q, v, controls)`` is its value and its gradients with respect to these arrays."""
 
     def __init__(self, world: World, grad: Callable[..., tuple[float, np.ndarray, np.ndarray, np.ndarray]]) -> None:
         self._grad, self._sizes = grad, world._sizes
@@ -152,9 +152,11 @@ def _by_jax(loss: Callable[[Traced], Any], time: np.ndarray, bodies: list[str]) 
 
 def _by_text(world: World, text: str) -> Callable[..., Any]:
     native = world._native
+    if _carom.loss_pairs(native, text):
+        raise SolveError("loss: a search by the Jacobians of the steps reads states, not forces of contacts; Rollout.backward takes losses of them")
 
     def grad(q: np.ndarray, v: np.ndarray, controls: np.ndarray) -> tuple[float, np.ndarray, np.ndarray, np.ndarray]:
-        value, dq, dv, _ = _carom.loss_slope(native, text, flat(q), flat(v))
+        value, (dq, dv, _, _) = _carom.loss_slope(native, text, flat(q), flat(v), None)
         return value, dq, dv, np.zeros_like(controls)
 
     return grad

@@ -12,6 +12,8 @@ __all__ = ["Change", "best_change", "box_minimum"]
 
 ROUNDS = 30
 """Newton steps of one problem with bounds."""
+REACHED = 1e-10
+"""Directions of a state that controls reach with less than this part are rounding."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,6 +51,19 @@ def box_minimum(matrix: np.ndarray, right: np.ndarray, low: np.ndarray, high: np
     return x, free
 
 
+def reached(a: np.ndarray, b: np.ndarray, defects: np.ndarray) -> list[np.ndarray]:
+    """Orthonormal bases (nx, k) of the tangent states that controls and defects can reach: of jointed bodies few, for their joints stay closed."""
+    out = [np.zeros((a.shape[1], 0))]
+    for t in range(len(b)):
+        parts = [a[t] @ out[-1], b[t]] + ([defects[t][:, None]] if defects[t].any() else [])
+        span = np.concatenate(parts, axis=1)
+        # In units of each column: a weak control reaches as far as a strong one.
+        size = np.linalg.norm(span, axis=0)
+        left, values, _ = np.linalg.svd(span[:, size > 0.0] / size[size > 0.0], full_matrices=False)
+        out.append(np.ascontiguousarray(left[:, values > REACHED * values.max(initial=0.0)]))
+    return out
+
+
 def best_change(
     a: np.ndarray, b: np.ndarray, slopes: Slopes, curvature: Curvature, defects: np.ndarray, room: tuple[np.ndarray, np.ndarray], weight: float
 ) -> Change | None:
@@ -58,39 +73,44 @@ def best_change(
     model is not convex enough: a larger weight mends that.
     """
     steps, nx, nu = b.shape
+    bases = reached(a, b, defects)
     active = curvature.active
     states, acts = active < nx, active >= nx
     x_at, u_at = active[states], active[acts] - nx
 
     def bend(t: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        xx, uu, ux = np.zeros((nx, nx)), np.zeros((nu, nu)), np.zeros((nu, nx))
+        """Curvatures of the loss of a state, along what can be reached of it."""
+        seen = bases[t].shape[1]
+        xx, uu, ux = np.zeros((seen, seen)), np.zeros((nu, nu)), np.zeros((nu, seen))
         if len(active):
-            block = curvature.blocks[t]
-            xx[np.ix_(x_at, x_at)] = block[np.ix_(states, states)]
+            block, rows = curvature.blocks[t], bases[t][x_at]
+            xx = rows.T @ block[np.ix_(states, states)] @ rows
             uu[np.ix_(u_at, u_at)] = block[np.ix_(acts, acts)]
-            ux[np.ix_(u_at, x_at)] = block[np.ix_(acts, states)]
+            ux[u_at] = block[np.ix_(acts, states)] @ rows
         return xx, uu, ux
 
-    value_x, value_xx = slopes.states[steps].copy(), bend(steps)[0]
+    value_x, value_xx = bases[steps].T @ slopes.states[steps], bend(steps)[0]
     controls, gains = np.zeros((steps, nu)), np.zeros((steps, nu, nx))
     slope = bent = 0.0
     for t in range(steps - 1, -1, -1):
         xx, uu, ux = bend(t)
-        ahead = value_x + value_xx @ defects[t]
-        right_x, right_u = slopes.states[t] + a[t].T @ ahead, slopes.controls[t] + b[t].T @ ahead
-        value_b = value_xx @ b[t]
-        q_uu, q_ux, q_xx = uu + b[t].T @ value_b, ux + value_b.T @ a[t], xx + a[t].T @ value_xx @ a[t]
+        ahead, back = bases[t + 1].T, bases[t]
+        move, push, miss = ahead @ a[t] @ back, ahead @ b[t], ahead @ defects[t]
+        pull = value_x + value_xx @ miss
+        right_x, right_u = back.T @ slopes.states[t] + move.T @ pull, slopes.controls[t] + push.T @ pull
+        value_b = value_xx @ push
+        q_uu, q_ux, q_xx = uu + push.T @ value_b, ux + value_b.T @ move, xx + move.T @ value_xx @ move
         q_uu = 0.5 * (q_uu + q_uu.T)
         firm = q_uu + weight * np.eye(nu)
         try:
             np.linalg.cholesky(firm)
             change, free = box_minimum(firm, right_u, room[0][t], room[1][t])
-            gain = np.zeros((nu, nx))
+            gain = np.zeros((nu, back.shape[1]))
             if free.any():
                 gain[free] = -np.linalg.solve(firm[np.ix_(free, free)], q_ux[free])
         except np.linalg.LinAlgError:
             return None
-        controls[t], gains[t] = change, gain
+        controls[t], gains[t] = change, gain @ back.T
         slope += change @ right_u
         bent += change @ q_uu @ change
         value_x = right_x + gain.T @ (q_uu @ change + right_u) + q_ux.T @ change

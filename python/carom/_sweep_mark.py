@@ -19,13 +19,13 @@ PLAIN = (bool, bytes, complex, float, int, str, type(None), type(Ellipsis), rang
 
 
 MODULE = 0
-"""Where the names of the metric's module are held among what was told: the number of no object."""
+"""Where the names of the metric's module are held among what was reported: the number of no object."""
 
 
 def said(value: Any) -> str:
     """A function by its code, its defaults and what it takes from around it; a value by its contents; an object by its attributes.
 
-    What cannot be looked into, as a compiled function, is told by its name alone.
+    What cannot be looked into, as a compiled function, is reported by its name alone.
     """
     return _said(value, {})
 

@@ -10,8 +10,8 @@ import numpy as np
 
 from . import _carom
 from ._carom import ModelError, SolveError, StepError, Worlds
-from ._check import Result, count, flag, flat, number, numbers, place, word
-from .body import Body, Joint
+from ._check import Result, count, flag, flat, loss_text, number, numbers, place, word
+from .body import Body, Joint, Point
 
 if TYPE_CHECKING:
     from .world import World
@@ -21,11 +21,13 @@ __all__ = ["Reach", "Words"]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Valued(Result):
-    """A loss and its slopes by the states: ``dq`` tangent, in the order of v, and ``dv``, both (T+1, n, 3 or 6)."""
+    """A loss and its slopes with respect to the states, ``dq`` tangent, in the order of v, and ``dv``, both (T+1, n, 3 or 6), and the forces of contacts that it reads."""
 
     value: float
     dq: np.ndarray
     dv: np.ndarray
+    forces: dict[Any, np.ndarray]
+    """By pair of names, (T, dim)."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -65,6 +67,17 @@ class Words:
     def joint(self: World, name: str) -> Joint:  # type: ignore[misc]
         """A joint by name: ``kind``, ``position``, ``rate``, ``limits``, ``target``, ``force``, ``limit_force``, ``friction_force``, ``reaction``."""
         return Joint(self, name, place("joint", name, self._names[1], error=ModelError))
+
+    @property
+    def points(self) -> list[str]:
+        """Names of the named points: ``[[point]]`` of scenes, sites of MJCF, links that an import made part of others."""
+        return [point[0] for point in _carom.points(self._native)]
+
+    def point(self: World, name: str) -> Point:  # type: ignore[misc]
+        """A named point: ``position``, ``matrix``, ``velocity``, ``jacobian()``, ``body``, ``at``."""
+        known = _carom.points(self._native)
+        _, body, at, rotation = known[place("point", name, [point[0] for point in known], error=ModelError)]
+        return Point(self, name, "world" if body is None else self._names[0][body], at, rotation)
 
     @property
     def joint_names(self) -> list[str]:
@@ -125,25 +138,30 @@ class Words:
         """
         return _carom.joint_bias(self._native)
 
-    def forward_dynamics(self, controls: Any = None, *, force: Any = None) -> np.ndarray:
+    def forward_dynamics(self, controls: Any = None, *, force: Any = None, contacts: str = "hold") -> np.ndarray:
         """Accelerations of the joint coordinates (nc,) under loads, ``controls`` (nu,), motors that aim at positions and ``force`` (nc,), loops closed.
 
-        Contacts, limits, dry friction in joints and motors that hold a rate are decided by a step and not part of it.
+        ``contacts="hold"``: contacts that pushed in the last step and do not part push as Coulomb's law says; ``"none"``: they do nothing. Limits, dry friction
+        in joints, motors that hold a rate and what is about to touch are decided by a step and not part of it.
         """
         nu = self._sizes[1]
         given = np.zeros(nu) if controls is None else numbers("controls", controls, (nu,), error=StepError)
         push = np.zeros(len(self.joint_names)) if force is None else numbers("force", force, (len(self.joint_names),), error=ModelError)
-        return _carom.forward_dynamics(self._native, flat(given), flat(push))
+        return _carom.forward_dynamics(self._native, flat(given), flat(push), self._holds(contacts))
 
     def inverse_dynamics(self, acceleration: Any, contacts: str = "hold") -> np.ndarray:
         """The forces on the joint coordinates (nc,) that give them ``acceleration`` (nc,), beside motors that aim at positions.
 
-        ``contacts="hold"``: contacts that pushed in the last step carry what free roots need, as far as pushes can, by the least forces; what is left stays on
-        the roots. ``"none"``: contacts do nothing, and ``forward_dynamics(force=...)`` gives the acceleration back.
+        ``contacts="hold"``: contacts that pushed in the last step and do not part carry what free roots need, by the least forces within the cones of friction;
+        what they cannot carry stays on the roots. ``"none"``: contacts do nothing. ``forward_dynamics(force=...)`` with the same ``contacts`` gives an
+        acceleration back that closes loops and parts from no contact.
         """
         wanted = numbers("acceleration", acceleration, (len(self.joint_names),), error=ModelError)
-        hold = word("contacts", contacts, ("hold", "none"), error=ModelError) == "hold"
-        return _carom.inverse_dynamics(self._native, flat(wanted), hold)
+        return _carom.inverse_dynamics(self._native, flat(wanted), self._holds(contacts))
+
+    @staticmethod
+    def _holds(contacts: str) -> bool:
+        return word("contacts", contacts, ("hold", "none"), error=ModelError) == "hold"
 
     def point_jacobian(self, body: str, point: Any = None) -> np.ndarray:
         """How the rates move a point of a body (dim, nc), world axes; ``point`` in the frame of the body, its centre of mass by default."""
@@ -168,7 +186,7 @@ class Words:
     ) -> Reach:
         """Joint coordinates that bring bodies to targets, from where they are, within limits and with loops closed. The world does not move.
 
-        A target is a place for the centre of mass of the body (dim,), a whole pose (3,) or (7,) as a row of ``q``, or a mapping with ``point`` (a point of the
+        A target of a named point is its place (dim,). One of a body is a place for its centre of mass (dim,), a whole pose (3,) or (7,) as a row of ``q``, or a mapping with ``point`` (a point of the
         body), ``position``, and ``angle`` or ``rotation``. ``fixed`` names coordinates that stay, or roots and joints. Where a target cannot be reached the
         nearest place that was found is returned with ``converged`` False and its ``gap``.
         """
@@ -186,9 +204,15 @@ class Words:
         return Reach(*found)
 
     def _goal(self, name: str, target: Any) -> tuple[int, list[float], list[float], list[float]]:
-        index, dimension, coords = place("targets", name, self._names[0], error=ModelError), self._dimension, self._sizes[2]
+        dimension, coords = self._dimension, self._sizes[2]
         what = f'targets["{name}"]'
         point: Any = np.zeros(dimension)
+        if name not in self._names[0] and name in self.points:
+            there = self.point(name)  # type: ignore[misc]
+            if isinstance(target, Mapping):
+                raise ModelError(f"{what}: is a point, and its target a place ({dimension},)")
+            return self._goal(there.body, {"point": there.at, "position": numbers(what, target, (dimension,), error=ModelError)})
+        index = place("targets", name, self._names[0] + self.points, error=ModelError)
         if not isinstance(target, Mapping):
             row = numbers(what, target, (dimension,), (coords,), error=ModelError)
             return index, point.tolist(), row[:dimension].tolist(), row[dimension:].tolist()
@@ -209,30 +233,20 @@ class Words:
         return index, point.tolist(), position.ravel().tolist(), rotation.ravel().tolist()
 
     def loss(self: World, text: str, run: Any) -> Valued:  # type: ignore[misc]
-        """A loss written as text on the states of a rollout of this world, with its slopes: ``run.backward(loss.dq, loss.dv)`` is its gradient.
+        """A loss written as text on a rollout of this world, with its slopes: ``run.backward(loss.dq, loss.dv, forces=loss.forces)`` is its gradient.
 
-        ``"elbow.position^2"``, ``"hand.at(0.1, 0, 0).z"``, ``"mean(energy)"``: as in ``carom grad --loss``. What it reads of the parameters by itself (energies
+        ``"elbow.position^2"``, ``"hand.at(0.1, 0, 0).z"``, ``"foot.contact(ground).fz"``, ``"mean(energy)"``: as in ``carom grad --loss``. It reads all states and
+        bodies, also of a run that hands out some of them. What it reads of the parameters by itself (energies
         read masses) is not part of the slopes.
         """
-        value, dq, dv, _ = _carom.loss_slope(self._native, text, flat(run.q), flat(run.v))
-        return Valued(value, dq, dv)
-
-    def contact_force(self: World, a: str, b: str | None = None) -> np.ndarray:  # type: ignore[misc]
-        """What contacts did to body a in the last step, with b or with all, as a wrench at its centre of mass [N, N m]: impulse over step.
-
-        (3,) in the plane (force, torque), (6,) in space, world axes.
-        """
-        index = place("a", a, self._names[0], error=ModelError)
-        other = None if b is None else place("b", b, self._names[0], error=ModelError)
-        dimension = self._dimension
-        out, centre = np.zeros(3 * (dimension - 1)), self.q[index, :dimension]
-        for i, j, point, _, _, impulse in self._native.contacts():
-            sign = 1.0 if i == index else -1.0 if j == index else 0.0
-            if sign and other in (None, i, j):
-                force, arm = sign * impulse / self.step_size, point - centre
-                out[:dimension] += force
-                out[dimension:] += np.cross(arm, force) if dimension == 3 else arm[0] * force[1] - arm[1] * force[0]
-        return out
+        q, v = (flat(run._one(x)) for x in (run._native.q(), run._native.v()))
+        pairs = _carom.loss_pairs(self._native, loss_text(text))
+        forces = run._one(run._native.forces(pairs)) if pairs else None
+        value, (dq, dv, _, bar) = _carom.loss_slope(self._native, text, q, v, flat(forces), float(run.time[0]))
+        names = self._names[0]
+        called = [names[a] if b is None else (names[a], names[b]) for a, b in pairs]
+        bars = bar.reshape(-1, len(pairs), self._dimension) if pairs else bar
+        return Valued(value, dq, dv, {pair: bars[:, i] for i, pair in enumerate(called)})
 
 
 def row_of(native: Worlds, name: str) -> tuple[str, list[int] | int] | None:

@@ -11,6 +11,7 @@ import numpy as np
 from ._carom import ModelError, SolveError, StepError
 from ._check import count as whole
 from ._check import flag, flat, numbers, table
+from ._cotangents import kept_states
 from ._derivatives import Jacobian, Linearised, jacobian, linearise
 from .rollout import Gradient, Rollout, at_switches
 from .world import Parameters, World
@@ -139,23 +140,42 @@ class Batch:
         """16 hex digits of the state's bits of every world."""
         return self._native.hashes()
 
-    def rollout(self, steps: int, controls: Any = None, *, tape: bool = True, checkpoint: int | None = None) -> Rollout:
-        """As :meth:`World.rollout` in every world; ``controls`` is (count, steps, nu), or (steps, nu) for all."""
-        steps = whole("steps", steps, error=StepError)
+    def rollout(
+        self, steps: Any, controls: Any = None, *, tape: bool = True, checkpoint: int | None = None, every: int = 1, bodies: Any = None
+    ) -> Rollout:
+        """As :meth:`World.rollout` in every world; ``controls`` is (count, steps, nu), or (steps, nu) for all.
+
+        ``steps``: a number, or one for every world (count,). Arrays are those of the longest; a world that has ended stays at its last state, has no contacts
+        there and takes no notice of controls.
+        """
+        lengths = self._lengths(steps)
+        steps = max(lengths)
         nu = self._sizes[1]
         given = None if controls is None else numbers("controls", controls, (self._count, steps, nu), (steps, nu), error=StepError)
         if checkpoint is not None:
             checkpoint = whole("checkpoint", checkpoint, error=StepError, least=1)
         shared = given is None or given.ndim == 2
-        native = self._native.rollout(steps, flat(given), shared, flag("tape", tape, error=StepError), checkpoint)
-        self._last = Rollout(native, steps, self._sizes, self._count, tuple(self._names[0]))
+        kept = kept_states(steps, whole("every", every, error=StepError, least=1), bodies, self._names[0])
+        native = self._native.rollout(lengths, flat(given), shared, flag("tape", tape, error=StepError), checkpoint)
+        self._last = Rollout(native, steps, self._sizes, self._count, tuple(self._names[0]), kept)
         return self._last
 
-    def backward(self, dq: Any = None, dv: Any = None, *, weak: str | None = None, kappa: float | None = None) -> Gradient:
+    def _lengths(self, steps: Any) -> list[int]:
+        """One number of steps for all, or one for every world."""
+        if np.ndim(steps) == 0:
+            return [whole("steps", steps, error=StepError)]
+        found = np.asarray(steps)
+        if found.dtype.kind not in "iu" or found.shape != (self._count,):
+            raise StepError(f"steps: needs a whole number, or {self._count} of them, found {steps!r}")
+        return [whole("steps", int(x), error=StepError) for x in found]
+
+    def backward(
+        self, dq: Any = None, dv: Any = None, *, forces: Any = None, weak: str | None = None, kappa: float | None = None
+    ) -> Gradient:
         """The gradient of the last :meth:`rollout`; as :meth:`Rollout.backward` with the axis of worlds first."""
         if self._last is None:
             raise SolveError("backward: there is no rollout yet")
-        return self._last.backward(dq, dv, weak=weak, kappa=kappa)
+        return self._last.backward(dq, dv, forces=forces, weak=weak, kappa=kappa)
 
     def jacobian(self, wrt: Iterable[str] = ("q", "v"), *, weak: str | None = None, kappa: float | None = None) -> Jacobian:
         """As :meth:`World.jacobian` in every world: (count, rows, columns) each."""

@@ -13,7 +13,18 @@ from ._check import flat, numbers, place
 if TYPE_CHECKING:
     from .world import World
 
-__all__ = ["Body", "Joint"]
+__all__ = ["Body", "Joint", "Point"]
+
+
+def turned(rotation: np.ndarray) -> np.ndarray:
+    """The matrix of an angle (1,) or of a quaternion (4,)."""
+    if len(rotation) == 1:
+        c, s = np.cos(rotation[0]), np.sin(rotation[0])
+        return np.array([[c, -s], [s, c]])
+    w, x, y, z = rotation
+    return np.array([[1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
+                     [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
+                     [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)]])
 
 
 class Body:
@@ -60,13 +71,7 @@ class Body:
     @property
     def matrix(self) -> np.ndarray:
         """The rotation as a matrix, body to world (dim, dim)."""
-        if self._world.dimension == 2:
-            c, s = np.cos(self.rotation), np.sin(self.rotation)
-            return np.array([[c, -s], [s, c]])
-        w, x, y, z = self.rotation
-        return np.array([[1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
-                         [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
-                         [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)]])
+        return turned(np.atleast_1d(self.rotation))
 
     @property
     def v_body(self) -> np.ndarray:
@@ -94,6 +99,54 @@ class Body:
 
     def __repr__(self) -> str:
         return f"Body({self.name!r}, position={np.array2string(self.position, precision=6, separator=', ')})"
+
+
+class Point:
+    """A named point of a body of a world, with axes of its own: a tool, a sensor, a foot.
+
+    ``body`` is the name of its body (``"world"`` where it stands on the world), ``at`` its place in the frame of the body, from the centre of mass.
+    """
+
+    __slots__ = ("_local", "_world", "at", "body", "name")
+
+    def __init__(self, world: World, name: str, body: str, at: Any, rotation: Any) -> None:
+        self._world, self.name, self.body, self.at, self._local = world, name, body, np.array(at), np.array(rotation)
+
+    def _frame(self) -> tuple[np.ndarray, np.ndarray]:
+        """Place of the centre of mass and rotation of its body."""
+        if self.body == "world":
+            return np.zeros(self._world.dimension), np.eye(self._world.dimension)
+        body = self._world.body(self.body)
+        return body.position, body.matrix
+
+    @property
+    def position(self) -> np.ndarray:
+        """Where it is in the world (dim,) [m]."""
+        place, turn = self._frame()
+        return place + turn @ self.at
+
+    @property
+    def matrix(self) -> np.ndarray:
+        """Its axes in the world, as columns (dim, dim)."""
+        return self._frame()[1] @ turned(self._local)
+
+    @property
+    def velocity(self) -> np.ndarray:
+        """How fast it moves, world axes (dim,) [m/s]."""
+        if self.body == "world":
+            return np.zeros(self._world.dimension)
+        body, arm = self._world.body(self.body), self._frame()[1] @ self.at
+        spin = np.array([-arm[1], arm[0]]) * body.spin if self._world.dimension == 2 else np.cross(body.spin, arm)
+        return body.velocity + spin
+
+    def jacobian(self) -> np.ndarray:
+        """How the rates of the joint coordinates move it (dim, nc), world axes."""
+        if self.body == "world":
+            return np.zeros((self._world.dimension, len(self._world.joint_names)))
+        return self._world.point_jacobian(self.body, self.at)
+
+    def __repr__(self) -> str:
+        return f"Point({self.name!r}, body={self.body!r}, position={np.array2string(self.position, precision=6, separator=', ')})"
 
 
 class Joint:

@@ -10,6 +10,7 @@ import numpy as np
 from ._bridge import STATE, Rolled, called, check_params, check_shapes, check_states, check_world, loss_slopes, roll, shapes
 from ._carom import ModelError, StepError
 from ._check import count, numbers
+from ._cotangents import named_pairs
 from .rollout import at_switches
 from .world import World
 
@@ -59,9 +60,11 @@ def loss(world: World, text: str, q: Any, v: Any) -> Any:
 
 def rollout(
     world: World, steps: int, q0: Any = None, v0: Any = None, controls: Any = None, params: Mapping[str, Any] | None = None, *,
-    weak: str | None = None, kappa: float | None = None,
-) -> tuple[Any, Any]:
+    forces: Any = None, weak: str | None = None, kappa: float | None = None,
+) -> tuple[Any, ...]:
     """``(q, v)`` of a rollout as arrays (T+1, n, ...) that carry gradients to q0, v0, controls and params.
+
+    With ``forces=["foot", ("hand", "cup")]`` it is ``(q, v, f)``, f (T, pairs, dim) the forces of contacts in every step as in :meth:`Rollout.forces`.
 
     The world is not moved; None keeps its present state, no controls, its own parameters. Works under ``jit`` (by a callback); the
     backward pass takes the steps once more to record them. Under ``vmap`` the rollouts of all worlds run as one batch on all cores.
@@ -77,6 +80,7 @@ def rollout(
     named = check_params(params)
     wanted = shapes(world, steps, tuple(named))
     side = at_switches(weak, kappa)
+    pairs = [] if forces is None else named_pairs(forces, world.bodies)
     held = world.copy()  # what the trace sees does not change when the caller's world moves on
     values = {**dict(zip(STATE, (q0, v0, controls))), **{f"params.{name}": x for name, x in named.items()}}
     given = {name: _array(called(name), x) for name, x in values.items() if x is not None}
@@ -90,24 +94,25 @@ def rollout(
     names = tuple(given)
     kind = jnp.result_type(float)
     bodies, _, coords, dof = world._sizes
-    states = tuple(jax.ShapeDtypeStruct((steps + 1, bodies, width), kind) for width in (coords, dof))
+    forms = [(steps + 1, bodies, width) for width in (coords, dof)] + [(steps, len(pairs), world.dimension)] * bool(pairs)
+    states = tuple(jax.ShapeDtypeStruct(form, kind) for form in forms)
 
     def run(values: tuple, tape: bool) -> Rolled:
         at = {name: np.asarray(value, dtype=np.float64) for name, value in zip(names, values)}
         # vmap gives every array its leading axes, of length 1 where it does not vary.
         lead = np.broadcast_shapes(*(x.shape[:x.ndim - len(wanted[name])] for name, x in at.items()))
-        return roll(held, steps, at, lead, tape, side)
+        return roll(held, steps, at, lead, tape, side, pairs)
 
     def ahead(*values: Any) -> Any:
         return tuple(x.astype(kind) for x in run(values, False).states())
 
-    def behind(dq: Any, dv: Any, *values: Any) -> Any:
+    def behind(*given: Any) -> Any:
+        bars, values = [np.asarray(x, dtype=np.float64) for x in given[:len(states)]], given[len(states):]
         rolled = run(values, True)
-        dq, dv = (np.asarray(x, dtype=np.float64) for x in (dq, dv))
-        lead = np.broadcast_shapes(rolled.lead, *(x.shape[:x.ndim - 3] for x in (dq, dv)))
-        dq, dv = (np.broadcast_to(x, lead + x.shape[x.ndim - 3:]) for x in (dq, dv))
+        lead = np.broadcast_shapes(rolled.lead, *(x.shape[:x.ndim - 3] for x in bars))
+        bars = [np.broadcast_to(x, lead + x.shape[x.ndim - 3:]) for x in bars]
         index = np.broadcast_to(np.arange(math.prod(rolled.lead)).reshape(rolled.lead), lead)
-        found = rolled.pull(index, dq, dv, names)
+        found = rolled.pull(index, bars, names)
         return tuple(found[name].astype(value.dtype) for name, value in zip(names, values))
 
     @jax.custom_vjp

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import itertools
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from ._carom import SolveError, StepError
 from ._check import Result, count, number, numbers
-from ._plan_loss import LossOf, Slopes, Traced, read_loss
+from ._plan_loss import Curvature, LossOf, Slopes, Traced, read_loss
 from ._plan_step import best_change
 from ._tangent import add, subtract
 from .rollout import Rollout
@@ -23,6 +24,10 @@ PARTS = [1.0, 0.5, 0.25, 0.1, 0.03, 0.01]
 """Parts of a change that are tried in turn."""
 PROMISE = 1e-3
 """Least part of the promised decrease that a change has to keep."""
+EFFORTS = (1e-1, 1e-2, 1e-3)
+"""Parts of the first loss that controls as large as their scale cost at first; then they cost nothing."""
+ROUGHLY = 1e-3
+"""The part of the loss that a round has to gain while controls cost something or contacts are smoothed."""
 SMOOTHER = 0.1
 """What the smoothing of contacts falls to when a search with it has ended."""
 SHARPEST = 1e-9
@@ -83,6 +88,7 @@ class _Search:
         mass = np.asarray(world.params["mass"], dtype=float)
         self.moving = np.tile(np.repeat(np.isfinite(mass), self.dof), 2)
         self.bodies = bodies
+        self.effort: np.ndarray | None = None
 
     def plan(self, controls: np.ndarray, nodes: list[tuple[np.ndarray, np.ndarray]]) -> _Plan:
         """Runs every window from its node."""
@@ -102,7 +108,7 @@ class _Search:
         whole_q = np.concatenate([*(x[:-1] for x in q), q[-1][-1:]])
         whole_v = np.concatenate([*(x[:-1] for x in v), v[-1][-1:]])
         missed = np.array(misses).reshape(len(misses), 2 * self.bodies * self.dof)
-        return _Plan(controls, runs, whole_q, whole_v, self.loss.slopes(whole_q, whole_v, controls), missed)
+        return _Plan(controls, runs, whole_q, whole_v, self._with_effort(self.loss.slopes(whole_q, whole_v, controls), controls), missed)
 
     def derivatives(self, plan: _Plan, kappa: float | None) -> tuple[np.ndarray, np.ndarray]:
         """A (T, nx, nx) and B (T, nx, nu) of all steps."""
@@ -141,16 +147,22 @@ class _Search:
 
     def descend(self, controls: np.ndarray, kappa: float | None, rounds: int, tolerance: float) -> tuple[_Plan, list[float], bool, str]:
         """Rounds until nothing is gained any more."""
+        scale = np.where(np.isfinite(self.high - self.low), 0.5 * (self.high - self.low), np.maximum(1.0, np.abs(controls).max(axis=0, initial=0.0)))
         plan = self.plan(controls, []) if len(self.bounds) == 2 else self._cut(controls)
         history = [plan.slopes.value]
-        scale = np.where(np.isfinite(self.high - self.low), 0.5 * (self.high - self.low), np.maximum(1.0, np.abs(controls).max(axis=0, initial=0.0)))
+        efforts = [part * abs(plan.slopes.value) / self.steps / scale**2 for part in EFFORTS]
         weight, converged, reason = WEIGHTS[1], False, f"{rounds} rounds were not enough"
         price = 1.0
-        phases = [*(_smoothings(kappa)), None]
+        smoothings: list[float | None] = [*_smoothings(kappa)]
+        smoothings += [None] * max(len(efforts) - len(smoothings), 0)
+        phases = [*itertools.zip_longest(smoothings, efforts), (None, None)]
         phase, least = 0, 0
+        plan = self._eased(plan, phases[0][1])
         for _ in range(rounds):
-            self.a, self.b = self.derivatives(plan, phases[phase])
-            curvature = self.loss.curvature(plan.q, plan.v, plan.controls, plan.slopes, self.moving)
+            # What is on the way only is not looked for to the last digit.
+            enough = max(tolerance, ROUGHLY) if phase + 1 < len(phases) else tolerance
+            self.a, self.b = self.derivatives(plan, phases[phase][0])
+            curvature = self._curvature(plan)
             defects = np.zeros_like(plan.slopes.states[:-1])
             for i, at in enumerate(self.bounds[1:-1]):
                 defects[at - 1] = -plan.misses[i]
@@ -165,7 +177,7 @@ class _Search:
                     change = _unscaled(change, scale)
                     promised = -(change.slope + 0.5 * change.bend)
                     closing = float(np.abs(plan.misses).sum())
-                    small = promised <= tolerance * unit and closing <= CLOSED * self.steps
+                    small = promised <= enough * unit and closing <= CLOSED * self.steps
                     if small:
                         break
                     price = max(price, 2.0 * abs(change.slope) / closing) if closing > CLOSED else price
@@ -179,19 +191,54 @@ class _Search:
                     weight = max(weight, WEIGHTS[1]) * 10.0
             if taken is not None:
                 plan = taken
-                history.append(plan.slopes.value)
+                history.append(plan.slopes.value - self._cost(plan.controls))
                 weight = max(WEIGHTS[0], weight * (0.2 if part >= 0.5 else 1.0))
-                least = least + 1 if gained <= tolerance * unit else 0
+                least = least + 1 if gained <= enough * unit else 0
             if taken is None or least >= 2:
                 joined = float(np.abs(plan.misses).max(initial=0.0)) <= CLOSED
                 if phase + 1 < len(phases):
                     phase, weight, least = phase + 1, WEIGHTS[1], 0
+                    plan = self._eased(plan, phases[phase][1])
                     continue
                 converged = joined and (small or least >= 2)
                 reason = ("no small change of the controls gains more than the tolerance" if converged
                           else "the windows could not be joined" if not joined else "no change along the model makes the loss smaller: it may be at a kink of a contact")
                 break
         return plan, history, converged, reason
+
+    def _eased(self, plan: _Plan, effort: np.ndarray | None) -> _Plan:
+        """The same plan where controls cost something, or no longer do."""
+        bare = self._bare(plan)
+        self.effort = effort
+        return replace(plan, slopes=self._with_effort(bare, plan.controls))
+
+    def _cost(self, controls: np.ndarray) -> float:
+        return 0.0 if self.effort is None else float((self.effort * controls**2).sum())
+
+    def _with_effort(self, slopes: Slopes, controls: np.ndarray) -> Slopes:
+        if self.effort is None:
+            return slopes
+        return Slopes(slopes.value + self._cost(controls), slopes.states, slopes.controls + 2.0 * self.effort * controls)
+
+    def _curvature(self, plan: _Plan) -> Curvature:
+        """That of the loss and of what controls cost."""
+        found = self.loss.curvature(plan.q, plan.v, plan.controls, self._bare(plan), self.moving)
+        if self.effort is None:
+            return found
+        nx = plan.slopes.states.shape[1]
+        active = np.union1d(found.active, np.arange(nx, nx + self.nu)).astype(int)
+        blocks = np.zeros((len(found.blocks), len(active), len(active)))
+        at = np.searchsorted(active, found.active)
+        blocks[:, at[:, None], at] = found.blocks
+        own = np.searchsorted(active, np.arange(nx, nx + self.nu))
+        blocks[:, own, own] += 2.0 * self.effort
+        return Curvature(active, blocks)
+
+    def _bare(self, plan: _Plan) -> Slopes:
+        """The slopes of the loss alone."""
+        if self.effort is None:
+            return plan.slopes
+        return Slopes(plan.slopes.value - self._cost(plan.controls), plan.slopes.states, plan.slopes.controls - 2.0 * self.effort * plan.controls)
 
     def _cut(self, controls: np.ndarray) -> _Plan:
         """A plan in windows, begun where the whole run is at their times."""
@@ -274,7 +321,7 @@ def optimise(
 
     ``limits``: (lowest, highest), each a number or (nu,). ``shooting``: cuts the run into so many windows that are joined as the search goes, for motions that
     are too sensitive as a whole. ``kappa``: smooths the derivatives of contacts with this product of impulse and speed [J] at first, tightened to the exact
-    ones; the motion itself is never smoothed. ``starts``: searches from so many starts, the first as given, the others moved at random (``seed``); the best counts.
+    ones; the motion itself is never smoothed. At first large controls cost a part of the loss, which falls to nothing as the search goes. ``starts``: searches from so many starts, the first as given, the others moved at random (``seed``); the best counts.
     ``rounds`` and ``tolerance``: rounds of one start at most, and the part of the loss that a round has to gain.
     """
     if not isinstance(world, World):

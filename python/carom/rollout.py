@@ -14,6 +14,7 @@ import numpy as np
 
 from ._carom import Error, Gradients, ModelError, Rollouts, SolveError
 from ._check import flat, number, numbers, table, word
+from ._cotangents import Kept, dense, named_pairs, pair_rows
 from ._derivatives import Jacobian, Linearised, along, linearise_along
 from ._film import draw
 from .replay import Replay
@@ -70,9 +71,10 @@ class Gradient(Mapping):
     _gradients: Any
     _batch: int | None
     _found: dict[str, np.ndarray]
+    _time: np.ndarray
 
-    def __init__(self, native: Rollouts, found: Gradients, batch: int | None) -> None:
-        self.__dict__.update(_native=native, _gradients=found, _batch=batch, _found={})
+    def __init__(self, native: Rollouts, found: Gradients, batch: int | None, time: np.ndarray) -> None:
+        self.__dict__.update(_native=native, _gradients=found, _batch=batch, _found={}, _time=time)
 
     def __setattr__(self, name: str, value: Any) -> None:
         raise AttributeError(f"gradient: is a result, {name!r} cannot be set")
@@ -82,7 +84,7 @@ class Gradient(Mapping):
 
     def __reduce__(self) -> tuple:
         arrays = {name: getattr(self, name) for name in ("q0", "v0", "controls", "weak", "status", "touching")}
-        return _gradient, ({**arrays, "_found": dict(self), "_batch": self._batch},)
+        return _gradient, ({**arrays, "_found": dict(self), "_batch": self._batch, "_time": self._time},)
 
     def _one(self, value: Any) -> Any:
         return value if self._batch is not None else value[0]
@@ -113,6 +115,17 @@ class Gradient(Mapping):
         return self._one(self._gradients.status())
 
     @cached_property
+    def exact_until(self) -> float | np.ndarray:
+        """Time [s] up to which no step raised a flag: that of the last state where all are exact. Of a batch one per world."""
+        def until(status: list[str], time: np.ndarray) -> float:
+            return float(time[next((i for i, word in enumerate(status) if word != "exact"), len(status))])
+
+        if self._batch is None:
+            return until(self.status, self._time)
+        worlds: Any = self.status
+        return np.array([until(status, time) for status, time in zip(worlds, self._time)])
+
+    @cached_property
     def touching(self) -> int | list[int]:
         """How many contacts, limits and ropes touch and push where the run starts.
 
@@ -132,7 +145,7 @@ class Gradient(Mapping):
         return name in self._native.keys()
 
     def get(self, name: str, default: Any = None) -> Any:
-        """The gradient by a name, or the default."""
+        """The gradient with respect to a name, or the default."""
         return self[name] if name in self else default
 
     def __iter__(self) -> Iterator[str]:
@@ -152,7 +165,7 @@ class Gradient(Mapping):
 class Rollout:
     """States of a run: ``q`` (T+1, n, 3 or 7), ``v`` (T+1, n, 3 or 6), ``time`` and ``energy`` (T+1,), ``contacts`` (T,), ``status``.
 
-    A batch's rollout has its axis first. The arrays are read-only; they are built once and keep nothing else alive.
+    With ``every`` and ``bodies`` states and bodies are those that are kept. A batch's rollout has its axis first. The arrays are read-only; they are built once and keep nothing else alive.
     """
 
     _native: Rollouts
@@ -160,24 +173,36 @@ class Rollout:
     _sizes: tuple
     _batch: int | None
     _bodies: tuple[str, ...]
+    _kept: Kept | None = None
 
     def _one(self, value: Any) -> Any:
         return value if self._batch is not None else value[0]
 
+    def _states(self, value: Any) -> np.ndarray:
+        return self._one(value) if self._kept is None else self._kept.of(self._one(value))
+
+    def _moments(self, value: Any) -> np.ndarray:
+        return self._one(value) if self._kept is None else self._one(value)[..., self._kept.states]
+
+    @property
+    def bodies(self) -> list[str]:
+        """Names of the bodies, in order."""
+        return list(self._bodies) if self._kept is None else [self._bodies[i] for i in self._kept.bodies]
+
     @cached_property
     def q(self) -> np.ndarray:
         """Poses of states 0 to T."""
-        return self._one(self._native.q())
+        return self._states(self._native.q())
 
     @cached_property
     def v(self) -> np.ndarray:
         """Velocities of states 0 to T."""
-        return self._one(self._native.v())
+        return self._states(self._native.v())
 
     @cached_property
     def time(self) -> np.ndarray:
         """Times of states 0 to T [s]."""
-        return self._one(self._native.time())
+        return self._moments(self._native.time())
 
     @cached_property
     def contacts(self) -> np.ndarray:
@@ -192,7 +217,7 @@ class Rollout:
     @cached_property
     def energy(self) -> np.ndarray:
         """Kinetic + potential + elastic energy of states 0 to T [J]."""
-        return self._one(self._native.energy())
+        return self._moments(self._native.energy())
 
     def __len__(self) -> int:
         """Number of steps T; of a batch's rollout the number of worlds, over which it is iterated."""
@@ -205,8 +230,8 @@ class Rollout:
         return self
 
     def __reduce__(self) -> tuple:
-        kept = {name: getattr(self._native, name)() for name in _Kept.ARRAYS}
-        return _rollout, (kept, self._steps, self._sizes, self._batch, self._bodies)
+        kept = {name: getattr(self._native, name)() for name in _Arrays.ARRAYS}
+        return _rollout, (kept, self._steps, self._sizes, self._batch, self._bodies, self._kept)
 
     def __getitem__(self, index: int) -> Rollout:
         """The rollout of one world of a batch; nothing is copied."""
@@ -216,7 +241,8 @@ class Rollout:
             place = range(self._batch)[operator.index(index)]
         except (IndexError, TypeError):
             raise IndexError(f"index: found {index!r}, needs a whole number below {self._batch}") from None
-        return Rollout(self._native.take([place]), self._steps, self._sizes, None, self._bodies)
+        native = self._native.take([place])
+        return Rollout(native, self._steps, self._sizes, None, self._bodies, self._kept)
 
     def __iter__(self) -> Iterator[Rollout]:
         """The rollouts of a batch, one by one."""
@@ -228,34 +254,57 @@ class Rollout:
         bodies, _, coords, dof = self._sizes
         lead = () if self._batch is None else (self._batch,)
         widths = (dof, coords) if poses and coords != dof else (dof,)
-        shapes = [lead + states + (bodies, width) for width in widths for states in ((self._steps + 1,), ())]
-        return numbers(name, value, *shapes, error=SolveError)
+        if isinstance(value, Mapping):
+            return dense(name, value, (self._steps + 1, bodies, dof), widths, list(self._bodies), self._batch)
+        states, some = (self._steps + 1, bodies) if self._kept is None else (len(self._kept.states), len(self._kept.bodies))
+        shapes = [lead + counts + (some, width) for width in widths for counts in ((states,), ())]
+        found = numbers(name, value, *shapes, error=SolveError)
+        return found if self._kept is None else self._kept.spread(found, self._steps, bodies)
 
     def _tangent(self, cotangent: np.ndarray) -> np.ndarray:
         """A cotangent of poses or velocities as the native part takes it: tangent, in one row."""
         if cotangent.shape[-1] != self._sizes[3]:
-            at = self.q if cotangent.ndim == self.q.ndim else self.q[..., -1, :, :]
+            q = self._one(self._native.q())
+            at = q if cotangent.ndim == q.ndim else q[..., -1, :, :]
             cotangent = to_tangent(at, cotangent)
         return flat(cotangent)
 
-    def backward(self, dq: Any = None, dv: Any = None, *, weak: str | None = None, kappa: float | None = None) -> Gradient:
+    def forces(self, pairs: Any) -> np.ndarray:
+        """Forces of contacts in every step (T, pairs, dim) [N]: impulse over step, impacts among it, world axes.
+
+        ``pairs``: names of bodies, for what all others do to them, and pairs of names ``("foot", "ground")``, for what the second does to the first. Needs a tape.
+        """
+        return self._one(self._native.forces(named_pairs(pairs, list(self._bodies))))
+
+    def backward(
+        self, dq: Any = None, dv: Any = None, *, forces: Any = None, weak: str | None = None, kappa: float | None = None
+    ) -> Gradient:
         """The gradient of a loss from its cotangents by the states.
 
         ``dq`` and ``dv`` are (T+1, n, 3 or 6), or (n, 3 or 6) for the last state alone; ``dq`` is tangent, in the order of v, its rotation
-        part in world axes (q <- exp(d) q). In space (T+1, n, 7) is projected. None is zero.
+        part in world axes (q <- exp(d) q). In space (T+1, n, 7) is projected. None is zero. Cotangents of few states may be given as
+        ``{(step, body): row}``, the body by name or number, steps from the end below 0; of a batch ``{(world, step, body): row}``.
+
+        ``forces``: cotangents of forces of contacts, ``{("foot", "ground"): (T, dim)}``, as :meth:`forces` hands them out.
 
         ``weak``: what it is at contacts that stand at a switch, ``"as-solved"``, ``"active"``, ``"inactive"``, ``"average"`` or
         ``"minnorm"``. ``kappa``: smooths it with this product of impulse and speed [J] instead, so that near contacts are felt. Neither
         changes the motion; the gradient says which it is.
         """
-        return self._pull(self._cotangent("dq", dq, True), self._cotangent("dv", dv, False), at_switches(weak, kappa))
+        side, felt = at_switches(weak, kappa), None
+        if forces is not None:
+            felt = pair_rows(forces, self._steps, 2 if self._sizes[3] == 3 else 3, list(self._bodies), self._batch)
+        return self._pull(self._cotangent("dq", dq, True), self._cotangent("dv", dv, False), side, felt=felt)
 
     def _pull(
-        self, dq: np.ndarray | None, dv: np.ndarray | None, side: tuple[str | None, float | None], parameters: bool = True
+        self, dq: np.ndarray | None, dv: np.ndarray | None, side: tuple[str | None, float | None], parameters: bool = True,
+        felt: tuple[list[tuple[int, int | None]], np.ndarray] | None = None,
     ) -> Gradient:
         """The same of cotangents whose shapes are right, with the parameters or without them."""
         poses, rates = None if dq is None else self._tangent(dq), None if dv is None else self._tangent(dv)
-        return Gradient(self._native, self._native.backward(poses, rates, *side, parameters), self._batch)
+        pairs, forces = ([], None) if felt is None else (felt[0], flat(felt[1]))
+        found = self._native.backward(poses, rates, *side, parameters, pairs, forces)
+        return Gradient(self._native, found, self._batch, self._one(self._native.time()))
 
     def jacobians(
         self, wrt: Iterable[str] = ("q", "v"), *, weak: str | None = None, kappa: float | None = None
@@ -277,7 +326,7 @@ class Rollout:
         poses = ("x", "y", "angle") if planar else ("x", "y", "z", "qw", "qx", "qy", "qz")
         rates = ("vx", "vy", "spin") if planar else ("vx", "vy", "vz", "wx", "wy", "wz")
         columns: dict[str, np.ndarray] = {"energy": self.energy}
-        for i, body in enumerate(self._bodies):
+        for i, body in enumerate(self.bodies):
             columns.update({f"{body}.{key}": self.q[:, i, k] for k, key in enumerate(poses)})
             columns.update({f"{body}.{key}": self.v[:, i, k] for k, key in enumerate(rates)})
         return columns
@@ -313,7 +362,7 @@ class Rollout:
         ax.set_xlabel("time [s]")
         ax.set_ylabel("energy [J]")
         twin = ax.twinx()
-        twin.step(self.time[1:], self.contacts, where="post", color="tab:gray", alpha=0.5, label="contacts")
+        twin.step(self._one(self._native.time())[1:], self.contacts, where="post", color="tab:gray", alpha=0.5, label="contacts")
         twin.set_ylabel("contacts")
         return ax
 
@@ -362,7 +411,7 @@ class Rollout:
         return table("Rollout", facts)
 
 
-class _Kept:
+class _Arrays:
     """What a pickle keeps of a rollout: its arrays. The tape stays where the run was made."""
 
     ARRAYS = ("q", "v", "time", "energy", "contacts", "status")
@@ -374,16 +423,18 @@ class _Kept:
                 value.flags.writeable = False
 
     def __getattr__(self, name: str) -> Any:
-        if name in _Kept.ARRAYS:
+        if name in _Arrays.ARRAYS:
             return lambda: self._arrays[name]
         raise SolveError(f"{name}: a rollout that was pickled has its arrays alone, no tape; ask before it is pickled")
 
-    def take(self, which: list[int]) -> _Kept:
-        return _Kept({name: [x[i] for i in which] if isinstance(x, list) else x[which] for name, x in self._arrays.items()})
+    def take(self, which: list[int]) -> _Arrays:
+        return _Arrays({name: [x[i] for i in which] if isinstance(x, list) else x[which] for name, x in self._arrays.items()})
 
 
-def _rollout(arrays: Mapping[str, Any], steps: int, sizes: tuple, batch: int | None, bodies: tuple[str, ...]) -> Rollout:
-    return Rollout(_Kept(arrays), steps, sizes, batch, bodies)  # type: ignore[arg-type]
+def _rollout(
+    arrays: Mapping[str, Any], steps: int, sizes: tuple, batch: int | None, bodies: tuple[str, ...], kept: Kept | None = None
+) -> Rollout:
+    return Rollout(_Arrays(arrays), steps, sizes, batch, bodies, kept)  # type: ignore[arg-type]
 
 
 class _Keys:

@@ -139,6 +139,15 @@ class ForceKeys(TypedDict, total=False):
     control: bool
 
 
+class PointKeys(TypedDict, total=False):
+    """Keys of a named point."""
+
+    body: str
+    at: Numbers
+    angle: float
+    rotation: Numbers
+
+
 class RepeatKeys(TypedDict, total=False):
     """Keys of a repeat."""
 
@@ -214,6 +223,10 @@ class Scene:
         """A force or torque on a body."""
         return self._call("force", "", keys)
 
+    def point(self, name: str, **keys: Unpack[PointKeys]) -> Scene:
+        """A named point of a body, with axes of its own: a tool, a sensor, a foot."""
+        return self._call("point", "", {"name": name, **keys})
+
     def repeat(self, **keys: Unpack[RepeatKeys]) -> Scene:
         """Copies of a body and its joints."""
         return self._call("repeat", "", keys)
@@ -265,5 +278,5 @@ class Scene:
 
     def __repr__(self) -> str:
         text = self.to_toml()
-        tables = {table: text.count(f"\n[[{table}]]\n") for table in ("body", "joint", "pair", "force", "repeat")}
+        tables = {table: text.count(f"\n[[{table}]]\n") for table in ("body", "joint", "pair", "force", "point", "repeat")}
         return f"Scene({self._dimension}, {', '.join(f'{table}: {number}' for table, number in tables.items() if number)})"

@@ -11,6 +11,7 @@ import numpy as np
 from ._bridge import STATE, Rolled, called, check_params, check_shapes, check_states, check_world, loss_slopes, roll, roll_one, shapes
 from ._carom import ModelError, SolveError, StepError
 from ._check import count, numbers
+from ._cotangents import named_pairs
 from .rollout import at_switches
 from .world import World
 
@@ -22,8 +23,8 @@ class _Held:
 
     rolled: Rolled
 
-    def __init__(self, side: tuple[str | None, float | None]) -> None:
-        self.side = side
+    def __init__(self, side: tuple[str | None, float | None], pairs: list[Any]) -> None:
+        self.side, self.pairs = side, pairs
 
 
 @cache
@@ -58,25 +59,26 @@ def _functions() -> tuple[Any, Any]:
         jvp = staticmethod(no_forward_mode)
 
     class Plain(torch.autograd.Function):
-        """Poses and velocities of one world."""
+        """Poses and velocities of one world, and the forces of contacts that are asked."""
 
         @staticmethod
-        def forward(ctx: Any, world: World, steps: int, names: tuple, side: tuple, *tensors: Any) -> Any:
+        def forward(ctx: Any, world: World, steps: int, names: tuple, side: tuple, pairs: list[Any], *tensors: Any) -> Any:
             # Their values are not used again, so that they may be changed in place after the call.
             ctx.names, ctx.tensors = names, tensors
             ctx.set_materialize_grads(False)
-            ctx.rolled = roll_one(world, steps, plain(names, tensors), any(ctx.needs_input_grad), side)
+            ctx.rolled = roll_one(world, steps, plain(names, tensors), any(ctx.needs_input_grad), side, pairs)
             return tuple(own(x) for x in ctx.rolled.states())
 
         @staticmethod
-        def backward(ctx: Any, dq: Any, dv: Any) -> Any:
-            names = tuple(name for name, want in zip(ctx.names, ctx.needs_input_grad[4:]) if want)
-            found = ctx.rolled.pull_one(*(None if x is None else x.numpy(force=True) for x in (dq, dv)), names)
+        def backward(ctx: Any, *bars: Any) -> Any:
+            names = tuple(name for name, want in zip(ctx.names, ctx.needs_input_grad[5:]) if want)
+            dq, dv, *df = (None if x is None else x.numpy(force=True) for x in bars)
+            found = ctx.rolled.pull_one(dq, dv, names, *df)
             slopes = [own(found[name]) for name in names]
             if torch.is_grad_enabled():  # with create_graph: a constant would be a wrong second derivative
-                slopes = Once.apply(len(slopes), *slopes, *(x for x in (dq, dv, *ctx.tensors) if x is not None))
+                slopes = Once.apply(len(slopes), *slopes, *(x for x in (*bars, *ctx.tensors) if x is not None))
             by_name = dict(zip(names, slopes))
-            return None, None, None, None, *(by_name.get(name) for name in ctx.names)
+            return None, None, None, None, None, *(by_name.get(name) for name in ctx.names)
 
         jvp = staticmethod(no_forward_mode)
 
@@ -84,8 +86,8 @@ def _functions() -> tuple[Any, Any]:
         """Cotangents of the arguments. ``index`` says which world a cotangent belongs to; its axes come first everywhere."""
 
         @staticmethod
-        def forward(held: _Held, names: tuple, index: Any, dq: Any, dv: Any, *_: Any) -> Any:
-            found = held.rolled.pull(index.numpy(), dq.numpy(), dv.numpy(), names)
+        def forward(held: _Held, names: tuple, index: Any, *tensors: Any) -> Any:
+            found = held.rolled.pull(index.numpy(), [x.numpy() for x in tensors[:3 if held.pairs else 2]], names)
             return tuple(own(found[name]) for name in names)
 
         @staticmethod
@@ -105,28 +107,28 @@ def _functions() -> tuple[Any, Any]:
 
         @staticmethod
         def forward(world: World, steps: int, names: tuple, held: _Held, lead: tuple, *tensors: Any) -> Any:
-            held.rolled = roll(world, steps, plain(names, tensors), lead, True, held.side)
+            held.rolled = roll(world, steps, plain(names, tensors), lead, True, held.side, held.pairs)
             index = torch.arange(math.prod(lead), dtype=torch.int64).reshape(lead)
             return *(own(x) for x in held.rolled.states()), index
 
         @staticmethod
         def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
             ctx.names, ctx.held = inputs[2], inputs[3]
-            ctx.mark_non_differentiable(output[2])
-            ctx.save_for_backward(output[2], *inputs[5:])
+            ctx.mark_non_differentiable(output[-1])
+            ctx.save_for_backward(output[-1], *inputs[5:])
 
         @staticmethod
-        def backward(ctx: Any, dq: Any, dv: Any, _: Any) -> Any:
+        def backward(ctx: Any, *bars: Any) -> Any:
             names = tuple(name for name, want in zip(ctx.names, ctx.needs_input_grad[5:]) if want)
             index, *tensors = ctx.saved_tensors
-            found = dict(zip(names, Pull.apply(ctx.held, names, index, dq, dv, *tensors)))
+            found = dict(zip(names, Pull.apply(ctx.held, names, index, *bars[:-1], *tensors)))
             return (None,) * 5 + tuple(found.get(name) for name in ctx.names)
 
         @staticmethod
         def vmap(info: Any, in_dims: Any, world: World, steps: int, names: tuple, held: _Held, lead: tuple,
                  *tensors: Any) -> Any:
             moved = [front(x, axis, info.batch_size) for x, axis in zip(tensors, in_dims[5:])]
-            return Roll.apply(world, steps, names, held, (info.batch_size, *lead), *moved), (0, 0, 0)
+            return Roll.apply(world, steps, names, held, (info.batch_size, *lead), *moved), (0,) * (4 if held.pairs else 3)
 
         jvp = staticmethod(no_forward_mode)
 
@@ -174,9 +176,11 @@ def _tensor(name: str, value: Any) -> Any:
 
 def rollout(
     world: World, steps: int, q0: Any = None, v0: Any = None, controls: Any = None, params: Mapping[str, Any] | None = None, *,
-    weak: str | None = None, kappa: float | None = None,
-) -> tuple[Any, Any]:
+    forces: Any = None, weak: str | None = None, kappa: float | None = None,
+) -> tuple[Any, ...]:
     """``(q, v)`` of a rollout as float64 tensors (T+1, n, ...) that carry gradients to q0, v0, controls and params.
+
+    With ``forces=["foot", ("hand", "cup")]`` it is ``(q, v, f)``, f (T, pairs, dim) the forces of contacts in every step as in :meth:`Rollout.forces`.
 
     The world is not moved; None keeps its present state, no controls, its own parameters. Under ``torch.func.vmap`` the rollouts of all
     worlds run as one batch on all cores. ``weak`` and ``kappa`` choose what gradients are at contacts that stand at a switch, as in
@@ -189,11 +193,12 @@ def rollout(
     named = check_params(params)
     wanted = shapes(world, steps, tuple(named))
     side = at_switches(weak, kappa)
+    pairs = [] if forces is None else named_pairs(forces, world.bodies)
     values = {**dict(zip(STATE, (q0, v0, controls))), **{f"params.{name}": x for name, x in named.items()}}
     given = {name: _tensor(called(name), x) for name, x in values.items() if x is not None}
     check_shapes(given, wanted)
     direct, transformed = _functions()
     if not torch._C._are_functorch_transforms_active():
-        return direct.apply(world, steps, tuple(given), side, *given.values())
-    q, v, _ = transformed.apply(world, steps, tuple(given), _Held(side), (), *given.values())
-    return q, v
+        return direct.apply(world, steps, tuple(given), side, pairs, *given.values())
+    found = transformed.apply(world, steps, tuple(given), _Held(side, pairs), (), *given.values())
+    return found[:-1]

@@ -6,13 +6,14 @@ import difflib
 import os
 import warnings
 from collections.abc import Iterator, MutableMapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Iterable
 
 import numpy as np
 
 from ._carom import ModelError, SceneError, StepError, Worlds, scenes
 from ._check import Result, count, flag, flat, number, numbers, table
+from ._cotangents import kept_states
 from ._derivatives import Jacobian, Linearised, jacobian, linearise
 from ._senses import Senses
 from ._words import Words, row_of
@@ -222,9 +223,10 @@ class World(Words, Senses):
         how the root stands in the world; ``ground`` (False) puts a ground at z = 0 under it, and a model with a free root down on it; ``drop`` is the height of
         its lowest point above z = 0 [m]; ``hold`` (False) holds every joint where it starts, by servos; ``controls`` (True) drives joints with an effort limit; ``contacts`` (True) and ``self_contact``
         (False) say what touches; ``limits`` (True) whether joints have any; ``pose`` maps joints to start coordinates [rad or m]; ``packages`` lists folders of ``package://`` names.
-        ``world.notes`` lists what was left out.
+        ``meshes`` ("hull") says what meshes touch with, their convex hulls or, "parts", convex parts of those that are hollow; ``mesh_cache`` is a folder that keeps
+        these parts. ``world.notes`` lists what was left out.
         """
-        return cls._import(path, "urdf", options, (*_STANDS, "controls", "contacts", "limits", "self_contact", "pose", "packages"))
+        return cls._import(path, "urdf", options, (*_STANDS, "controls", "contacts", "limits", "self_contact", "pose", "packages", "meshes", "mesh_cache"))
 
     @classmethod
     def from_mjcf(cls, path: str | os.PathLike[str], **options: Any) -> World:
@@ -244,7 +246,7 @@ class World(Words, Senses):
 
         Options as in :meth:`from_urdf`; ``self_contact`` (False) is added to what ``self_collide`` says.
         """
-        return cls._import(path, "sdf", options, (*_STANDS, "controls", "contacts", "limits", "self_contact", "pose", "packages"))
+        return cls._import(path, "sdf", options, (*_STANDS, "controls", "contacts", "limits", "self_contact", "pose", "packages", "meshes", "mesh_cache"))
 
     @classmethod
     def _import(cls, path: Any, form: str, options: dict[str, Any], known: tuple[str, ...]) -> World:
@@ -264,7 +266,10 @@ class World(Words, Senses):
         actuators = options.get("actuators", "servo")
         if actuators not in ("servo", "force"):
             raise SceneError(f'actuators: needs "servo" or "force", found {actuators!r}')
-        flags.append(actuators == "servo")
+        meshes, kept = options.get("meshes", "hull"), options.get("mesh_cache")
+        if meshes not in ("hull", "parts"):
+            raise SceneError(f'meshes: needs "hull" or "parts", found {meshes!r}')
+        flags += [actuators == "servo", meshes == "parts"]
         pose = options.get("pose") or {}
         try:
             start = [(str(joint), float(value)) for joint, value in pose.items()]
@@ -272,7 +277,8 @@ class World(Words, Senses):
         except (AttributeError, TypeError, ValueError) as cause:
             raise SceneError(f"pose: needs joint names and numbers; packages: needs folders; found {cause}") from cause
         strict = flag("strict", options.get("strict", False), error=SceneError)
-        return cls._noted(*Worlds.from_model(name, form, strict, base, flags, height, None if keyframe is None else str(keyframe), start, packages))
+        return cls._noted(*Worlds.from_model(name, form, strict, base, flags, height, None if keyframe is None else str(keyframe), start, packages,
+                                            None if kept is None else _path(kept)))
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -405,24 +411,29 @@ class World(Words, Senses):
         """Where the energy is and went since reset."""
         return Ledger(**self._native.ledger())
 
-    def rollout(self, steps: int, controls: Any = None, *, tape: bool = True, checkpoint: int | None = None) -> Rollout:
+    def rollout(
+        self, steps: int, controls: Any = None, *, tape: bool = True, checkpoint: int | None = None, every: int = 1, bodies: Any = None
+    ) -> Rollout:
         """Takes steps from the present state without moving the world.
 
         ``controls``: (steps, nu). ``tape=False`` keeps nothing for a gradient; ``checkpoint`` stores the state every so many steps and
-        steps again in between: less memory, the same gradient.
+        steps again in between: less memory, the same gradient. ``every``: hands out states 0, every, 2 every, ... and the last; ``bodies``:
+        hands out these bodies alone. Cotangents have the shapes of what is handed out; the run is the same.
         """
         steps = count("steps", steps, error=StepError)
         given = drive("controls", controls, ((steps, self._sizes[1]),))
         if checkpoint is not None:
             checkpoint = count("checkpoint", checkpoint, error=StepError, least=1)
-        return self._rollout(steps, given, flag("tape", tape, error=StepError), checkpoint)
+        kept = kept_states(steps, count("every", every, error=StepError, least=1), bodies, self._names[0])
+        run = self._rollout(steps, given, flag("tape", tape, error=StepError), checkpoint)
+        return run if kept is None else replace(run, _kept=kept)
 
     def _rollout(
         self, steps: int, controls: np.ndarray | None, tape: bool, checkpoint: int | None = None, q: np.ndarray | None = None,
         v: np.ndarray | None = None,
     ) -> Rollout:
         """A rollout from the present state or another, of arguments whose shapes are right."""
-        native = self._native.rollout(steps, flat(controls), True, tape, checkpoint, flat(q), flat(v))
+        native = self._native.rollout([steps], flat(controls), True, tape, checkpoint, flat(q), flat(v))
         return Rollout(native, steps, self._sizes, None, tuple(self._names[0]))
 
     def jacobian(

@@ -38,3 +38,15 @@ def test_every_public_name_is_documented():
         for name, member in vars(kind).items():
             if not name.startswith("_"):
                 assert member.__doc__, f"{kind.__name__}.{name}"
+
+
+def test_every_flag_is_explained():
+    module = (ROOT / "crates" / "py" / "src" / "rollouts.rs").read_text()
+    counts = (ROOT / "crates" / "dynamics" / "src" / "gradient" / "schedule" / "stage.rs").read_text()
+    of_steps = re.findall(r'"([^"]+)"', re.findall(r"let flags = \[(.*?)\];", module, re.DOTALL)[0])
+    declared = re.findall(r"Switches of usize \{(.*?)\n    \}", re.sub(r"///.*", "", counts), re.DOTALL)[0]
+    of_gradients = re.findall(r"\b([a-z]+),", declared)
+    assert len(of_steps) >= 6 and len(of_gradients) >= 10, (of_steps, of_gradients)
+    outputs, page = (ROOT / "docs" / "outputs.md").read_text(), (ROOT / "docs" / "gradients.md").read_text()
+    assert all(f"| `{flag}` |" in outputs for flag in of_steps), of_steps
+    assert all(f"`{flag}`" in page for flag in of_gradients), of_gradients

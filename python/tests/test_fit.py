@@ -78,3 +78,37 @@ def test_bad_data_are_named_by_column_and_row() -> None:
     units = {"time": np.array(run.time), "q": np.array(run.q[:, 1:]) * [1000, 1000, 1], "v": np.array(run.v[:, 1:])}
     said = carom.fit(world, [units], ["pair_friction[block, table]"]).warnings
     assert any("column block.x" in words and "millimetres" in words for words in said), said
+
+
+def test_searches_are_shared_out_over_a_cluster(tmp_path) -> None:
+    ray = pytest.importorskip("ray")
+    world = carom.World.from_toml(SLIDE)
+    measured = motions(world, [1.0, 1.5, 2.0], 1e-4)
+    asked = {"parameters": {"pair_friction[block, table]": 0.5}, "starts": 3, "weights": {"position": 1.0, "rotation": 0.1}}
+    here = carom.fit(world, measured, **asked)
+    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="error", ignore_reinit_error=True)
+    try:
+        there = carom.fit(world, measured, **asked, ray=True, path=tmp_path / "searches.json")
+        bad = measured + [{"time": [0.0, 0.0], "q": measured[0]["q"][:2]}]
+        with pytest.raises(carom.Error, match="row 1"):
+            carom.fit(world, bad, **asked, ray=True)
+    finally:
+        ray.shutdown()
+    (name,) = here.values
+    assert there.values[name] == pytest.approx(here.values[name], rel=1e-9) and there.intervals[name] == pytest.approx(here.intervals[name], rel=1e-6)
+    assert sorted(k for m in there.minima for k in m["searches"]) == [0, 1, 2] and there.converged == here.converged
+    # The file has all of them: asked again, without a cluster, nothing is searched for.
+    assert carom.fit(world, measured, **asked, path=tmp_path / "searches.json").values == there.values
+
+
+@pytest.mark.parametrize("more, said", [
+    ({"parameters": {"friction[block]": [0.3]}}, 'parameters["friction[block]"]'),
+    ({"bounds": {"friction[block]": 1.0}}, 'bounds["friction[block]"]'),
+    ({"bounds": {"friction[block]": (0.1, "much")}}, 'bounds["friction[block]"]'),
+    ({"weights": {"position": None}}, 'weights["position"]'),
+])
+def test_what_is_no_number_is_named(more, said):
+    world = carom.World.from_toml(SLIDE)
+    with pytest.raises(carom.SolveError) as caught:
+        carom.fit(world, motions(world, [2.0], 0.0), **{"parameters": {"friction[block]": 0.2}, **more})
+    assert said in str(caught.value)

@@ -51,6 +51,7 @@ def calls(rng, worlds):
     n, nu = len(world.bodies), len(world.controls)
     steps = int(rng.integers(0, 4))
     o = lambda x: odd(rng, x)
+    key = lambda x: x if isinstance(found := o(x), (list, dict, np.ndarray)) else found
     mass = lambda: o([np.abs(numbers(rng, d)) + 0.1, np.eye(d) * 2.0, [np.eye(1)] * d][rng.integers(3)])
     dim = int(rng.integers(2, 4))
     inertia = lambda: 0.4 if dim == 2 else np.eye(3) * 0.4
@@ -85,6 +86,17 @@ def calls(rng, worlds):
         lambda: world.rollout(o(steps), o(mild(rng, (steps, nu))), checkpoint=o(None))
         .backward(o(numbers(rng, (n, world.v.shape[1]))), o(None))[name],
         lambda: world.jacobian(o(("q", "v", name))),
+        lambda: world.rollout(o(steps), every=o(2), bodies=o([world.bodies[-1]])).backward({(key(0), key(world.bodies[0])): o(numbers(rng, world.v.shape[1]))}),
+        lambda: world.rollout(o(steps)).backward(forces=o({key(world.bodies[-1]): o(numbers(rng, (steps, world.dimension)))})).exact_until,
+        lambda: world.loss(o(f"sum({world.bodies[-1]}.contact.fx)"), world.rollout(o(steps), tape=o(True))),
+        lambda: world.forward_dynamics(o(mild(rng, nu)), force=o(mild(rng, len(world.joint_names))), contacts=o("hold")),
+        lambda: world.inverse_dynamics(o(mild(rng, len(world.joint_names))), contacts=o("hold")),
+        lambda: world.point_jacobian(o(world.bodies[-1]), o(mild(rng, world.dimension))),
+        lambda: world.inverse_kinematics(o({key(world.bodies[-1]): o(mild(rng, world.dimension))}), rounds=o(5)),
+        lambda: world.set_joints(o({key(world.joint_names[-1]): o(0.1)}), o({key(world.joint_names[-1]): o(0.1)})),
+        lambda: (world.joint(o(world.joint_names[-1].partition(".")[0])), world.body(o(world.bodies[-1])).apply(o([1.0] * world.dimension))),
+        lambda: (world.ray(o(mild(rng, world.dimension)), o(mild(rng, world.dimension))), world.distance(o(world.bodies[0]), o(world.bodies[-1]))),
+        lambda: world.point(o("nowhere")),
         set_parameter,
         set_state,
         world.reset,
@@ -112,7 +124,7 @@ def some(batch, o):
     """A batch in which some worlds begin anew, and one of its rollouts."""
     batch.reset(o([0, 2]), q=o(None), v=o(batch.v[:2]))
     try:
-        return batch.rollout(2)[o(1)].backward()
+        return batch.rollout(o([2, 0, 1]))[o(1)].backward()
     except IndexError:
         return None
 

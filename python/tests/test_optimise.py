@@ -83,6 +83,42 @@ def test_a_box_is_pushed_to_a_mark_through_sticking_and_sliding():
     assert [touch.bodies for touch in found.contacts] and found.contacts[0].ends == pytest.approx(1.0)
 
 
+def test_random_starts_do_not_end_on_their_limits():
+    world = carom.World.from_toml(CART)
+    loss = "4 * (1 - sin(pole.angle)) + 0.2 * pole.spin^2 + 0.5 * cart.x^2 + 0.2 * cart.vx^2"
+    found = carom.optimise(world, loss, [0.1], 120, limits=(-12, 12), starts=4, seed=3)
+    assert (found.losses < 1e-6).all(), found.losses
+    assert found.history[-1] == found.loss and found.loss == found.losses.min()
+
+
+def test_what_is_walked_over_is_what_controls_reach():
+    from carom._plan_step import reached
+
+    world = carom.World.from_toml(CART)
+    run = world.rollout(12, np.linspace(1, 2, 12)[:, None])
+    parts = run.jacobians(("q", "v", "controls"))
+    a, b = np.concatenate([parts["q"], parts["v"]], axis=2), parts["controls"]
+    bases = reached(a, b, np.zeros(a.shape[:2]))
+    # Two coordinates and their rates.
+    assert [base.shape[1] for base in bases[:2]] == [0, 1] and bases[-1].shape[1] == 4
+    for t in range(12):
+        inside = bases[t + 1] @ bases[t + 1].T
+        for part in (a[t] @ bases[t], b[t]):
+            assert np.abs(inside @ part - part).max(initial=0.0) < 1e-9 * max(1.0, np.abs(part).max(initial=0.0))
+
+
+def test_losses_follow_paths_in_time():
+    world = carom.World.from_toml(PUSH)
+    found = carom.optimise(world, "mean((box.x - 0.3 * sin(pi * time)^2)^2)", [6.0], 60, limits=(-40, 40))
+    wanted = 0.3 * np.sin(np.pi * found.rollout.time) ** 2
+    assert np.abs(found.rollout.q[:, 1, 0] - wanted).max() < 0.02
+    run = world.rollout(10, np.full((10, 1), 6.0))
+    moved = world.copy()
+    moved.step(3)
+    # The clock is that of the run, whatever the world did since.
+    assert moved.loss("mean(time * box.x)", run).value == world.loss("mean(time * box.x)", run).value
+
+
 def test_losses_by_joint_name_have_slopes_in_every_framework():
     torch, jax = pytest.importorskip("torch"), pytest.importorskip("jax")
     world = carom.World.from_toml(CART)
@@ -118,7 +154,7 @@ def test_wrong_arguments_are_named():
             carom.optimise(world, "energy", None, 5, **kwargs)
     with pytest.raises(carom.Error, match="controls"):
         carom.optimise(world, "energy", np.zeros((4, 1)), 5)
-    with pytest.raises(carom.Error, match="no body or joint"):
+    with pytest.raises(carom.Error, match="no body, joint or point"):
         carom.optimise(world, "pivott.rate", None, 5)
     with pytest.raises(carom.Error, match="loss"):
         carom.optimise(world, 3, None, 5)

@@ -102,13 +102,14 @@ def test_copies_go_their_own_ways():
 
 
 def test_every_key_has_a_type():
-    text = (ROOT / "crates" / "scene" / "src" / "keys" / "tables.rs").read_text()
+    home = ROOT / "crates" / "scene" / "src" / "keys"
+    text = "".join(path.read_text() for path in [home / "tables.rs", *sorted((home / "tables").glob("*.rs"))])
     tables = {name: re.findall(r'key\(\s*"(\w+)"', inside) for name, inside in re.findall(r"pub const (\w+): Table = Table \{(.*?)\n\};", text, re.S)}
-    calls = {"body", "joint", "pair", "force", "repeat", "materials", "dimension"}
+    calls = {"body", "joint", "pair", "force", "point", "repeat", "materials", "dimension"}
     for table, kind in [("SCENE", builder.TopKeys), ("MATERIAL", builder.MaterialKeys), ("BODY", builder.BodyKeys), ("JOINT", builder.JointKeys),
-                        ("PAIR", builder.PairKeys), ("FORCE", builder.ForceKeys), ("REPEAT", builder.RepeatKeys)]:
+                        ("PAIR", builder.PairKeys), ("FORCE", builder.ForceKeys), ("POINT", builder.PointKeys), ("REPEAT", builder.RepeatKeys)]:
         known = {key.rstrip("_") for key in kind.__annotations__}
-        wanted = set(tables[table]) - (calls if table == "SCENE" else {"name"} if table in ("BODY", "JOINT") else set())
+        wanted = set(tables[table]) - (calls if table == "SCENE" else {"name"} if table in ("BODY", "JOINT", "POINT") else set())
         assert known == wanted, table
 
 

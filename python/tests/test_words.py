@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pathlib
 import warnings
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -224,6 +225,12 @@ def test_matrices_are_those_of_pinocchio(name):
     n = len(world.joint_names)
     assert peer.nv == n
     c, v = rng.uniform(-0.6, 0.6, n), rng.uniform(-2, 2, n)
+    # A mimic joint is a coupling: one more coordinate here as there, but one that follows.
+    for joint in ElementTree.parse(path).iter("joint"):
+        if (mimic := joint.find("mimic")) is not None:
+            after, before = world.joint_names.index(joint.get("name")), world.joint_names.index(mimic.get("joint"))
+            factor = float(mimic.get("multiplier", 1))
+            c[after], v[after] = factor * c[before] + float(mimic.get("offset", 0)), factor * v[before]
     start = None if not free else world.body(world.joint_names[0][:-2]).matrix
     world.set_joints(dict(zip(world.joint_names, c)), dict(zip(world.joint_names, v)))
     # Rates there are S times rates here, and change by `curved` while those here stay.

@@ -19,7 +19,7 @@ fn thrown<G: Stage>(integrator: Integrator, step: f64, gravity: f64, speed: f64)
     scene.model.gravity = G::at(0.0, -gravity);
     scene.model.options.integrator = integrator;
     let body = scene.body(G::ball(0.1), MASS, carom_math::Pose::identity(), 0.0, 0.0);
-    scene.model.bodies[body].drag = DRAG;
+    scene.model.bodies[body].resistances.drag = DRAG;
     scene.moving(body, G::at(speed, 0.0), G::rate(0.0));
     let mut world = scene.world();
     run(&mut world, DURATION);
@@ -70,7 +70,7 @@ fn a_locked_axis_is_felt<G: Stage>() {
         let mut scene = Scene::<G>::weightless(1e-3);
         scene.model.options.integrator = integrator;
         let body = scene.body(G::ball(0.1), MASS, carom_math::Pose::identity(), 0.0, 0.0);
-        scene.model.bodies[body].drag = DRAG;
+        scene.model.bodies[body].resistances.drag = DRAG;
         scene.model.bodies[body].locked = G::at(1.0, 0.0);
         scene.moving(body, G::at(30.0, 0.01), G::rate(0.0));
         let mut world = scene.world();

@@ -27,7 +27,7 @@ fn ball_on<G: Stage>(angle: f64, step: f64, friction: f64, arms: [f64; 2]) -> (S
     let place = pose::<G>(-RADIUS * angle.sin(), RADIUS * angle.cos(), 0.0);
     let body = scene.body(G::ball(RADIUS), MASS, place, friction, 0.0);
     for body in [ground, body] {
-        (scene.model.bodies[body].rolling, scene.model.bodies[body].torsional) = (arms[0], arms[1]);
+        (scene.model.bodies[body].surface.rolling, scene.model.bodies[body].surface.torsional) = (arms[0], arms[1]);
     }
     (scene, body)
 }
@@ -147,7 +147,7 @@ fn redundant_moments_do_no_harm() {
         bodies.push(scene.body(Spatial::cuboid(0.2, 0.2), 1.0, pose(0.0, 0.1 + 0.2 * f64::from(k), 0.0), 0.5, 0.0));
     }
     for &body in &bodies {
-        (scene.model.bodies[body].rolling, scene.model.bodies[body].torsional) = (0.01, 0.02);
+        (scene.model.bodies[body].surface.rolling, scene.model.bodies[body].surface.torsional) = (0.01, 0.02);
     }
     let mut world = scene.world();
     let before = world.state().clone();

@@ -20,7 +20,7 @@ fn nut(integrator: Integrator, lead: f64, fill: impl FnOnce(&mut carom_dynamics:
     scene.joint(JointKind::Screw, [Some(body), None], |spec| {
         spec.anchor = Some(Vector3::new(0.0, 0.0, 0.1));
         spec.axis = Some(Vector3::new(0.0, 0.0, 2.0));
-        spec.lead = Some(lead);
+        spec.measures.lead = Some(lead);
         fill(spec);
     });
     scene

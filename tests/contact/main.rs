@@ -186,7 +186,7 @@ fn mixed_solids() {
 fn walls() {
     check(Family { name: "wall 5 x 6", text: wall(5, 6, 0.0, STEP, false), steps: steps(30, 100), every: 1 }, 50, false);
     if full() {
-        check(Family { name: "wall struck", text: wall(5, 6, 0.0, STEP, true), steps: 40, every: 29 }, 50, false);
+        check(Family { name: "wall struck", text: wall(5, 6, 0.0, STEP, true), steps: 240, every: 4 }, 50, false);
     }
 }
 

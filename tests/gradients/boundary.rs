@@ -1,4 +1,4 @@
-//! Strikes that fall on the end of a step, which no event foretells: their derivative moves in time like any other, theory (17.59).
+//! Strikes that fall on the end of a step, which no event foretells: their derivative moves in time like any other, theory (17.39).
 
 use super::situations::agree_within;
 use carom_dynamics::World;

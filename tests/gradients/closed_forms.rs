@@ -115,7 +115,7 @@ restitution = 0.7
         assert!(holds("bounce height over drop height", (g.poses[4] - 0.49).abs(), 1e-9));
         // Rebound over e: d(height)/de = 2 e h, half of it through each body.
         let layout = run.layout();
-        let by_e = g.parameters[layout.bodies[0].restitution] + g.parameters[layout.bodies[1].restitution];
+        let by_e = g.parameters[layout.bodies[0].surface.restitution] + g.parameters[layout.bodies[1].surface.restitution];
         assert!(holds("bounce height over restitution", (by_e - 2.0 * 0.7 * height).abs(), 1e-9));
     }
 }
@@ -143,7 +143,7 @@ friction = {mu}
     assert!(run.states.last().unwrap().twists[1].lin.norm() < 1e-12, "it has stopped");
     let g = gradient(&run, 1, 0, false);
     let way = v * v / (2.0 * mu * gravity);
-    let by_mu = g.parameters[run.layout().bodies[0].friction] + g.parameters[run.layout().bodies[1].friction];
+    let by_mu = g.parameters[run.layout().bodies[0].surface.friction] + g.parameters[run.layout().bodies[1].surface.friction];
     assert!(holds("slide distance over friction, relative", (by_mu * mu / way + 1.0).abs(), 2e-3));
     assert!(holds("slide distance over speed, relative", (g.twists[3] * v / way - 2.0).abs(), 2e-3));
 }

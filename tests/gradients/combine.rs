@@ -1,4 +1,4 @@
-//! Coefficients of two bodies become one by every rule, theory (3.60)-(3.62): the motion has the closed form, the gradient is its slope, kinks are told.
+//! Coefficients of two bodies become one by every rule, theory (3.13)-(3.15): the motion has the closed form, the gradient is its slope, kinks are told.
 
 use carom_dynamics::gradient::{Cotangents, Tape};
 use carom_dynamics::{Combine, World};
@@ -78,7 +78,7 @@ fn told(text: &str) -> (usize, [f64; 2]) {
     let gradient = rollout.backward(&bar).unwrap();
     assert!(gradient.parameters.iter().all(|x| x.is_finite()));
     let slots = &rollout.layout().bodies;
-    let by = [0, 1].map(|body: usize| gradient.parameters[slots[body].friction]);
+    let by = [0, 1].map(|body: usize| gradient.parameters[slots[body].surface.friction]);
     (gradient.switches.iter().filter(|s| s.combined > 0).count(), by)
 }
 

@@ -96,7 +96,7 @@ fn rows_agree<G: Geometry>(world: &World<G>) {
             for (all, one) in lists.into_iter().filter(|(all, _)| !all.is_empty()) {
                 let own = &all[row * one.len()..][..one.len()];
                 let apart = own.iter().zip(one).fold(0.0f64, |most, (a, b)| most.max((a - b).abs()));
-                assert!(apart <= SAME * (1.0 + largest(one)), "row {row}, {wrt:?}: {apart:e} of {:e}", largest(one));
+                assert!(apart <= SAME * (1.0 + largest(all)), "row {row}, {wrt:?}: {apart:e} of {:e}", largest(all));
             }
             assert_eq!(all.switches, one.total());
         }

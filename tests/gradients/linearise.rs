@@ -190,6 +190,19 @@ fn a_legged_machine_in_flight_and_on_the_ground() {
     assert!(touched > 0, "it lands");
 }
 
+/// Rotors on every leg: their rows follow those of the hinges.
+#[test]
+fn a_legged_machine_with_rotors() {
+    let geared = LEGGED.replace("kind = \"hinge\"", "kind = \"hinge\"\narmature = 0.02");
+    assert_ne!(geared, LEGGED);
+    for steps in [1, 60, 120] {
+        let world = after(&geared, steps);
+        let found = agrees(&world, "geared legs");
+        let plain = after(LEGGED, steps).linearise(&[], Weak::AsSolved, &Interrupt::NEVER).unwrap();
+        assert!((found.b - &plain.b).amax() > 0.05 * plain.b.amax(), "rotors make the legs slower");
+    }
+}
+
 #[test]
 fn every_kind_of_joint() {
     let mut world = after(KINDS, 0);

@@ -13,7 +13,7 @@ fn a_law_that_drops_restitution_has_no_slope_by_it() {
             panic!("a plane")
         };
         scene.model.options.impact = law;
-        scene.model.bodies.iter_mut().for_each(|body| body.restitution = 0.5);
+        scene.model.bodies.iter_mut().for_each(|body| body.surface.restitution = 0.5);
         let world = World::new(scene.model, scene.state).unwrap();
         let run = world.rollout(1, &[], Tape::Full).unwrap();
         assert!(run.end().state().twists[1].lin.x.abs() < 1e-9, "{law:?}: {:?}", run.end().state().twists[1]);
@@ -21,7 +21,7 @@ fn a_law_that_drops_restitution_has_no_slope_by_it() {
             let mut direction = Direction { twists: vec![0.0; 6], parameters: vec![0.0; run.layout().len], ..Direction::default() };
             match part {
                 0 => direction.twists[3] = 1.0,
-                _ => (0..2).for_each(|body| direction.parameters[run.layout().bodies[body].restitution] = 1.0),
+                _ => (0..2).for_each(|body| direction.parameters[run.layout().bodies[body].surface.restitution] = 1.0),
             }
             let (_, twists) = run.forward(&direction).unwrap();
             assert!(twists[3].abs() < 1e-9, "{law:?}, part {part}: the slope of a speed that is always 0 is {}", twists[3]);

@@ -1,7 +1,7 @@
 //! Parameters by name: what is set is what is read, and the gradient of every name is that of central differences through `set`.
 
-use carom_dynamics::World;
 use carom_dynamics::gradient::{Cotangents, Direction, NameError, Names, Parameters, Tape};
+use carom_dynamics::{Coefficients, Resistances, World};
 use carom_geometry::Geometry;
 use carom_scene::{Scene, SceneOf, from_toml};
 use carom_tests::random::Random;
@@ -219,18 +219,8 @@ fn every_name_is_read_set_and_differentiated<G: Geometry>(scene: SceneOf<G>) {
         assert_eq!(&same, world.model(), "{key}");
         // The directional derivative of a loss along a random change of the whole array.
         let free = |k: usize| {
-            let at_border = matches!(
-                key.as_str(),
-                "friction"
-                    | "restitution"
-                    | "rolling"
-                    | "torsional"
-                    | "damping"
-                    | "spin_damping"
-                    | "drag"
-                    | "joint_friction"
-                    | "joint_damping"
-            );
+            let key = key.as_str();
+            let at_border = [Coefficients::KEYS, Resistances::KEYS, &["joint_friction", "joint_damping"]].concat().contains(&key);
             quantity.values[k].is_finite() && !(at_border && quantity.values[k] == 0.0) && !quantity.terms(k).is_empty()
         };
         let along: Vec<f64> = (0..quantity.len()).map(|k| if free(k) { random.range(-1.0, 1.0) } else { 0.0 }).collect();

@@ -74,7 +74,7 @@ fn one<G: Stage>(number: u64, choose: Choose, tally: &mut Tally) {
                 dot(&poses, &bar.poses) + dot(&twists, &bar.twists)
             };
             let difference = (loss(plus) - loss(minus)) / (2.0 * h);
-            // With the difference over a longer step the term in h^2 goes out: scenes that whip need steps too short for their rounding.
+            // With the difference over a longer step the term in h^2 goes out: scenes that snap through need steps too short for their rounding.
             let fourth = longer.map(|(step, value)| difference + (difference - value) / ((step / h).powi(2) - 1.0));
             longer = Some((h, difference));
             for difference in [Some(difference), fourth].into_iter().flatten() {

@@ -111,7 +111,7 @@ rolling = {arm}
     let mut bar = Cotangents { poses: vec![0.0; 6], twists: vec![0.0; 6] };
     bar.poses[3] = 1.0;
     let gradient = run.backward(&bar).unwrap();
-    let slot = run.layout().pairs[0][2].unwrap();
+    let slot = run.layout().pairs[0].rolling.unwrap();
     // x = v0 t - c g t^2/(2 kappa r).
     let exact = -9.81 * 0.25 / (2.0 * 1.5 * 0.1);
     assert!((gradient.parameters[slot] / exact - 1.0).abs() < 1e-9, "{} {exact}", gradient.parameters[slot]);

@@ -140,7 +140,7 @@ fn a_ball_and_a_floor() {
 
 #[test]
 fn contacts_that_do_not_push_each_other_strike_at_once() {
-    // A ball without friction reaches both walls of a corner together: each strike moves in time by itself, theory (17.62).
+    // A ball without friction reaches both walls of a corner together: each strike moves in time by itself, theory (17.40).
     for (restitution, x) in [(0.5, 0.2), (1.0, 0.2), (0.5, 0.205), (1.0, 0.205)] {
         let m = material(0.0, restitution);
         let text = format!("{WEIGHTLESS}{m}{FLOOR}{WALL}{}", ball("a", [x, x], [-1.0, -1.0], 0.0));

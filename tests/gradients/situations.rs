@@ -132,7 +132,7 @@ fn an_arm_strikes_the_ground() {
 
 #[test]
 fn restitution_inside_the_problem_and_rules_of_pairs() {
-    // Under `off` the rebound is a target of room 5. The pair's rule stands in for the mean of the bodies, each coefficient for itself.
+    // Under `off` the rebound is a target of stage 5. The pair's rule stands in for the mean of the bodies, each coefficient for itself.
     let text = r#"
 dimension = 2
 impact = "newton"

@@ -131,7 +131,7 @@ fn friction_at_its_limit_has_both_sides() {
     // More pull is felt on the sliding side alone, more friction as well, with the other sign.
     let names = Names::new(run.end().model(), &[], run.end().state());
     assert!(names.is_ok());
-    let friction = run.layout().bodies[1].friction;
+    let friction = run.layout().bodies[1].surface.friction;
     let slides = by_vx(Weak::Inactive).parameters[friction];
     assert!(holds("friction limit: by mu, sliding", (slides + 0.5 * 10.0 * 0.04).abs(), 1e-9));
     assert!(holds("friction limit: by mu, sticking", by_vx(Weak::Active).parameters[friction].abs(), 1e-9));
@@ -244,7 +244,7 @@ fn a_ball_above_the_floor_feels_it() {
     let mut good = true;
     for k in 0..2 {
         let g = gradient(&run, 1, k, true, weak);
-        let by_mu: f64 = [0, 1].iter().map(|b| g.parameters[run.layout().bodies[*b].friction]).sum();
+        let by_mu: f64 = [0, 1].iter().map(|b| g.parameters[run.layout().bodies[*b].surface.friction]).sum();
         for (name, found, d) in
             [("vx", g.twists[3], [1.0, 0.0, 0.0]), ("vy", g.twists[4], [0.0, 1e-2, 0.0]), ("mu", by_mu, [0.0, 0.0, 1.0])]
         {

@@ -2,7 +2,7 @@
 
 use crate::laws::{ALL, ORDERS, STEPS, ball, during, kinetic, scene, until_impact, velocities, wall};
 use carom_dynamics::options::{ImpactLaw, Integrator, TimeOfImpact};
-use carom_dynamics::{BodyKind, PairRule, World};
+use carom_dynamics::{BodyKind, Coefficients, PairRule, World};
 use carom_math::{Planar, Pose, Spatial, Vector};
 use carom_tests::in_both_spaces;
 use carom_tests::scene::pose;
@@ -163,15 +163,7 @@ fn cradle<G: Stage>(law: ImpactLaw, pairs: &[Option<ImpactLaw>]) -> World<G> {
     }
     for (i, &impact) in pairs.iter().enumerate() {
         if impact.is_some() {
-            scene.model.pairs.push(PairRule {
-                bodies: [i, i + 1],
-                restitution: None,
-                friction: None,
-                rolling: None,
-                torsional: None,
-                impact,
-                collide: None,
-            });
+            scene.model.pairs.push(PairRule { bodies: [i, i + 1], coefficients: Coefficients::default(), impact, collide: None });
         }
     }
     scene.moving(0, G::at(1.0, 0.0), G::rate(0.0));
@@ -210,10 +202,7 @@ fn laws_of_separate_problems_do_not_mix<G: Stage>() {
         scene.moving(rod, G::at(-0.5, -1.0), G::rate(0.0));
         scene.model.pairs.push(PairRule {
             bodies: [ground, rod],
-            restitution: None,
-            friction: None,
-            rolling: None,
-            torsional: None,
+            coefficients: Coefficients::default(),
             impact: Some(ImpactLaw::Stronge),
             collide: None,
         });

@@ -39,8 +39,8 @@ fn struck(e: f64, law: ImpactLaw) -> (Vector3<f64>, Vector3<f64>) {
     scene.fixed(table, top, FRICTION, e);
     let inertia = inverse_inertia().try_inverse().expect("definite");
     let mut body = Body::new("body", BodyKind::Dynamic, 1.0, Spatial::inertia_zero() + inertia);
-    body.friction = FRICTION;
-    body.restitution = e;
+    body.surface.friction = FRICTION;
+    body.surface.restitution = e;
     let foot = arm() + Vector3::new(0.0, 0.0, FOOT);
     for place in [foot, -foot] {
         body.colliders.push(placed(spatial::Shape::ball(FOOT).expect("radius"), place));

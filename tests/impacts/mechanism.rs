@@ -29,7 +29,7 @@ fn chain<G: Stage>(scene: &mut Scene<G>, links: usize, restitution: f64) -> Vec<
 /// A ball flies at the chain along x at a depth below the hinge, from a distance.
 fn shoot<G: Stage>(scene: &mut Scene<G>, mass: f64, depth: f64, distance: f64, friction: f64, restitution: f64) -> usize {
     let body = ball(scene, RADIUS, mass, -0.5 * WIDTH - RADIUS - distance, -depth, restitution);
-    scene.model.bodies[body].friction = friction;
+    scene.model.bodies[body].surface.friction = friction;
     scene.moving(body, G::at(2.0, 0.0), G::rate(0.0));
     body
 }
@@ -65,7 +65,7 @@ fn chain_struck_in_the_middle<G: Stage>() {
         for (e, mu) in [(1.0, 0.0), (0.5, 0.0), (0.6, 0.5)] {
             let mut scene = scene::<G>(law, STEPS[1]);
             let links = chain(&mut scene, 3, e);
-            links.iter().for_each(|&link| scene.model.bodies[link].friction = mu);
+            links.iter().for_each(|&link| scene.model.bodies[link].surface.friction = mu);
             let striker = shoot(&mut scene, 2.0, 1.4, 0.05, mu, e);
             // A ball that also climbs, so that friction has something to do.
             scene.moving(striker, G::at(2.0, 0.3), G::rate(1.0));

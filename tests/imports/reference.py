@@ -99,6 +99,6 @@ def facts(path):
 
 
 if __name__ == "__main__":
-    out = {path: facts(MODELS / path) for path in ["arm.urdf", "chains.xml", "masses.xml", "hips.xml"]}
+    out = {path: facts(MODELS / path) for path in ["arm.urdf", "chains.xml", "masses.xml", "hips.xml", "tendons.xml"]}
     assert all(np.isfinite(out[path]["mass"]) for path in out)
     (HERE / "reference.json").write_text(json.dumps(out, indent=1) + "\n")

@@ -23,6 +23,8 @@ PAGE = ROOT / "docs" / "imports.md"
 BEGIN, END = "<!-- table of models: tests/imports/table.py -->", "<!-- end -->"
 # Notes that say contacts and limits are hard here, which holds for every model.
 HARD = ("margin", "gap", "solref", "solimp", "solreflimit", "solimplimit", "condim")
+# Notes of what was put right before the first step.
+STARTS = ("beyond its limits", "overlap by", "put right before")
 HEAD = "| model | joints | mass, centre | swing | way | left out |\n|---|---|---|---|---|---|\n"
 
 
@@ -34,7 +36,8 @@ def left_out(notes):
         part, key = found.groups() if found else (note, None)
         part = re.sub(r' "[^"]*"', "", part)
         times = re.search(r"; (\d+) in all", note)
-        if key in HARD:
+        # How a model starts is not what is missing of it.
+        if key in HARD or any(word in note for word in STARTS):
             continue
         what = f"{part} {key}" if key and part not in (key,) else part
         if "without mass" in note:
@@ -55,7 +58,9 @@ def row(path):
         return name, None
     found = models.weight(models.load(path, base=facts.base))
     agree = abs(found[0] - facts.mass) <= 1e-9 * facts.mass and np.allclose(found[1], facts.centre, rtol=0, atol=1e-9)
-    worst, moved = (None, None) if facts.model is None else models.swing(path, models.reference().swing(facts.model))
+    # MuJoCo's reader of URDF lets mimic joints run free.
+    mimics = path.suffix == ".urdf" and "<mimic" in path.read_text(errors="ignore")
+    worst, moved = (None, None) if facts.model is None or mimics else models.swing(path, models.reference().swing(facts.model))
     swing = ["-", "-"] if worst is None else [f"{worst:.0e}", f"{moved:.0e}"]
     return name, [str(facts.joints), "agree" if agree else "differ", *swing, left_out(world.notes)]
 

@@ -84,7 +84,7 @@ fn exactly_kept<G: Stage>(links: usize, step: f64, seconds: f64) {
     assert!(run.broken >= -1e-12, "a projection never adds energy");
 }
 
-/// `verlet` keeps it within 5 %. The whip is chaotic: rounding decides which of many runs is seen, and ten links at 1 ms lie anywhere
+/// `verlet` keeps it within 5 %. The snap is chaotic: rounding decides which of many runs is seen, and ten links at 1 ms lie anywhere
 /// between 0.7 % and 3 %; below 1 % takes shorter substeps, see `substeps_buy_energy`.
 fn nearly_kept<G: Stage>(links: usize, step: f64, seconds: f64) {
     let run = release::<G>(links, step, seconds, Integrator::Verlet);
@@ -118,7 +118,7 @@ fn substeps_buy_energy() {
     assert!(holds("euler: energy", euler.worst, 0.05));
 }
 
-/// Past 4 s the whip runs through the chain; the short run ends before it.
+/// Past 4 s the snap runs through the chain; the short run ends before it.
 #[test]
 fn a_hundred_links() {
     let seconds = if full() { 10.0 } else { 1.0 };

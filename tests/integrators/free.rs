@@ -15,8 +15,8 @@ fn mechanism<G: Stage>(step: f64, integrator: Integrator) -> World<G> {
         Pose { position: G::at(0.3, -0.2), rotation: G::turned(0.4) },
     );
     let mut bodies = vec![hub];
-    // Screws have no mean row: this integrator refuses them.
-    let kinds = JointKind::ALL.into_iter().filter(|kind| kind.exists_in::<G>() && *kind != JointKind::Screw);
+    // What has no mean row is refused by this integrator.
+    let kinds = JointKind::ALL.into_iter().filter(|kind| kind.exists_in::<G>() && kind.has_mean_rows());
     for (index, kind) in kinds.enumerate() {
         let angle = 0.7 * index as f64;
         let out = G::deep(angle.cos(), 0.4 * (2.0 * angle).sin(), angle.sin());
@@ -39,10 +39,10 @@ fn mechanism<G: Stage>(step: f64, integrator: Integrator) -> World<G> {
             }
             if kind == JointKind::Rope {
                 // Never taut: a rope that is takes energy, and says so in the ledger.
-                spec.length = Some(20.0);
+                spec.measures.length = Some(20.0);
             }
             if kind == JointKind::Spring {
-                (spec.stiffness, spec.rest) = (40.0, Some(0.2));
+                (spec.measures.stiffness, spec.measures.rest) = (Some(40.0), Some(0.2));
             }
         });
         bodies.push(body);

@@ -1,4 +1,4 @@
-//! The implicit gyroscopic torque (2.24) that is not found: under `euler` the step is halved, under `verlet` it says so, and never is there silence.
+//! The implicit gyroscopic torque (2.32) that is not found: under `euler` the step is halved, under `verlet` it says so, and never is there silence.
 
 use carom_dynamics::World;
 use carom_dynamics::options::Integrator;

@@ -5,8 +5,8 @@ use carom_dynamics::constraints::{MAX_ROWS, Row};
 use carom_dynamics::gradient::{Cotangents, Tape};
 use carom_dynamics::options::{FrictionCone, ImpactLaw, Integrator, TimeOfImpact};
 use carom_dynamics::{Joint, JointKind, JointSpec, World};
+use carom_kernels::dynamics::{DynamicsInput, DynamicsOutput, Mass, MassChange, backward, dynamics};
 use carom_math::{Planar, Pose, Spatial, Twist, Vector};
-use carom_solve::dynamics::{DynamicsInput, DynamicsOutput, Mass, MassChange, backward, dynamics};
 use carom_solve::status::Status;
 use carom_tests::{Random, Scene, Stage};
 use nalgebra::{DMatrix, DVector};
@@ -187,8 +187,8 @@ impl Arrays {
                 let along = if G::TANGENTS == 1 { tangents[0] * cos } else { tangents[0] * cos + tangents[1] * sin };
                 out.tangents.extend(velocity_row(touch, along));
             }
-            out.friction.push(0.5 * (a.friction + b.friction));
-            out.restitution.push(0.5 * (a.restitution + b.restitution));
+            out.friction.push(0.5 * (a.surface.friction + b.surface.friction));
+            out.restitution.push(0.5 * (a.surface.restitution + b.surface.restitution));
         }
         out
     }
@@ -251,10 +251,10 @@ fn gradient_miss<G: Stage>(
         let own = |values: &[f64]| -> f64 {
             setting.touches.iter().zip(values).filter(|(touch, _)| touch.bodies.contains(&index)).map(|(_, value)| 0.5 * value).sum()
         };
-        compare("friction", found.parameters[slots.friction], own(&wanted.friction));
+        compare("friction", found.parameters[slots.surface.friction], own(&wanted.friction));
         // Redundant contacts that all close without a rebound close in more ways than one with a little of it.
         if setting.touches.iter().zip(input.restitution).all(|(touch, k)| *k > 0.0 || !touch.bodies.contains(&index)) {
-            compare("restitution", found.parameters[slots.restitution], own(&wanted.restitution));
+            compare("restitution", found.parameters[slots.surface.restitution], own(&wanted.restitution));
         }
         if index > 0 {
             let (block, force) = (&masses[index - 1], &wanted.force[(index - 1) * G::DOF..]);
@@ -432,7 +432,7 @@ fn a_coefficient_of_nought_has_its_slope() {
     let rollout = world.rollout(1, &[], Tape::Full).unwrap();
     let mut bar = Cotangents { poses: vec![0.0; 6], twists: vec![0.0; 6] };
     bar.twists[4] = 1.0;
-    let slope = rollout.backward(&bar).unwrap().parameters[rollout.layout().bodies[ball].restitution];
+    let slope = rollout.backward(&bar).unwrap().parameters[rollout.layout().bodies[ball].surface.restitution];
     assert!((slope - 0.75).abs() < 1e-12, "{slope}");
 }
 

@@ -49,7 +49,7 @@ fn the_published_drifts_are_the_engines<G: Stage>() {
 }
 in_both_spaces!(the_published_drifts_are_the_engines);
 
-/// The centre's recurrence written out: one solve with the rows at the start, then the correction of (2.60). The engine follows it step by step.
+/// The centre's recurrence written out: one solve with the rows at the start, then the correction of (2.37). The engine follows it step by step.
 #[test]
 fn every_step_is_the_recurrence() {
     use nalgebra::{Matrix2, Vector2};

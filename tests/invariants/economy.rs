@@ -148,12 +148,15 @@ fn a_pile_of_thirty_costs_few_solves() {
 #[test]
 fn crowds_in_space_cost_few_solves() {
     let step = 1.0 / 240.0;
+    let dominoes = carom_scene::scene("domino_spiral").map_or_else(String::new, |scene| scene.text.to_string());
     let crowds = [
         ("stack of ten at rest", stack(10, step), 10, 40, 1.0, 1.0),
         ("pyramid of 55 at rest", pyramid(10, step), 10, 20, 1.0, 1.0),
         // They land in these steps; over the whole fall it is ten solves a step.
         ("27 boxes falling", pile(Solids::Boxes, 27, 0.5, step, 1), 0, 90, 20.0, 250.0),
         ("27 balls falling", pile(Solids::Balls, 27, 0.5, step, 1), 0, 110, 12.0, 100.0),
+        // Each domino that stands is an island with two solves of its own; what costs factors are the dozen that lean on each other.
+        ("dominoes that topple", dominoes, 80, 80, 400.0, 450.0),
     ];
     let mut good = true;
     for (name, text, before, steps, solves, factorisations) in crowds {

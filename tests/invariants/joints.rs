@@ -79,19 +79,10 @@ in_both_spaces!(a_chain_of_a_hundred);
 fn one_of_each() {
     let mut scene = Scene::<Spatial>::new(0.001);
     let inertia = nalgebra::Matrix3::from_diagonal(&nalgebra::Vector3::new(0.02, 0.03, 0.04));
-    let kinds = [
-        JointKind::Ball,
-        JointKind::Hinge,
-        JointKind::Universal,
-        JointKind::Slider,
-        JointKind::Weld,
-        JointKind::Cylindrical,
-        JointKind::Planar,
-        JointKind::Screw,
-        JointKind::Distance,
-    ];
+    // A rope and a spring have no rows that hold always.
+    let kinds = JointKind::ALL.into_iter().filter(|kind| !matches!(kind, JointKind::Rope | JointKind::Spring));
     let mut last = None;
-    for (place, &kind) in kinds.iter().enumerate() {
+    for (place, kind) in kinds.enumerate() {
         let x = place as f64;
         let body =
             scene.particle(1.0, inertia, Pose { position: Spatial::deep(x + 0.5, 0.1 * x, 0.0), rotation: Spatial::turned(0.1 * x) });
@@ -106,7 +97,7 @@ fn one_of_each() {
             _ => {
                 spec.anchor = Some(anchor);
                 spec.axis = Some(Spatial::deep(0.3, 1.0, 0.2));
-                spec.lead = (kind == JointKind::Screw).then_some(0.5);
+                spec.measures.lead = kind.keys::<Spatial>().contains(&"lead").then_some(0.5);
             }
         });
         last = Some(body);

@@ -1,4 +1,4 @@
-//! States that start wrong: joints and ropes beyond their limits, bodies that overlap. They are put right before anything moves, theory (2.29).
+//! States that start wrong: joints and ropes beyond their limits, bodies that overlap. They are put right before anything moves, theory (2.36).
 
 use crate::lab::FRAME;
 use carom_dynamics::error::Cause;

@@ -18,7 +18,7 @@ const RESIDUAL: f64 = 5e-9;
 /// a wheel slip. Loads must not hop between the rims from one round of the correction to the next.
 #[test]
 fn cylinder_wheels_roll() {
-    let text = include_str!("../../scenes/trike.toml")
+    let text = include_str!("../../crates/scene/scenes/trike.toml")
         .replace("{ ball = 0.3 }", "{ cylinder = [0.05, 0.3], rotation = [0.7071067811865476, 0.7071067811865476, 0, 0] }");
     assert_eq!(text.matches("cylinder").count(), 3, "three wheels");
     let Ok(Scene::Spatial(scene)) = from_toml(&text, "trike") else { panic!("the trike is a spatial scene") };

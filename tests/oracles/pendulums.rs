@@ -108,8 +108,8 @@ fn spring_pendulums<G: Flat>() {
                     scene.moving(body, G::at(v[0], v[1]), G::rate(0.0));
                     scene.joint(JointKind::Spring, [Some(body), None], |spec| {
                         spec.anchors = Some([G::at(x[0], x[1]), G::at(0.0, 0.0)]);
-                        spec.rest = Some(number(&input["rest_length"]));
-                        spec.stiffness = number(&input["k"]);
+                        spec.measures.rest = Some(number(&input["rest_length"]));
+                        spec.measures.stiffness = Some(number(&input["k"]));
                     });
                     let mut world = scene.world();
                     let mut worst = 0.0f64;

@@ -2,10 +2,11 @@
 
 mod curved_contact_at_rest;
 mod damped_feather;
+mod frozen_graze;
 mod graze;
 mod projection_with_joints;
 mod rope_at_an_event;
+mod snap;
 mod stalled_rounds;
 mod turned_by_projection;
 mod unsolvable_contact;
-mod whip;

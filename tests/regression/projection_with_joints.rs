@@ -7,7 +7,7 @@ use carom_tests::{holds, hostile_scene};
 #[test]
 fn a_projection_never_tears_a_joint() {
     let mut good = true;
-    // The first one whips through a singular pose after 40 steps, which is another story.
+    // The first one snaps through a singular pose after 40 steps, which is another story.
     for (number, dropped, steps) in [(7721, &[4, 5][..], 90), (5615, &[3, 4, 5], 90), (6413, &[5], 90)] {
         let mut world = hostile_scene::<Planar>(number, dropped).0.world();
         let mut gap = 0.0f64;

@@ -6,7 +6,7 @@ use carom_scene::{Scene, from_toml};
 
 #[test]
 fn a_pile_falls_in_few_substeps() {
-    let text = include_str!("../../scenes/pile_in_bin.toml");
+    let text = include_str!("../../crates/scene/scenes/pile_in_bin.toml");
     let Ok(Scene::Planar(scene)) = from_toml(text, "pile_in_bin") else { panic!("the plane is meant") };
     let mut world = carom_dynamics::World::<Planar>::new(scene.model, scene.state).unwrap_or_else(|e| panic!("{e}"));
     let (mut substeps, mut corrections) = (0, 0);

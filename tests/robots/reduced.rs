@@ -2,7 +2,6 @@
 
 use carom_dynamics::World;
 use carom_geometry::Geometry;
-use carom_scene::{Scene, from_toml};
 use nalgebra::{DMatrix, DVector};
 
 /// Coordinates and rates of the joints.
@@ -14,18 +13,19 @@ pub struct Reduced<G: Geometry> {
     pub world: World<G>,
     /// Inertia of the rotor of each coordinate.
     pub rotors: Vec<f64>,
-    /// Force on each coordinate at a time.
-    pub force: fn(f64) -> Vec<f64>,
+    /// Force on each coordinate at a time and in a motion.
+    pub force: fn(f64, &Motion) -> Vec<f64>,
 }
 
 impl<G: Geometry> Reduced<G> {
-    fn acceleration(&mut self, time: f64, (q, v): &Motion) -> Vec<f64> {
+    fn acceleration(&mut self, time: f64, motion: &Motion) -> Vec<f64> {
+        let (q, v) = motion;
         let names = self.world.joint_names();
         let named = |values: &[f64]| names.iter().map(String::as_str).zip(values.iter().copied()).collect::<Vec<_>>();
         self.world.set_joints(&named(q), &named(v)).expect("coordinates and rates");
         let mass = self.world.mass_matrix() + DMatrix::from_diagonal(&DVector::from_column_slice(&self.rotors));
         let bias = DVector::from_vec(self.world.bias().expect("loads"));
-        let force = DVector::from_vec((self.force)(time));
+        let force = DVector::from_vec((self.force)(time, motion));
         mass.lu().solve(&(force - bias)).expect("a regular mass matrix").as_slice().to_vec()
     }
 
@@ -48,23 +48,5 @@ impl<G: Geometry> Reduced<G> {
             }
         }
         motion
-    }
-}
-
-/// The spatial world of a text.
-pub fn space(text: &str) -> World<carom_math::Spatial> {
-    match from_toml(text, "robots") {
-        Ok(Scene::Spatial(scene)) => World::new(scene.model, scene.state).unwrap_or_else(|e| panic!("{e}")),
-        Ok(_) => panic!("a spatial scene"),
-        Err(error) => panic!("{error}"),
-    }
-}
-
-/// The planar world of a text.
-pub fn plane(text: &str) -> World<carom_math::Planar> {
-    match from_toml(text, "robots") {
-        Ok(Scene::Planar(scene)) => World::new(scene.model, scene.state).unwrap_or_else(|e| panic!("{e}")),
-        Ok(_) => panic!("a planar scene"),
-        Err(error) => panic!("{error}"),
     }
 }

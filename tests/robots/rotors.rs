@@ -1,6 +1,7 @@
 //! Rotors on joints: orders of error against the reduced equations, impacts, energy, momentum, derivatives.
 
-use crate::reduced::{Motion, Reduced, plane, space};
+use crate::machines::{arm, has_order, plane, run, space};
+use crate::reduced::{Motion, Reduced};
 use carom_dynamics::World;
 use carom_geometry::Geometry;
 use carom_tests::differences::check_text;
@@ -35,47 +36,9 @@ armature = 0.2
 "#;
 
 /// Three hinges about perpendicular axes.
-const CROSSED: &str = r#"dimension = 3
-[[body]]
-name = "a"
-mass = 1.0
-inertia = [0.05, 0.06, 0.03]
-position = [0.2, 0.1, 0.0]
-[[body]]
-name = "b"
-mass = 0.8
-inertia = [0.02, 0.05, 0.04]
-position = [0.5, 0.1, 0.1]
-[[body]]
-name = "c"
-mass = 0.5
-inertia = [0.03, 0.02, 0.01]
-position = [0.8, 0.2, 0.2]
-[[joint]]
-name = "first"
-kind = "hinge"
-between = ["a", "world"]
-anchor = [0, 0, 0]
-axis = [0, 0, 1]
-motor = { control = true }
-armature = 0.2
-[[joint]]
-name = "second"
-kind = "hinge"
-between = ["b", "a"]
-anchor = [0.4, 0.1, 0]
-axis = [0, 1, 0]
-motor = { control = true }
-armature = 0.3
-[[joint]]
-name = "third"
-kind = "hinge"
-between = ["c", "b"]
-anchor = [0.7, 0.1, 0.1]
-axis = [1, 0, 0]
-motor = { control = true }
-armature = 0.1
-"#;
+fn crossed() -> String {
+    arm([0.2, 0.3, 0.1])
+}
 
 /// A slider with a rotor between two hinges: it rides on a spinning arm.
 const RIDING: &str = r#"dimension = 3
@@ -136,52 +99,43 @@ fn forces(count: usize) -> Vec<f64> {
 /// Errors of the coordinates after a second at 50, 100 and 200 steps a second, over those of the reduced equations.
 fn errors<G: Geometry>(text: &str, integrator: &str, open: fn(&str) -> World<G>) -> [f64; 3] {
     let start = |world: &World<G>| -> Motion { (world.joint_q(), vec![0.8; world.joint_names().len()]) };
-    let mut reduced = Reduced { world: open(&plain(text)), rotors: rotors(text), force: |_| Vec::new() };
+    let mut reduced = Reduced { world: open(&plain(text)), rotors: rotors(text), force: |_, _| Vec::new() };
     let count = reduced.rotors.len();
-    reduced.force = if count == 2 { |_| forces(2) } else { |_| forces(3) };
+    reduced.force = if count == 2 { |_, _| forces(2) } else { |_, _| forces(3) };
     let wanted = reduced.run(start(&reduced.world), 1.0, 2000);
     let without = Reduced { rotors: vec![0.0; count], ..reduced }.run(start(&open(&plain(text))), 1.0, 2000);
     // Angles come back without their turns.
     let turned = |x: f64| (x - TAU * (x / TAU).round()).abs();
     let apart = |a: &Motion, b: &Motion| a.0.iter().zip(&b.0).fold(0.0f64, |m, (a, b)| m.max(turned(a - b)));
     assert!(apart(&wanted, &without) > 0.1, "the rotors matter: {wanted:?} {without:?}");
-    [50, 100, 200].map(|rate| {
+    [50u32, 100, 200].map(|rate| {
         let mut world = open(&format!("integrator = \"{integrator}\"\nstep = {}\n{text}", 1.0 / f64::from(rate)));
         let names = world.joint_names();
         let rates: Vec<(&str, f64)> = names.iter().map(|name| (name.as_str(), 0.8)).collect();
         world.set_joints(&[], &rates).expect("rates");
-        for _ in 0..rate {
-            world.step_with(&forces(count)).unwrap_or_else(|e| panic!("{e}"));
-        }
+        run(&mut world, rate as usize, &forces(count));
         apart(&(world.joint_q(), Vec::new()), &wanted)
     })
-}
-
-fn has_order(found: [f64; 3], order: f64, at_most: f64, what: &str) {
-    let orders = [(found[0] / found[1]).log2(), (found[1] / found[2]).log2()];
-    println!("{what}: {found:?}, orders {orders:.2?}");
-    assert!(orders.iter().all(|o| (o - order).abs() < 0.2), "{what}: {found:?}, orders {orders:?}");
-    assert!(found[2] < at_most, "{what}: {found:?}");
 }
 
 #[test]
 fn verlet_has_order_two() {
     has_order(errors(DOUBLE, "verlet", plane), 2.0, 1e-3, "double pendulum");
-    has_order(errors(CROSSED, "verlet", space), 2.0, 1e-3, "crossed axes");
+    has_order(errors(&crossed(), "verlet", space), 2.0, 1e-3, "crossed axes");
     has_order(errors(RIDING, "verlet", space), 2.0, 1e-3, "slider on a spinning arm");
 }
 
 #[test]
 fn euler_has_order_one() {
     has_order(errors(DOUBLE, "euler", plane), 1.0, 5e-2, "double pendulum");
-    has_order(errors(CROSSED, "euler", space), 1.0, 5e-2, "crossed axes");
+    has_order(errors(&crossed(), "euler", space), 1.0, 5e-2, "crossed axes");
     has_order(errors(RIDING, "euler", space), 1.0, 5e-2, "slider on a spinning arm");
 }
 
 #[test]
 fn energy_momentum_has_order_two() {
     has_order(errors(DOUBLE, "energy-momentum", plane), 2.0, 1e-3, "double pendulum");
-    has_order(errors(CROSSED, "energy-momentum", space), 2.0, 1e-3, "crossed axes");
+    has_order(errors(&crossed(), "energy-momentum", space), 2.0, 1e-3, "crossed axes");
 }
 
 /// What `energy-momentum` cannot do is refused.
@@ -215,11 +169,11 @@ fn a_pendulum_swings_with_the_inertia_of_its_rotor() {
 /// The mass matrix is that without rotors and their inertias on the diagonal.
 #[test]
 fn the_mass_matrix_has_rotors_on_its_diagonal() {
-    let (with, without) = (space(CROSSED), space(&plain(CROSSED)));
+    let (with, without) = (space(&crossed()), space(&plain(&crossed())));
     let difference = with.mass_matrix() - without.mass_matrix();
     for i in 0..3 {
         for j in 0..3 {
-            let wanted = if i == j { rotors(CROSSED)[i] } else { 0.0 };
+            let wanted = if i == j { rotors(&crossed())[i] } else { 0.0 };
             assert!((difference[(i, j)] - wanted).abs() < 1e-15);
         }
     }
@@ -240,9 +194,7 @@ fn impacts_feel_the_rotor() {
         let text = scene(restitution, armature);
         let text = if armature == 0.0 { plain(&text) } else { text };
         let mut world = plane(&text);
-        for _ in 0..20 {
-            world.step().unwrap_or_else(|e| panic!("{e}"));
-        }
+        run(&mut world, 20, &[]);
         let rate = world.state().twists[0].ang.as_slice()[0];
         let inertia = (1.0 + 0.01) / 12.0 + 0.25 + armature;
         let impulse = (1.0 + restitution) * 2.0 / (1.0 / 0.4 + 0.64 / inertia);
@@ -259,7 +211,7 @@ fn impacts_feel_the_rotor() {
 #[test]
 fn what_floats_keeps_energy_and_momenta() {
     let text = |integrator: &str| {
-        format!("integrator = \"{integrator}\"\nstep = 0.02\ngravity = [0, 0, 0]\n{CROSSED}")
+        format!("integrator = \"{integrator}\"\nstep = 0.02\ngravity = [0, 0, 0]\n{}", crossed())
             .replace("motor = { control = true }\n", "")
             .replace("between = [\"a\", \"world\"]", "between = [\"a\", \"base\"]")
             + "[[body]]\nname = \"base\"\nmass = 2.0\ninertia = [0.2, 0.3, 0.25]\nposition = [-0.3, 0, 0]\n"
@@ -300,9 +252,9 @@ fn derivatives_agree_with_differences() {
         ("double", format!("step = 0.01\n{DOUBLE}")),
         ("double, euler", format!("step = 0.01\nintegrator = \"euler\"\n{DOUBLE}")),
         ("double, energy-momentum", format!("step = 0.01\nintegrator = \"energy-momentum\"\n{DOUBLE}")),
-        ("crossed", format!("step = 0.01\n{CROSSED}")),
-        ("crossed, euler", format!("step = 0.01\nintegrator = \"euler\"\n{CROSSED}")),
-        ("crossed, energy-momentum", format!("step = 0.01\nintegrator = \"energy-momentum\"\n{CROSSED}")),
+        ("crossed", format!("step = 0.01\n{}", crossed())),
+        ("crossed, euler", format!("step = 0.01\nintegrator = \"euler\"\n{}", crossed())),
+        ("crossed, energy-momentum", format!("step = 0.01\nintegrator = \"energy-momentum\"\n{}", crossed())),
         ("riding", format!("step = 0.01\n{RIDING}")),
         ("struck", struck.to_string()),
     ] {

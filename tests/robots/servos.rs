@@ -1,6 +1,6 @@
 //! Servos: closed forms, order, stiff gains at large steps, bounds, controls as targets, derivatives.
 
-use crate::reduced::{plane, space};
+use crate::machines::{plane, space};
 use carom_tests::differences::check_text;
 
 /// A disc on a hinge, with a servo.

@@ -232,12 +232,13 @@ fn probes<G: Geometry>(world: &World<G>, layout: &Parameters, controls: usize, r
     let moving = || bodies().filter(|(_, b)| b.kind == BodyKind::Dynamic).map(|(s, _)| s);
     of("mass", moving().map(|s| s.mass).collect());
     of("inertia", moving().flat_map(|s| s.inertia.clone()).collect());
-    of("friction", bodies().filter(|(_, b)| b.friction > 0.0).map(|(s, _)| s.friction).collect());
-    let arms = bodies().flat_map(|(s, b)| [(s.rolling, b.rolling), (s.torsional, b.torsional)]);
+    of("friction", bodies().filter(|(_, b)| b.surface.friction > 0.0).map(|(s, _)| s.surface.friction).collect());
+    let arms = bodies().flat_map(|(s, b)| [(s.surface.rolling, b.surface.rolling), (s.surface.torsional, b.surface.torsional)]);
     of("arms", arms.filter(|arm| arm.1 > 0.0).map(|arm| arm.0).collect());
-    of("restitution", bodies().filter(|(_, b)| b.restitution > 0.0 && b.restitution < 1.0).map(|(s, _)| s.restitution).collect());
+    let bounces = |e: f64| e > 0.0 && e < 1.0;
+    of("restitution", bodies().filter(|(_, b)| bounces(b.surface.restitution)).map(|(s, _)| s.surface.restitution).collect());
     // Coefficients at the border of what they may be have no two-sided difference.
-    let damped = bodies().flat_map(|(s, b)| [(s.damping, b.damping), (s.spin_damping, b.spin_damping), (s.drag, b.drag)]);
+    let damped = bodies().flat_map(|(s, b)| s.resistances.list().into_iter().zip(b.resistances.list()));
     of("damping", damped.filter(|d| d.1 > 0.0).map(|d| d.0).collect());
     of("gravity", layout.gravity.clone().collect());
     of("step", vec![layout.step]);
@@ -251,7 +252,7 @@ fn probes<G: Geometry>(world: &World<G>, layout: &Parameters, controls: usize, r
         })
     });
     of("joints", joints.map(|(slot, _)| slot).collect());
-    of("pairs", layout.pairs.iter().flatten().flatten().copied().collect());
+    of("pairs", layout.pairs.iter().flat_map(|slots| slots.list()).flatten().collect());
     of("forces", layout.forces.iter().flat_map(|f| f.force.clone().chain(f.torque.clone()).chain(f.at.clone())).collect());
     out
 }

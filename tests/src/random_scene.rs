@@ -7,7 +7,7 @@ use carom_dynamics::options::{FrictionCone, ImpactLaw, Integrator, Order, TimeOf
 use carom_dynamics::{BodyKind, Joint, JointKind, JointSpec, Motor};
 use carom_math::{Pose, Twist, Vector};
 
-/// Least start distance between bodies [m].
+/// Least start distance between bodies \[m\].
 const CLEARANCE: f64 = 0.02;
 
 /// Scene of a number and its story, without the bodies in `dropped` and their joints. Nothing overlaps at the start.
@@ -100,8 +100,8 @@ pub fn random_scene<G: Stage>(number: u64, dropped: &[usize]) -> (Scene<G>, Vec<
                 spec.anchors = Some([pa.position, pb.position]);
                 spec.collide = true;
                 if kind == JointKind::Spring {
-                    spec.stiffness = 50.0;
-                    spec.damping = 0.5;
+                    spec.measures.stiffness = Some(50.0);
+                    spec.measures.damping = Some(0.5);
                 }
             }
             _ => {

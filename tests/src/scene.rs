@@ -14,7 +14,7 @@ pub struct Scene<G: Stage> {
 }
 
 impl<G: Stage> Scene<G> {
-    /// Nothing but gravity, with a step [s].
+    /// Nothing but gravity, with a step \[s\].
     pub fn new(step: f64) -> Self {
         let mut model = Model::new("scene");
         model.step = step;
@@ -28,8 +28,8 @@ impl<G: Stage> Scene<G> {
     }
 
     fn push(&mut self, mut body: Body<G>, pose: Pose<G>, friction: f64, restitution: f64) -> usize {
-        body.friction = friction;
-        body.restitution = restitution;
+        body.surface.friction = friction;
+        body.surface.restitution = restitution;
         self.model.bodies.push(body);
         self.state.push(pose, Twist::zero());
         self.model.bodies.len() - 1
@@ -44,7 +44,7 @@ impl<G: Stage> Scene<G> {
     pub fn ground(&mut self, friction: f64, restitution: f64) -> usize {
         self.slope(0.0, friction, restitution)
     }
-    /// A plane through the origin that rises with x at an angle [rad].
+    /// A plane through the origin that rises with x at an angle \[rad\].
     pub fn slope(&mut self, angle: f64, friction: f64, restitution: f64) -> usize {
         self.fixed(G::half_space(G::at(-angle.sin(), angle.cos())), Pose::identity(), friction, restitution)
     }

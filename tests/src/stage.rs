@@ -19,7 +19,7 @@ pub trait Stage: Geometry {
     fn rate(rate: f64) -> Self::Ang;
     /// A rate about all axes, of which the plane keeps the first.
     fn rates(rate: f64, second: f64, third: f64) -> Self::Ang;
-    /// The turn from x towards up by an angle [rad].
+    /// The turn from x towards up by an angle \[rad\].
     fn turned(angle: f64) -> Self::Rot;
     /// The x-up part of a vector.
     fn flat(vector: Self::Lin) -> [f64; 2];
@@ -35,7 +35,7 @@ pub trait Stage: Geometry {
     fn rock(radius: f64, draw: &mut dyn FnMut() -> f64) -> Collider<Self>;
     /// The half-space behind a normal.
     fn half_space(normal: Self::Lin) -> Collider<Self>;
-    /// Inertia of a shape about its centroid, for a mass [kg], about the axis out of the vertical plane [kg m^2].
+    /// Inertia of a shape about its centroid, for a mass \[kg\], about the axis out of the vertical plane [kg m^2].
     fn flat_inertia(inertia: Self::Inertia) -> f64;
 }
 

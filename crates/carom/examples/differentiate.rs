@@ -10,7 +10,7 @@ const STEPS: usize = 140;
 /// The ball's height after the run, dropped from `y` with restitution `e`.
 fn height(scene: &SceneOf<Planar>, y: f64, e: f64) -> Result<f64, Box<dyn std::error::Error>> {
     let (mut model, mut state) = (scene.model.clone(), scene.state.clone());
-    model.bodies.iter_mut().for_each(|body| body.restitution = e);
+    model.bodies.iter_mut().for_each(|body| body.surface.restitution = e);
     state.poses[1].position.y = y;
     let mut world = World::new(model, state)?;
     for _ in 0..STEPS {
@@ -32,7 +32,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let restitution = names.get(world.model(), rollout.layout(), "restitution")?.gradient(&gradient.parameters);
     let exact = [gradient.poses[4], restitution.iter().sum()];
 
-    let (y, e, d) = (scene.state.poses[1].position.y, scene.model.bodies[1].restitution, 1e-6);
+    let (y, e, d) = (scene.state.poses[1].position.y, scene.model.bodies[1].surface.restitution, 1e-6);
     let differences = [
         (height(&scene, y + d, e)? - height(&scene, y - d, e)?) / (2.0 * d),
         (height(&scene, y, e + d)? - height(&scene, y, e - d)?) / (2.0 * d),

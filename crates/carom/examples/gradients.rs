@@ -6,17 +6,32 @@ use carom_dynamics::World;
 use carom_dynamics::gradient::{Cotangents, Tape};
 use carom_geometry::Geometry;
 use carom_scene::{Scene, SceneOf, scene};
-use std::time::Instant;
+use carom_tests::crowds::{Solids, pile, planar_pile, pyramid, wall};
 
-/// Rounds of which the fastest counts.
-const ROUNDS: usize = 20;
+/// Rounds of which the fastest counts: of few bodies, and of many.
+const ROUNDS: [usize; 2] = [20, 5];
+/// Bodies from which on they are many.
+const MANY: usize = 13;
 
 /// Microseconds in a second.
 const MICRO: f64 = 1e6;
 
-/// Seconds that a piece of work takes.
+/// Seconds that this thread works on a piece of work, so that other work on the machine does not count.
+#[cfg(unix)]
 fn timed<T>(work: impl FnOnce() -> T) -> (f64, T) {
-    let start = Instant::now();
+    let now = || {
+        let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+        time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9
+    };
+    let start = now();
+    let result = work();
+    (now() - start, result)
+}
+
+/// Seconds that a piece of work takes.
+#[cfg(not(unix))]
+fn timed<T>(work: impl FnOnce() -> T) -> (f64, T) {
+    let start = std::time::Instant::now();
     let result = work();
     (start.elapsed().as_secs_f64(), result)
 }
@@ -31,7 +46,8 @@ fn run<G: Geometry>(name: &str, scene: SceneOf<G>, warm: usize, steps: usize) {
     let cotangents = Cotangents { poses: vec![1.0; size], twists: vec![0.5; size] };
     let mut best = [f64::MAX; 3];
     let (mut bytes, mut flagged) = (0, 0);
-    for _ in 0..ROUNDS {
+    let rounds = ROUNDS[usize::from(world.model().bodies.len() > MANY)];
+    for _ in 0..rounds {
         let (forward, _) = timed(|| world.rollout(steps, &[], Tape::Off).expect("the scene steps"));
         let (recorded, rollout) = timed(|| world.rollout(steps, &[], Tape::Full).expect("the scene steps"));
         let (backward, gradient) = timed(|| rollout.backward(&cotangents).expect("the rollout has a tape"));
@@ -50,7 +66,7 @@ fn run<G: Geometry>(name: &str, scene: SceneOf<G>, warm: usize, steps: usize) {
     let [forward, recorded, backward] = best;
     let parts = world.model().bodies.len() + world.contacts().len();
     println!(
-        "{name:12} forward {forward:8.1} us  recorded {recorded:8.1}  backward {backward:8.1}  ratio {:5.2}  tape {bytes} B a step, {} a body and contact, flagged {flagged}/{steps}",
+        "{name:16} forward {forward:8.1} us  recorded {recorded:8.1}  backward {backward:8.1}  ratio {:5.2}  tape {bytes} B a step, {} a body and contact, flagged {flagged}/{steps}",
         backward / forward,
         bytes / parts,
     );
@@ -97,7 +113,9 @@ fn stack(dimension: usize, count: usize) -> String {
     text
 }
 
-fn main() {
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    // One thread for all, this one, so that its time is the whole.
+    rayon::ThreadPoolBuilder::new().num_threads(1).use_current_thread().build_global()?;
     let scenes = [
         ("chain 10", chain(2, 10), 20, 100),
         ("chain 100", chain(2, 100), 5, 20),
@@ -109,6 +127,15 @@ fn main() {
         ("hub 200", hub(2, 200), 5, 20),
         ("hub 400", hub(2, 400), 5, 20),
         ("hub3 200", hub(3, 200), 5, 10),
+        ("pyramid 15", pyramid(5, 1.0 / 240.0), 20, 20),
+        ("pyramid 55", pyramid(10, 1.0 / 240.0), 20, 10),
+        ("wall 16", wall(4, 4, 0.0, 1.0 / 240.0, false), 20, 10),
+        ("discs 30 falling", planar_pile(30, 5, 0.005), 100, 10),
+        ("discs 30", planar_pile(30, 5, 0.005), 600, 10),
+        ("balls 27 falling", pile(Solids::Balls, 27, 0.5, 1.0 / 240.0, 1), 100, 10),
+        ("balls 27", pile(Solids::Balls, 27, 0.5, 1.0 / 240.0, 1), 480, 10),
+        ("boxes 27 falling", pile(Solids::Boxes, 27, 0.5, 1.0 / 240.0, 1), 60, 10),
+        ("boxes 27", pile(Solids::Boxes, 27, 0.5, 1.0 / 240.0, 1), 480, 10),
     ];
     let only = std::env::args().nth(1);
     for (name, text, warm, steps) in scenes {
@@ -120,4 +147,5 @@ fn main() {
             Scene::Spatial(scene) => run(name, scene, warm, steps),
         }
     }
+    Ok(())
 }

@@ -21,7 +21,7 @@ velocity = [2, 0]
 friction = 0.5
 "#;
 
-/// What was measured: where the puck came to rest [m]. Its friction was 0.23.
+/// What was measured: where the puck came to rest \[m\]. Its friction was 0.23.
 const MEASURED: f64 = 2.0 * 2.0 / (2.0 * 0.23 * 9.81);
 const STEPS: usize = 400;
 
@@ -30,7 +30,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let names = Names::new(&scene.model, &scene.joints, &scene.state)?;
     let mut friction: f64 = 0.5;
     for round in 1..=20 {
-        scene.model.bodies.iter_mut().for_each(|body| body.friction = friction);
+        scene.model.bodies.iter_mut().for_each(|body| body.surface.friction = friction);
         let world = World::new(scene.model.clone(), scene.state.clone())?;
         let rollout = world.rollout(STEPS, &[], Tape::Full)?;
         let distance = rollout.end().state().poses[1].position.x;

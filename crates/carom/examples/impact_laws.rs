@@ -80,12 +80,17 @@ const LAWS: [(&str, ImpactLaw); 8] = [
     ("`newton`", ImpactLaw::Newton),
 ];
 
-/// Simulated time of the heap [s]: by then it lies still.
+/// Simulated time of the heap \[s\]: by then it lies still.
 const HEAP_TIME: f64 = 2.0;
 
 type Failure = Box<dyn std::error::Error>;
 
 /// A planar scene under a law.
+/// The text of a scene that comes with the engine.
+fn embedded(name: &str) -> Result<&'static str, Failure> {
+    Ok(carom::scene::scene(name).ok_or("an embedded scene")?.text)
+}
+
 fn build(text: &str, law: ImpactLaw) -> Result<World<Planar>, Failure> {
     let Scene::Planar(mut scene) = carom::from_toml(text, "table.toml")? else { return Err("a planar scene".into()) };
     scene.model.options.impact = law;
@@ -119,10 +124,10 @@ fn main() -> Result<(), Failure> {
     }
 
     println!(
-        "\n### Pool break, e = 1 (`scenes/pool_break.toml`)\n\n| law | energy | asymmetry / cue speed | iterations | ends |\n|---|---|---|---|---|"
+        "\n### Pool break, e = 1 (`crates/scene/scenes/pool_break.toml`)\n\n| law | energy | asymmetry / cue speed | iterations | ends |\n|---|---|---|---|---|"
     );
     for (name, law) in LAWS {
-        let mut world = build(include_str!("../../../scenes/pool_break.toml"), law)?;
+        let mut world = build(embedded("pool_break")?, law)?;
         let start = world.state().clone();
         let before = world.energies().0;
         let report = first_strike(&mut world)?;
@@ -153,11 +158,11 @@ fn main() -> Result<(), Failure> {
     }
 
     println!(
-        "\n### Heap of thirty, 2 s (`scenes/pile_in_bin.toml`)\n\n| law | impact problems | iterations | capped steps | largest gain in a \
+        "\n### Heap of thirty, 2 s (`crates/scene/scenes/pile_in_bin.toml`)\n\n| law | impact problems | iterations | capped steps | largest gain in a \
          strike [J] | deepest overlap [m] |\n|---|---|---|---|---|---|"
     );
     for (name, law) in LAWS {
-        let mut world = build(include_str!("../../../scenes/pile_in_bin.toml"), law)?;
+        let mut world = build(embedded("pile_in_bin")?, law)?;
         let (mut total, mut capped, mut gain, mut deepest) = (StepReport::default(), 0, 0.0f64, 0.0f64);
         while world.state().time < HEAP_TIME {
             let lost = world.ledger().flow.impact_loss;

@@ -14,7 +14,7 @@ use std::time::Instant;
 /// Blocks timed per scene; the least is quoted because other work only ever adds.
 const BLOCKS: usize = 7;
 
-/// Length [m] and mass [kg] of a link.
+/// Length \[m\] and mass \[kg\] of a link.
 const LINK: f64 = 0.1;
 const MASS: f64 = 0.1;
 
@@ -207,7 +207,7 @@ fn grounded(links: usize, step: f64, solver: &str) -> String {
     text
 }
 
-/// The least time [us] of a step by the number of its solves, and how many steps had that many.
+/// The least time \[us\] of a step by the number of its solves, and how many steps had that many.
 type BySolves = BTreeMap<usize, (f64, usize)>;
 
 fn measure<G: carom::geometry::Geometry>(mut world: World<G>, line: &Line) -> Result<BySolves, StepError> {
@@ -269,7 +269,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let wanted: Vec<String> = std::env::args().skip(1).collect();
     let mut lines = Vec::new();
     let steps = |n: usize| (40_000 / n).clamp(40, 400);
-    // Later on large trees whip, and no two of their steps are alike.
+    // Later on large trees snap through, and no two of their steps are alike.
     let calm = |n: usize| (40_000 / n).clamp(4, 400);
     for n in LINKS {
         lines.push(line(format!("chain {n}"), move || chain(n, 1e-3), 10, steps(n)));

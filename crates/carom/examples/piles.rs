@@ -56,14 +56,14 @@ fn table() -> Vec<Row> {
     ]
 }
 
-/// Processor time of this thread [s].
+/// Processor time of this thread \[s\].
 #[cfg(unix)]
 fn processor_time() -> f64 {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
     time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9
 }
 
-/// Time of the clock [s], where the thread's own is not to be had.
+/// Time of the clock \[s\], where the thread's own is not to be had.
 #[cfg(not(unix))]
 fn processor_time() -> f64 {
     std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0.0, |time| time.as_secs_f64())
@@ -76,6 +76,8 @@ struct Part {
     seconds: f64,
     slowest: f64,
     total: StepReport,
+    /// Solves of the island that had most, step by step.
+    island_solves: usize,
     stepped: usize,
     inaccurate: usize,
 }
@@ -85,6 +87,7 @@ impl Part {
         self.steps += 1;
         self.seconds += seconds;
         self.slowest = self.slowest.max(seconds);
+        self.island_solves += report.island_solves;
         self.stepped += usize::from(report.stepped > 0);
         self.inaccurate += usize::from(report.inaccurate);
         self.total.merge(report);
@@ -156,11 +159,12 @@ fn print(row: &Row, step: f64, parts: &[Part; 2], accuracy: &Accuracy, ledger: &
     let seconds = parts[0].seconds + parts[1].seconds;
     let all = (parts[0].steps + parts[1].steps) as f64 * step / seconds;
     let solves = parts.each_ref().map(|part| each(part, part.total.solves));
+    let island = parts.each_ref().map(|part| each(part, part.island_solves));
     let factors = parts.each_ref().map(|part| each(part, part.total.factorisations));
     let answers: usize = parts.iter().map(|part| part.total.solves + part.total.substitutions).sum();
     let rough: usize = parts.iter().map(|part| part.total.rough).sum();
     println!(
-        "{:<11} {:>8.2} {:>8.2} {:>8.2} {:>9.0} {:>8.1} {:>5.1} {:>5.1} {:>6.1} {:>6.1} {:>7.3} {:>5} {:>8.0e} {:>8.0e} {:>8.0e} {:>6}/{:<6} {:>6} {:>7.0e}  {}",
+        "{:<11} {:>8.2} {:>8.2} {:>8.2} {:>9.0} {:>8.1} {:>5.1} {:>5.1} {:>5.1} {:>5.1} {:>6.1} {:>6.1} {:>7.3} {:>5} {:>8.0e} {:>8.0e} {:>8.0e} {:>6}/{:<6} {:>6} {:>7.0e}  {}",
         row.name,
         all,
         rates[0],
@@ -169,6 +173,8 @@ fn print(row: &Row, step: f64, parts: &[Part; 2], accuracy: &Accuracy, ledger: &
         parts[0].slowest.max(parts[1].slowest) * 1e3,
         solves[0],
         solves[1],
+        island[0],
+        island[1],
         factors[0],
         factors[1],
         rough as f64 / answers.max(1) as f64 * 100.0,
@@ -220,14 +226,14 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     rayon::ThreadPoolBuilder::new().num_threads(1).use_current_thread().build_global()?;
     let rows = asked()?;
     println!(
-        "times real time: whole run, falling, at rest; microseconds of a step at rest; slowest step [ms]; solves and factorisations of a step, falling"
+        "times real time: whole run, falling, at rest; microseconds of a step at rest; slowest step [ms]; of a step, falling and at rest: solves, those"
     );
     println!(
-        "and at rest; per cent of the solves above 1e-8 m/s; steps flagged inaccurate; overlap over size; ledger drift and energy gained over the energy"
+        "of the island that had most, factorisations; per cent of the solves above 1e-8 m/s; steps flagged inaccurate; overlap over size; ledger drift and energy gained over the energy"
     );
     println!("exchanged; stepped steps, falling/at rest; most contacts; fastest body at the end [m/s]");
     println!(
-        "{:<11} {:>8} {:>8} {:>8} {:>9} {:>8} {:>11} {:>13} {:>7} {:>5} {:>8} {:>8} {:>8} {:>13} {:>6} {:>7}  to reach",
+        "{:<11} {:>8} {:>8} {:>8} {:>9} {:>8} {:>11} {:>11} {:>13} {:>7} {:>5} {:>8} {:>8} {:>8} {:>13} {:>6} {:>7}  to reach",
         "scene",
         "whole",
         "falling",
@@ -235,6 +241,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         "us",
         "slowest",
         "solves",
+        "island",
         "factors",
         "%",
         "flags",

@@ -39,7 +39,7 @@
 //! for (name, x, speed) in [("a", -1.0, 2.0), ("b", 1.0, 0.0)] {
 //!     let mut ball = Body::new(name, BodyKind::Dynamic, 1.0, Planar::inertia_from_moments(&[0.5]));
 //!     ball.colliders.push(Collider { shape: planar::Shape::ball(0.5)?, local: Pose::identity() });
-//!     ball.restitution = 1.0;
+//!     ball.surface.restitution = 1.0;
 //!     model.bodies.push(ball);
 //!     let pose = Pose { position: Vector::from_slice(&[x, 0.0]), ..Pose::identity() };
 //!     state.push(pose, Twist { lin: Vector::from_slice(&[speed, 0.0]), ..Twist::zero() });
@@ -53,12 +53,13 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! `World::<Spatial>` is the same in space. The parts stand on their own as [`math`], [`geometry`], [`solve`], [`dynamics`], [`scene`],
+//! `World::<Spatial>` is the same in space. The parts stand on their own as [`math`], [`geometry`], [`solve`], [`kernels`], [`dynamics`], [`scene`],
 //! [`import`] (URDF, MJCF and SDF) and [`record`]; equations cited as (n.m) stand in `docs/theory.md`.
 
 pub use carom_dynamics as dynamics;
 pub use carom_geometry as geometry;
 pub use carom_import as import;
+pub use carom_kernels as kernels;
 pub use carom_math as math;
 pub use carom_record as record;
 pub use carom_scene as scene;

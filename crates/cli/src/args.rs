@@ -12,7 +12,7 @@ mod reproduce;
 mod validate;
 
 pub use fit::FitArgs;
-pub use import::{BaseChoice, ImportArgs};
+pub use import::{BaseChoice, ImportArgs, MeshesChoice};
 pub use manual::{CompletionsArgs, ManArgs};
 pub use reproduce::{ReproduceArgs, VERDICTS};
 pub use validate::ValidateArgs;
@@ -123,10 +123,10 @@ pub struct RunArgs {
     #[arg(value_name = "SCENE")]
     pub scene: Option<String>,
     /// Run until this simulated time [s] [default: the scene's duration]
-    #[arg(long, value_name = "S", conflicts_with = "steps", value_parser = seconds)]
+    #[arg(long, value_name = "S", conflicts_with = "steps", value_parser = seconds, allow_negative_numbers = true)]
     pub time: Option<f64>,
     /// Run until so many steps have been taken since the start
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = whole, allow_negative_numbers = true)]
     pub steps: Option<u64>,
     /// Save to these files, by ending: .html (a page that replays it), .caromlog (exact, resumable), .csv, .npz, .parquet, .mcap, .gif,
     /// .mp4, .webm, .png, .svg, .glb, .usda [default: NAME.caromlog]
@@ -140,19 +140,20 @@ pub struct RunArgs {
     #[arg(long, value_name = "LAW", value_parser = law)]
     pub impact: Option<ImpactLaw>,
     /// Use this time step [s] instead of the scene's
-    #[arg(long, value_name = "H", value_parser = positive_seconds)]
+    #[arg(long, value_name = "H", value_parser = positive_seconds, allow_negative_numbers = true)]
     pub step: Option<f64>,
     /// Go on with a stopped run, to the same bits as if it had never stopped; extends the file unless --out is given
     #[arg(long, value_name = "FILE.caromlog", conflicts_with_all = ["scene", "impact", "step"])]
     pub resume: Option<PathBuf>,
-    #[command(flatten)]
-    pub import: ImportArgs,
     /// Print the summary as JSON
     #[arg(long)]
     pub json: bool,
     /// No progress bar and no summary
     #[arg(long, short)]
     pub quiet: bool,
+    // Their headings reach to the next one: what has none stands before them.
+    #[command(flatten)]
+    pub import: ImportArgs,
     #[command(flatten)]
     pub picture: PictureArgs,
 }
@@ -189,10 +190,10 @@ pub struct PictureArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=100))]
     pub frames: Option<u64>,
     /// Frames per second of a film [default: 25 for .gif, 30 for .mp4 and .webm, 60 for .glb and .usda]
-    #[arg(long, value_name = "RATE", value_parser = frame_rate)]
+    #[arg(long, value_name = "RATE", value_parser = frame_rate, allow_negative_numbers = true)]
     pub fps: Option<f64>,
     /// Seconds of the run shown in a second of the film [default: 1]
-    #[arg(long, value_name = "X", value_parser = positive_number)]
+    #[arg(long, value_name = "X", value_parser = positive_number, allow_negative_numbers = true)]
     pub speed: Option<f64>,
     /// Bodies leave a line behind
     #[arg(long)]
@@ -221,7 +222,7 @@ pub struct BenchArgs {
     #[arg(value_name = "NAME")]
     pub scenes: Vec<String>,
     /// Time spent on each scene [s]
-    #[arg(long, value_name = "S", default_value_t = 0.4, value_parser = positive_seconds)]
+    #[arg(long, value_name = "S", default_value_t = 0.4, value_parser = positive_seconds, allow_negative_numbers = true)]
     pub seconds: f64,
     /// Print the table as JSON
     #[arg(long)]
@@ -236,8 +237,6 @@ pub struct ViewArgs {
     /// A scene file, a URDF, MJCF or SDF model, the name of an embedded scene, or - for standard input [default: pool_break]
     #[arg(value_name = "SCENE")]
     pub scene: Option<String>,
-    #[command(flatten)]
-    pub import: ImportArgs,
     /// Print the address and leave the browser alone
     #[arg(long)]
     pub no_open: bool,
@@ -247,17 +246,19 @@ pub struct ViewArgs {
     /// Print the address as JSON
     #[arg(long)]
     pub json: bool,
+    #[command(flatten)]
+    pub import: ImportArgs,
 }
 
 #[derive(Args, Debug)]
 pub struct CheckArgs {
     /// A scene file, a URDF, MJCF or SDF model, the name of an embedded scene, or - for standard input
     pub scene: String,
-    #[command(flatten)]
-    pub import: ImportArgs,
     /// Print the verdict as JSON
     #[arg(long)]
     pub json: bool,
+    #[command(flatten)]
+    pub import: ImportArgs,
 }
 
 #[derive(Args, Debug)]
@@ -296,10 +297,10 @@ pub struct GradArgs {
     #[arg(long, value_name = "PARAM", num_args = 1.., required = true)]
     pub wrt: Vec<String>,
     /// Run until this simulated time [s] [default: the scene's duration]
-    #[arg(long, value_name = "S", conflicts_with = "steps", value_parser = seconds)]
+    #[arg(long, value_name = "S", conflicts_with = "steps", value_parser = seconds, allow_negative_numbers = true)]
     pub time: Option<f64>,
     /// Run so many steps
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = whole, allow_negative_numbers = true)]
     pub steps: Option<u64>,
     /// Gradients alone, without the runs that central differences take
     #[arg(long)]
@@ -336,7 +337,7 @@ pub struct AtSwitches {
     #[arg(long, value_name = "SIDE", value_enum)]
     pub weak: Option<Side>,
     /// Smooth the gradient: impulse times speed of every contact is this product, so that near contacts are felt; 1e-4 to 1e-8 [J]
-    #[arg(long, value_name = "J", conflicts_with = "weak", value_parser = product)]
+    #[arg(long, value_name = "J", conflicts_with = "weak", value_parser = product, allow_negative_numbers = true)]
     pub kappa: Option<f64>,
 }
 
@@ -376,6 +377,10 @@ fn seconds(text: &str) -> Result<f64, String> {
         Ok(x) if x.is_finite() && x >= 0.0 => Ok(x),
         _ => Err("needs a number of seconds >= 0".to_string()),
     }
+}
+
+fn whole(text: &str) -> Result<u64, String> {
+    text.parse().map_err(|_| "needs a whole number >= 0".to_string())
 }
 
 fn product(text: &str) -> Result<f64, String> {
@@ -457,5 +462,25 @@ mod tests {
             assert!(seconds(text).is_err(), "{text}");
         }
         assert!(positive_seconds("0").is_err());
+    }
+
+    #[test]
+    fn a_number_below_zero_is_refused_as_one() {
+        for (option, wanted) in
+            [("--time", "seconds >= 0"), ("--step", "seconds > 0"), ("--steps", "whole number"), ("--fps", "a number > 0")]
+        {
+            let error = Cli::try_parse_from(["carom", "run", "ball_drop", option, "-1"]).unwrap_err().to_string();
+            assert!(error.contains(wanted) && !error.contains("tip:"), "{error}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_matter_of_models_stands_above_them_in_the_help() {
+        for name in ["run", "view", "check", "convert"] {
+            let mut command = Cli::command();
+            let help = command.find_subcommand_mut(name).unwrap().render_long_help().to_string();
+            let (place, models) = (help.find("--json").unwrap(), help.find("Models (").unwrap());
+            assert!(place < models, "{help}");
+        }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::args::CheckArgs;
 use crate::failure::{Failure, Fault};
-use crate::print::{self, measure, plural};
+use crate::print::{self, digits, measure, plural};
 use crate::source::find_with;
 use carom::Scene;
 use carom::dynamics::{BodyKind, Placement, World};
@@ -42,7 +42,7 @@ fn describe<G: SceneSpace>(place: &str, scene: SceneOf<G>) -> Result<(String, Va
         plural(model.joints.len(), "joint"),
         plural(model.forces.len(), "force"),
         plural(model.control_count(), "control"),
-        model.step,
+        digits(model.step, 6),
     );
     let start = placement(place, &world)?;
     let start_notes = start.notes(model);

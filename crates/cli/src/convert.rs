@@ -9,8 +9,9 @@ use crate::pictures::Picture;
 use crate::print;
 use crate::source::{find_with, foreign};
 use carom::Scene;
+use carom::import::Format as Model;
 use carom::record::{AtomicFile, Ending, Format, Log, export};
-use carom::scene::{from_toml_all, to_toml};
+use carom::scene::{from_toml_all, scene as embedded, to_toml};
 use serde_json::json;
 use std::io::Write;
 use std::path::Path;
@@ -21,7 +22,6 @@ pub fn convert(args: &ConvertArgs) -> Result<(), Failure> {
     if toml {
         return scene(args);
     }
-    let input = Path::new(&args.input);
     if Picture::is_named(&args.output) {
         return picture(args);
     }
@@ -31,7 +31,7 @@ pub fn convert(args: &ConvertArgs) -> Result<(), Failure> {
         let help = format!("allowed: {} for a log, .toml for a scene", endings().join(", "));
         return Err(Failure::bad_input(Fault::new(format!("{}: {what}", args.output.display())).help(help)));
     }
-    let log = Log::open(input)?;
+    let log = recorded(&args.input, &args.output)?;
     if let Ending::Damaged { offset } = log.ending() {
         let note = format!("note: {} is damaged from byte {offset} on; the {} frames before it are converted", args.input, log.len());
         // A note that nobody hears changes nothing.
@@ -40,6 +40,16 @@ pub fn convert(args: &ConvertArgs) -> Result<(), Failure> {
     let written = if page { vec![page::of_log(&log, &args.output)?] } else { export(&log, &args.output)? };
     let written: Vec<String> = written.iter().map(|p| p.display().to_string()).collect();
     told(args, log.len(), &written)
+}
+
+/// Opens a log; a scene has none before it has run.
+fn recorded(input: &str, output: &Path) -> Result<Log, Failure> {
+    let path = Path::new(input);
+    if embedded(input).is_some() || path.extension().is_some_and(|e| e == "toml") || Model::of(path).is_some() {
+        let help = format!("`carom run {input} --out {}` runs it and writes that", output.display());
+        return Err(Failure::bad_input(Fault::new(format!("{input}: a scene, not the log of a run")).help(help)));
+    }
+    Ok(Log::open(path)?)
 }
 
 /// Says what was written.
@@ -52,7 +62,7 @@ fn told(args: &ConvertArgs, frames: u64, files: &[String]) -> Result<(), Failure
 
 /// Draws a log.
 fn picture(args: &ConvertArgs) -> Result<(), Failure> {
-    let log = Log::open(Path::new(&args.input))?;
+    let log = recorded(&args.input, &args.output)?;
     let header = log.header();
     if header.scene.is_empty() {
         return Err(Failure::bad_input(Fault::new(format!("{}: holds no scene, so it cannot be drawn", args.input))));

@@ -26,7 +26,7 @@ const LEAST: f64 = 1e-2;
 const FULL_TAPE: usize = 4000;
 /// Significant digits of derivatives and values.
 const DIGITS: usize = 9;
-/// Left and right differences that differ by more than this part are told: a kink.
+/// Left and right differences that differ by more than this part are reported: a kink.
 const KINK: f64 = 1e-2;
 /// Roundings that a run adds up to in its loss, as a rule.
 const ROUNDINGS: f64 = 64.0;
@@ -84,7 +84,7 @@ fn go<G: SceneSpace>(args: &GradArgs, place: &str, scene: SceneOf<G>) -> Result<
     let duration = scene.duration;
     let start = Start::new(scene.model, &scene.joints, scene.state).map_err(|error| Failure::model(place, &error))?;
     let start = start.with_pairs(args.wrt.iter().flat_map(|list| split(list)))?;
-    let loss = Loss::parse(&args.loss, start.world.model()).map_err(|error| loss_fault(&args.loss, error))?;
+    let loss = Loss::parse_among(&args.loss, start.world.model(), &scene.points).map_err(|error| loss_fault(&args.loss, error))?;
     let mut variables = Vec::new();
     for text in args.wrt.iter().flat_map(|list| split(list)) {
         variables.extend(start.resolve(text)?);
@@ -103,14 +103,18 @@ fn go<G: SceneSpace>(args: &GradArgs, place: &str, scene: SceneOf<G>) -> Result<
         run => run.map_err(|error| Failure::step(&error))?,
     };
     let model = start.world.model();
-    let value = loss.value(model, &rollout.states);
-    let slope = loss.slope(model, &start.layout, &rollout.states);
+    let forces = match loss.forces(&rollout, &interrupt) {
+        Err(GradientError::Stopped) => return nothing(),
+        found => found.map_err(|error| gradient_fault(&error))?,
+    };
+    let value = loss.value(model, &rollout.states, &forces);
+    let slope = loss.slope(model, &start.layout, &rollout.states, &forces);
     if !slope.is_finite() || !value.is_finite() {
         let help = "a root, a logarithm or a quotient has no slope where it stands; add a small number inside it";
         return Err(Failure::Failed(vec![Fault::new(format!("the loss is {value} and has no finite slope at this run")).help(help)]));
     }
     let weak = args.at_switches.weak();
-    let mut gradient = match rollout.backward_unless(&slope.states, Wrt::Everything, weak, &interrupt) {
+    let mut gradient = match rollout.backward_forces(&slope.states, &slope.pushes, (Wrt::Everything, weak), &interrupt) {
         Err(GradientError::Stopped) => return nothing(),
         walked => walked.map_err(|error| gradient_fault(&error))?,
     };
@@ -180,8 +184,10 @@ fn elsewhere<G: Geometry>(
     interrupt: &Interrupt,
 ) -> Option<f64> {
     let other = start.with(std::slice::from_ref(variable), &[value]).ok()?;
-    let rollout = other.world.rollout_unless(steps, &other.control_run(steps), Tape::Off, interrupt).ok()?;
-    Some(loss.value(other.world.model(), &rollout.states)).filter(|x| x.is_finite())
+    let kept = if loss.pairs().is_empty() { Tape::Off } else { tape(steps) };
+    let rollout = other.world.rollout_unless(steps, &other.control_run(steps), kept, interrupt).ok()?;
+    let forces = loss.forces(&rollout, interrupt).ok()?;
+    Some(loss.value(other.world.model(), &rollout.states, &forces)).filter(|x| x.is_finite())
 }
 
 fn differences<G: Geometry>(
@@ -297,26 +303,24 @@ struct Told {
 /// How the names of variables begin that move gaps.
 const MOVE_GAPS: [&str; 4] = ["q[", "centre", "shape_", "joint_"];
 
-/// A count of switches.
-type Count = fn(&Switches) -> usize;
-
 /// The kinds of switches, with words for people.
-const KINDS: [(&str, &str, Count); 9] = [
-    ("weak", "contact with neither load nor gap: it may close or open", |s| s.weak),
-    ("friction", "contact between sticking and sliding", |s| s.friction),
-    ("grazing", "impact with hardly any closing speed", |s| s.grazing),
-    ("irregular", "contact whose features have no derivative there", |s| s.irregular),
-    ("impacts", "impact between two branches or sequences of its law", |s| s.impacts),
-    ("projected", "position projected, which the derivative leaves out", |s| s.projected),
-    ("unconverged", "solve that did not converge, or length that was held", |s| s.unconverged),
-    ("stepped", "move that was stepped: nothing is said of the times of its impacts", |s| s.stepped),
-    ("combined", "contact whose coefficient has no slope by those of its bodies", |s| s.combined),
+const KINDS: [(&str, &str); 9] = [
+    ("weak", "contact with neither load nor gap: it may close or open"),
+    ("friction", "contact between sticking and sliding"),
+    ("grazing", "impact with hardly any closing speed"),
+    ("irregular", "contact whose features have no derivative there"),
+    ("impacts", "impact between two branches or sequences of its law"),
+    ("projected", "position projected, which the derivative leaves out"),
+    ("unconverged", "solve that did not converge, or length that was held"),
+    ("stepped", "move that was stepped: nothing is said of the times of its impacts"),
+    ("combined", "contact whose coefficient has no slope with respect to those of its bodies"),
 ];
 
 impl Told {
     fn new(gradient: &Gradient, step: f64, from: f64, frozen: bool, sided: bool) -> Self {
         let mut kinds = Vec::new();
-        for (name, words, count) in KINDS {
+        for (name, words) in KINDS {
+            let count = |switches: &Switches| Switches::place(name).map_or(0, |place| switches.list()[place]);
             let steps: Vec<usize> = (0..gradient.switches.len()).filter(|k| count(&gradient.switches[*k]) > 0).collect();
             if !steps.is_empty() {
                 let total = steps.iter().map(|k| count(&gradient.switches[*k])).sum();

@@ -3,6 +3,9 @@
 //!
 //! Thin: it parses arguments, asks the engine, prints. Exit codes: 0, 1 (failed), 2 (bad input), 130 (stopped).
 
+// Documentation of arguments is the help that is printed: brackets stand as they are.
+#![allow(rustdoc::broken_intra_doc_links)]
+
 mod args;
 mod bench;
 mod check;
@@ -28,8 +31,9 @@ mod validate;
 mod view;
 mod watch;
 
-use clap::Parser;
-use failure::Failure;
+use clap::error::{ContextKind, ContextValue};
+use clap::{CommandFactory, Parser};
+use failure::{Failure, Fault};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
@@ -62,13 +66,30 @@ fn main() -> ExitCode {
 
 /// Arguments that make no sense, or a wish for help: clap has the words and the exit code; programs hear them as JSON too.
 fn misread(error: &clap::Error) -> ExitCode {
-    if error.use_stderr() && std::env::args_os().any(|word| word == "--json") {
+    let json = std::env::args_os().any(|word| word == "--json");
+    if let Some(failure) = no_command(error) {
+        return report(&failure, json);
+    }
+    if error.use_stderr() && json {
         let message = error.render().to_string();
         let _ = print::json(&serde_json::json!({ "ok": false, "errors": [{ "message": message.trim_end() }] }));
     }
     // A reader that is gone hears nothing, and that is all right.
     let _ = error.print();
     ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(1))
+}
+
+/// A scene where a command should be, or a command mistyped.
+fn no_command(error: &clap::Error) -> Option<Failure> {
+    let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand) else { return None };
+    if carom::scene::scene(word).is_some() || std::path::Path::new(word).is_file() {
+        let help = format!("`carom run {word}` runs it, `carom view {word}` shows it");
+        return Some(Failure::bad_input(Fault::new(format!("{word}: a scene, not a command")).help(help)));
+    }
+    let command = args::Cli::command();
+    let known: Vec<&str> = command.get_subcommands().map(clap::Command::get_name).collect();
+    let listing = format!("commands: {}", known.join(", "));
+    Some(source::unknown(format!("no command \"{word}\""), word, known.iter().copied(), &listing))
 }
 
 fn report(failure: &Failure, json: bool) -> ExitCode {

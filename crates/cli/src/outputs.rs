@@ -115,11 +115,11 @@ pub fn endings() -> Vec<&'static str> {
 }
 
 fn unknown_ending(path: &Path) -> Failure {
-    let ending = path.extension().map_or_else(|| "no ending".to_string(), |e| format!("ending \".{}\"", e.to_string_lossy()));
     let help = format!("the ending names the format; allowed: {}", endings().join(", "));
-    let what = match foreign(path) {
-        Some(kind) => format!("{kind}, which is not written"),
-        None => format!("{ending} names no format"),
+    let what = match (foreign(path), path.extension()) {
+        (Some(kind), _) => format!("{kind}, which is not written"),
+        (None, Some(ending)) => format!("ending \".{}\" names no format", ending.to_string_lossy()),
+        (None, None) => "a file needs an ending, which names its format".to_string(),
     };
     Failure::bad_input(Fault::new(format!("{}: {what}", path.display())).help(help))
 }

@@ -1,17 +1,18 @@
 //! Where a scene comes from: a file, the embedded classics, standard input.
 
-use crate::args::{BaseChoice, ImportArgs};
+use crate::args::{BaseChoice, ImportArgs, MeshesChoice};
 use crate::failure::{Failure, Fault};
 use carom::Scene;
 use carom::import::{self, Base, Format};
+use carom::scene::error::nearest;
 use carom::scene::{SceneError, from_toml_all, scene, scenes};
 use std::io::{Read, Write};
 use std::path::Path;
 
-/// Names less alike than this are no suggestion (Jaro-Winkler, 0 to 1).
-const ALIKE: f64 = 0.7;
 /// Notes of an import that are printed; `check --json` has all.
 const MOST_NOTES: usize = 12;
+/// Files of a folder that are named.
+const MOST_FOUND: usize = 8;
 /// The word for standard input.
 const STDIN: &str = "-";
 
@@ -26,19 +27,6 @@ pub struct Source {
     pub scene: Scene,
     /// What an imported model has and the scene has not.
     pub notes: Vec<String>,
-}
-
-/// The known word nearest to one that is not known.
-pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let word = word.to_lowercase();
-    let mut best: Option<(f64, &str)> = None;
-    for candidate in known {
-        let alike = strsim::jaro_winkler(&word, &candidate.to_lowercase());
-        if alike >= ALIKE && best.is_none_or(|(b, _)| alike > b) {
-            best = Some((alike, candidate));
-        }
-    }
-    best.map(|(_, candidate)| candidate)
 }
 
 /// A word that names nothing, with the nearest that does.
@@ -85,9 +73,31 @@ pub fn find_with(word: &str, arguments: &ImportArgs) -> Result<Source, Failure> 
         let scene = from_toml_all(found.text, found.name).map_err(|errors| Failure::scene(&errors, found.text))?;
         return Ok(Source { place: word.to_string(), stem: word.to_string(), scene, notes: Vec::new() });
     }
-    let what = if path.is_dir() { "is a folder, not a scene file" } else { "neither a file nor an embedded scene" };
+    if path.is_dir() {
+        return Err(Failure::bad_input(Fault::new(format!("{word}: is a folder, not a scene file")).help(within(path))));
+    }
+    let what = "neither a file nor an embedded scene";
     let stem = Path::new(name).file_name().map_or(name.to_string(), |n| n.to_string_lossy().into_owned());
     Err(unknown(format!("{word}: {what}"), &stem, scenes().iter().map(|s| s.name), "`carom scenes` lists the embedded ones"))
+}
+
+/// The scenes and models in a folder, in words.
+fn within(folder: &Path) -> String {
+    let mut found: Vec<String> = std::fs::read_dir(folder)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|entry| entry.path())
+        .filter(|path| path.is_file() && (path.extension().is_some_and(|e| e == "toml") || Format::of(path).is_some()))
+        .map(|path| path.display().to_string())
+        .collect();
+    // A folder is listed in any order.
+    found.sort();
+    match found.len() {
+        0 => "there is no scene or model in it; `carom scenes` lists the embedded ones".to_string(),
+        n if n > MOST_FOUND => format!("in it are {}, ...", found[..MOST_FOUND].join(", ")),
+        _ => format!("in it: {}", found.join(", ")),
+    }
 }
 
 /// What a file of another program is, by its ending, in words; `None` for endings that are ours or nobody's.
@@ -121,7 +131,9 @@ fn model(path: &Path, arguments: &ImportArgs) -> Result<(Scene, Vec<String>), Fa
     };
     let ImportArgs { strict, ground, drop, hold, .. } = *arguments;
     let keyframe = arguments.keyframe.clone();
-    let options = import::Options { strict, base, keyframe, ground, drop, hold, ..import::Options::default() };
+    let meshes = if arguments.meshes == Some(MeshesChoice::Parts) { import::Meshes::Parts } else { import::Meshes::Hull };
+    let mesh_cache = arguments.mesh_cache.clone();
+    let options = import::Options { strict, base, keyframe, ground, drop, hold, meshes, mesh_cache, ..import::Options::default() };
     let import = import::load(path, &options).map_err(|errors| Failure::model_text(&errors))?;
     let notes = told(path, &import.notes);
     Ok((import.scene, notes))
@@ -161,5 +173,18 @@ mod tests {
         assert_eq!(nearest("pool_brake", names()), Some("pool_break"));
         assert_eq!(nearest("Newton_Cradel", names()), Some("newton_cradle"));
         assert_eq!(nearest("xyzzy", names()), None);
+    }
+
+    #[test]
+    fn a_folder_tells_what_is_in_it() {
+        let folder = std::env::temp_dir().join(format!("carom-folder-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        assert!(within(&folder).contains("no scene"));
+        for name in ["b.toml", "a.urdf", "c.csv"] {
+            std::fs::write(folder.join(name), "").unwrap();
+        }
+        let told = within(&folder);
+        assert!(told.find("a.urdf").unwrap() < told.find("b.toml").unwrap() && !told.contains("c.csv"), "{told}");
+        std::fs::remove_dir_all(&folder).unwrap();
     }
 }

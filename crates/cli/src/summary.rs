@@ -1,14 +1,13 @@
 //! What a run came to: counts, worst cases, the ledger; as a table and as JSON.
 
-use crate::print::{columns, count, measure, plural, rough};
+use crate::print::{columns, count, digits, measure, plural, rough};
 use crate::simulate::{Stop, Tally};
 use carom::dynamics::World;
-use carom::dynamics::options::Integrator;
 use carom::geometry::Geometry;
 use serde::Serialize;
 use std::time::Duration;
 
-/// A drift below this fraction of the energies it is the difference of is their rounding.
+/// A drift, or a line of the ledger, below this fraction of the energies it is made of is their rounding.
 const ROUNDING: f64 = 1e-13;
 
 /// The closing summary of a run.
@@ -88,6 +87,14 @@ struct LedgerLines {
     angular_momentum: Vec<f64>,
 }
 
+/// Digits of a step that are printed.
+const STEP_DIGITS: usize = 6;
+
+/// A number, or 0 where it is the rounding of numbers of this scale.
+fn measured(x: f64, scale: f64) -> String {
+    measure(if x.abs() <= ROUNDING * scale { 0.0 } else { x })
+}
+
 impl Summary {
     /// Of a run that took `total_steps` in all, `tally` of them now, in so much wall time.
     pub fn new<G: Geometry>(scene: &str, world: &World<G>, tally: &Tally, stop: &Stop, total_steps: u64, wall: Duration) -> Self {
@@ -146,7 +153,7 @@ impl Summary {
             redundant_joints: world.redundant_joints().into_iter().map(|joint| model.joints[joint].name.clone()).collect(),
             ledger: LedgerLines {
                 kinetic: ledger.kinetic,
-                projected_kinetic: (model.options.integrator == Integrator::EnergyMomentum).then(|| world.projected_kinetic()),
+                projected_kinetic: model.options.integrator.by_means().then(|| world.projected_kinetic()),
                 potential: ledger.potential,
                 elastic: ledger.elastic,
                 work_in: flow.work_in,
@@ -178,12 +185,15 @@ impl Summary {
     /// For people.
     pub fn text(&self) -> String {
         let n = |x: usize| count(x as u64);
-        let list = |v: &[f64]| v.iter().map(|x| measure(*x)).collect::<Vec<_>>().join(", ");
+        let list = |v: &[f64]| {
+            let scale = v.iter().fold(0.0f64, |most, x| most.max(x.abs()));
+            v.iter().map(|x| measured(*x, scale)).collect::<Vec<_>>().join(", ")
+        };
         let speed = format!("{} steps/s, {} x real time", rough(self.steps_per_second), rough(self.realtime_factor));
         let already =
             if self.steps < self.total_steps { format!(" (of {} since the start)", count(self.total_steps)) } else { String::new() };
         let facts = [
-            ("steps", format!("{}{already} of {} s", count(self.steps), self.step)),
+            ("steps", format!("{}{already} of {} s", count(self.steps), digits(self.step, STEP_DIGITS))),
             ("wall time", format!("{} s, {} s in the engine: {speed}", rough(self.wall_time), rough(self.engine_time))),
             ("contacts", format!("{} now, {} at most", n(self.contacts.now), n(self.contacts.most))),
             ("substeps", {
@@ -224,6 +234,7 @@ impl Summary {
             ("projection", l.projection),
             ("drift", l.drift),
         ];
+        let size = energy.iter().fold(0.0f64, |most, (_, value)| most.max(value.abs()));
         let mut rows: Vec<Vec<String>> = facts
             .into_iter()
             .chain((!self.start_notes.is_empty()).then_some(start))
@@ -240,7 +251,8 @@ impl Summary {
                 }
                 _ => String::new(),
             };
-            vec![format!("  {name}"), measure(value) + &note]
+            let value = if name == "drift" { measure(value) } else { measured(value, size) };
+            vec![format!("  {name}"), value + &note]
         }));
         rows.push(vec!["  momentum".to_string(), format!("{} kg m/s", list(&l.momentum))]);
         rows.push(vec!["  angular momentum".to_string(), format!("{} kg m^2/s", list(&l.angular_momentum))]);

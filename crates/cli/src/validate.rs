@@ -50,7 +50,7 @@ pub fn validate(args: &ValidateArgs) -> Result<(), Failure> {
         let clock = Instant::now();
         match run(set, args.data.as_deref(), &interrupt) {
             Ok(section) => {
-                save(&section, &folder)?;
+                section.save(&folder).map_err(|(path, error)| unwritable(&path, &error))?;
                 done.push((section, clock.elapsed().as_secs_f64()));
             }
             Err(Trouble::NoData(what)) => missing.push((set, what)),
@@ -82,19 +82,10 @@ pub fn validate(args: &ValidateArgs) -> Result<(), Failure> {
     if holds { Ok(()) } else { Err(Failure::Told) }
 }
 
-fn save(section: &Section, folder: &Path) -> Result<(), Failure> {
-    std::fs::create_dir_all(folder).map_err(|error| unwritable(folder, &error))?;
-    for picture in &section.pictures {
-        let path = folder.join(format!("{}.svg", picture.stem));
-        std::fs::write(&path, &picture.svg).map_err(|error| unwritable(&path, &error))?;
-    }
-    Ok(())
-}
-
 /// Tells what was found.
 fn say(done: &[(Section, f64)], missing: &[(&str, String)], ok: bool, complete: bool, folder: &Path, as_json: bool) -> Result<(), Failure> {
     if as_json {
-        let sets: Vec<Value> = done.iter().map(|(section, seconds)| told(section, *seconds, folder)).collect();
+        let sets: Vec<Value> = done.iter().map(|(section, seconds)| section.told(*seconds, folder)).collect();
         let missing: Vec<Value> =
             missing.iter().map(|(set, what)| json!({ "name": set, "status": "not run: no data", "wanted": what })).collect();
         return Ok(print::json(&json!({ "ok": ok, "complete": complete, "sets": sets, "missing": missing }))?);
@@ -121,19 +112,4 @@ fn say(done: &[(Section, f64)], missing: &[(&str, String)], ok: bool, complete: 
         print::line(&format!("{}: not run: no data ({what})", print::head(set)))?;
     }
     Ok(())
-}
-
-fn told(section: &Section, seconds: f64, folder: &Path) -> Value {
-    let tables: Vec<Value> =
-        section.tables.iter().map(|(above, table)| json!({ "above": above, "head": table.head, "rows": table.rows })).collect();
-    let targets: Vec<Value> = section
-        .targets
-        .iter()
-        .map(|t| json!({ "what": t.what, "found": t.found, "least": t.least, "most": t.most, "holds": t.holds() }))
-        .collect();
-    let pictures: Vec<PathBuf> = section.pictures.iter().map(|p| folder.join(format!("{}.svg", p.stem))).collect();
-    json!({
-        "name": section.name, "title": section.title, "about": section.about, "tables": tables, "targets": targets, "pictures": pictures,
-        "timings": section.timings, "seconds": seconds,
-    })
 }

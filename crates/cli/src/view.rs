@@ -32,7 +32,7 @@ pub fn view(args: &ViewArgs) -> Result<(), Failure> {
 
 /// What the page shows first: the text as it was written, comments included; of a model in another format, the scene it became.
 fn show(word: &str, import: &ImportArgs) -> Result<Show, Failure> {
-    // Faults are told here as everywhere, before a page opens.
+    // Faults are reported here as everywhere, before a page opens.
     let source = find_with(word, import)?;
     let path = Path::new(word);
     let folder = path.is_file().then(|| path.parent().map_or_else(|| Path::new(".").to_path_buf(), Path::to_path_buf));

@@ -1,17 +1,33 @@
-//! Room 5 of islands with joints and many rows: every contact, limit and motor is inserted into the factor of the joints and solved with
-//! them exact, one after another in sweeps, theory (12.25)-(12.28). The matrix of all rows with each other is never made.
+//! Stage 5 of islands with joints and many rows: every contact, limit and motor is inserted into the factor of the joints and solved with
+//! them exact, one after another in sweeps, theory (17.46)-(17.49). The matrix of all rows with each other is never made.
 
 use crate::assembly::{Assembly, Group};
 use crate::joint_factor::JointFactor;
 use crate::joint_rows::JointRows;
 use crate::line::Line;
+use crate::options::{FrictionCone, Options, SolverChoice};
 use crate::solve::Solve;
 use carom_geometry::Geometry;
 use carom_math::Twist;
-use carom_solve::bordered::contact::solve_contact;
-use carom_solve::bordered::paths::PathRows;
-use carom_solve::problem::{Block, Cone};
+use carom_math::bordered::paths::PathRows;
+use carom_solve::contact::one_contact::solve_contact;
+use carom_solve::contact::problem::{Block, Cone};
 use carom_solve::status::{Method, Outcome, RESIDUAL_AIM, RESIDUAL_WANTED, block_miss, speed_scale};
+
+/// From this many rows on, sweeps along the joints or a solve over bodies are faster than the matrix of all rows with each other.
+const ARTICULATED_ROWS: usize = 151;
+
+/// Whether the rows of an island are to be inserted into the factor of its joints.
+pub(crate) fn articulates<G: Geometry>(options: &Options, rows: usize, equalities: usize) -> bool {
+    // The pyramid is no shape a single contact is solved for, and is refused where `articulated` is asked for; in the plane both cones are the same.
+    let round = G::TANGENTS == 1 || options.friction_cone == FrictionCone::Round;
+    let wanted = match options.solver {
+        SolverChoice::Articulated => rows > 0,
+        SolverChoice::Auto => rows >= ARTICULATED_ROWS,
+        SolverChoice::InteriorPoint => false,
+    };
+    wanted && round && equalities > 0
+}
 
 /// Most rows of a group: a contact in space.
 const WIDTH: usize = 3;
@@ -40,7 +56,7 @@ const ENOUGH: f64 = 1e-9;
 pub(crate) struct Inserted<G: Geometry> {
     /// G^-1 B of each row, group by group.
     pub paths: PathRows,
-    /// How a group answers its own impulses with the joints held: WIDTH x WIDTH for each, by rows, theory (12.13).
+    /// How a group answers its own impulses with the joints held: WIDTH x WIDTH for each, by rows, theory (12.14).
     answers: Vec<f64>,
     /// Its diagonal without the joints: WIDTH for each.
     unheld: Vec<f64>,
@@ -193,8 +209,8 @@ pub(crate) fn sweep<G: Geometry>(assembly: &mut Assembly<G>, solve: &mut Solve) 
             }
             worst = worst.max(miss);
             let mut change = [0.0; WIDTH];
-            match blocks[position] {
-                Block::Contact { friction } => {
+            match (blocks[position].friction(), blocks[position]) {
+                (Some(friction), _) => {
                     // Velocities without the group's own impulses.
                     let (mut k_block, mut own) = ([0.0; WIDTH * WIDTH], [0.0; WIDTH]);
                     for i in 0..d {
@@ -213,8 +229,10 @@ pub(crate) fn sweep<G: Geometry>(assembly: &mut Assembly<G>, solve: &mut Solve) 
                         change[k] = found.impulse[k] - impulses[row + k];
                     }
                 }
-                Block::Unilateral => change[0] = (impulses[row] - u[0] / diagonal[0]).max(0.0) - impulses[row],
-                Block::Bounded { lower, upper } => change[0] = (impulses[row] - u[0] / diagonal[0]).clamp(lower, upper) - impulses[row],
+                (None, Block::Bounded { lower, upper }) => {
+                    change[0] = (impulses[row] - u[0] / diagonal[0]).clamp(lower, upper) - impulses[row];
+                }
+                _ => change[0] = (impulses[row] - u[0] / diagonal[0]).max(0.0) - impulses[row],
             }
             for k in 0..d {
                 impulses[row + k] += change[k];

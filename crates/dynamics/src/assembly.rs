@@ -1,22 +1,25 @@
-//! Room 4: rows at one pose, the joint factor, and the matrix of the reduced problem, theory (2.10)-(2.13).
+//! Stage 4: rows at one pose, the joint factor, and the matrix of the reduced problem, theory (2.11)-(2.14).
 //!
-//! Made once per pose: room 7 builds it at q', and the next substep's rooms 2, 4 and 5 select from it.
+//! Made once per pose: stage 7 builds it at q', and the next substep's stages 2, 4 and 5 select from it.
 
-use crate::articulated::Inserted;
+use crate::articulated::{Inserted, articulates};
+use crate::constraints::{JointKind, Motor};
 use crate::contacts::NO_GROUP;
-use crate::island::{Context, Island, LocalBody};
+use crate::island::parts::{Books, Links, Members, Motion, System, Touch};
+use crate::island::{Context, Island, LocalBody, LocalJoint};
 use crate::joint_factor::JointFactor;
 use crate::joint_rows::{JointRows, Numbers, Placed};
 use crate::line::Line;
 use crate::moments;
-use crate::options::{FrictionCone, Integrator, Options, SolverChoice};
+use crate::options::SolverChoice;
 use crate::predict::{effective_mass, soft_spring};
-use crate::reduced::{Columns, reduce};
+use crate::reduced::{Columns, couple_joints, reduce};
 use crate::sparse_rows::{Root, many};
+use crate::tendon::{AlongTendon, room};
 use carom_geometry::Geometry;
 use carom_math::Twist;
 
-/// Limits farther than this [rad or m] and than two steps of their present rate get no row.
+/// Limits farther than this \[rad or m\] and than two steps of their present rate get no row.
 const LIMIT_REACH: f64 = 0.05;
 
 /// Where a group of rows comes from; joints are numbered within the island.
@@ -39,6 +42,22 @@ pub(crate) enum Source {
         joint: usize,
         /// Its coordinate.
         coordinate: f64,
+    },
+    /// A limit of a tendon of the island.
+    TendonLimit {
+        /// Which tendon.
+        tendon: usize,
+        /// Whether it is the upper one.
+        upper: bool,
+        /// Its gap at this pose.
+        gap: f64,
+    },
+    /// The spring and the damper of a tendon that are too strong for a load; how far it is stretched at this pose.
+    Tendon {
+        /// Which tendon of the island.
+        tendon: usize,
+        /// By how much.
+        stretch: f64,
     },
     /// Dry friction in a joint.
     Friction {
@@ -67,6 +86,21 @@ pub(crate) struct Group {
     pub locked: bool,
 }
 
+/// An inequality of a joint at a pose.
+#[derive(Clone, Copy, Debug)]
+struct Judged<G: Geometry> {
+    gap: f64,
+    line: Line<G>,
+    /// It has a row.
+    counts: bool,
+}
+
+impl<G: Geometry> Judged<G> {
+    fn of(gap: f64, line: Line<G>, step: f64, twists: &[Twist<G>]) -> Self {
+        Judged { gap, line, counts: gap <= LIMIT_REACH + 2.0 * step * line.speed(twists).abs() }
+    }
+}
+
 /// Everything about the rows of an island at one pose.
 #[derive(Debug)]
 pub(crate) struct Assembly<G: Geometry> {
@@ -90,7 +124,7 @@ pub(crate) struct Assembly<G: Geometry> {
     pub matrix: Vec<f64>,
     /// Whether it is.
     pub(crate) reduced: bool,
-    /// Rows are inserted into the joint factor one group at a time, theory (12.25); the reduced matrix is made only if that fails.
+    /// Rows are inserted into the joint factor one group at a time, theory (17.46); the reduced matrix is made only if that fails.
     pub articulated: bool,
     /// The inserted rows.
     pub inserted: Inserted<G>,
@@ -98,6 +132,8 @@ pub(crate) struct Assembly<G: Geometry> {
     pub locked_rows: Vec<bool>,
     /// There are so many rows that they are solved over bodies; the matrix of all rows with each other is made only if somebody asks for it.
     pub sparse: bool,
+    /// Contact rows outnumber the freedoms: gaps within touching would contradict each other and count as closed, theory (2.19).
+    pub crowded: bool,
     /// How often rows were made: who kept something of them sees whether it is of these.
     pub version: u64,
     /// Roots of the inverse masses, body by body, where rows are solved over bodies.
@@ -110,6 +146,8 @@ pub(crate) struct Assembly<G: Geometry> {
     pub(crate) columns: Columns<G>,
     /// The last row so far at each body, and before each row the one before it at its own bodies.
     pub(crate) last_at: Vec<usize>,
+    /// Every inequality of a joint, whether it got a row or not.
+    judged: Vec<Judged<G>>,
     /// Most contacts, and other groups of rows, at one body that moves.
     pub busiest: usize,
     pub(crate) previous: Vec<[usize; 2]>,
@@ -133,12 +171,14 @@ impl<G: Geometry> Assembly<G> {
             inserted: Inserted::default(),
             locked_rows: Vec::new(),
             sparse: false,
+            crowded: false,
             version: 0,
             roots: Vec::new(),
             column: Vec::new(),
             factored: Numbers::default(),
             columns: Columns::default(),
             last_at: Vec::new(),
+            judged: Vec::new(),
             busiest: 0,
             previous: Vec::new(),
         }
@@ -147,10 +187,10 @@ impl<G: Geometry> Assembly<G> {
     /// Velocity change of impulses along selected rows, joints holding: v += M~^-1 J' l; the joint impulses are added to `reaction`.
     pub fn push(&mut self, selected: &[usize], impulses: &[f64], reaction: &mut [f64], scratch: &mut Vec<f64>, twists: &mut [Twist<G>]) {
         if self.columns.are_of(self.lines.len()) && reaction.len() == self.equalities.len() {
-            return self.columns.push(selected, impulses, reaction, twists);
+            return self.columns.push(&self.equalities, selected, impulses, reaction, twists);
         }
         for (&line, &impulse) in selected.iter().zip(impulses) {
-            self.lines[line].push(impulse, twists);
+            self.equalities.line_push(&self.lines[line], impulse, twists);
         }
         let count = self.equalities.len();
         // Nothing pushes, nothing answers.
@@ -183,6 +223,18 @@ impl<G: Geometry> Assembly<G> {
         self.factor.solve(out);
     }
 
+    /// Whether the rows are those of these velocities and controls too: which limits have some depends on the ones, where a servo in space counts its turns
+    /// from on the others.
+    pub fn serves(&self, joints: &[LocalJoint], ctx: &Context<G>, twists: &[Twist<G>]) -> bool {
+        let model = ctx.model;
+        let asked = |joint: &LocalJoint| joint.control.is_some() && matches!(model.joints[joint.index].motor, Some(Motor::Servo { .. }));
+        model.options.scheme().kicks_again()
+            && self.equalities.ties.is_empty()
+            && self.equalities.tendons.is_empty()
+            && !joints.iter().any(asked)
+            && self.judged.iter().all(|judged| Judged::of(judged.gap, judged.line, model.step, twists).counts == judged.counts)
+    }
+
     /// Takes over the joint rows at the end of the move, where the island now is.
     pub fn arrive(&mut self) {
         // What a rotor missed of its move is no error of a pose.
@@ -206,7 +258,7 @@ impl<G: Geometry> Assembly<G> {
         self.hold(target, false, reaction, twists);
     }
 
-    /// The same where rotors turn at their rates before, theory (22.2).
+    /// The same where rotors turn at their rates before, theory (21.2).
     pub fn hold_joints_and_rotors(&self, target: &[f64], reaction: &mut Vec<f64>, twists: &mut [Twist<G>]) {
         self.hold(target, true, reaction, twists);
     }
@@ -228,8 +280,17 @@ impl<G: Geometry> Assembly<G> {
 /// Builds the rows of the island at its present poses, for the contacts that may act and the joints.
 pub(crate) fn assemble<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>) {
     let model = ctx.model;
-    let Island { bodies, poses, twists, joints, acting, near, assembly, report, pairs, .. } = island;
-    let Assembly { equalities, placed, factor, factored, redundant, groups, lines, .. } = assembly;
+    let Island {
+        members: Members { bodies, .. },
+        motion: Motion { poses, twists, .. },
+        links: Links { joints, acting, tendons, pairs, .. },
+        touch: Touch { near, .. },
+        system: System { assembly, .. },
+        books: Books { report, .. },
+        ..
+    } = island;
+    let Assembly { equalities, placed, factor, factored, redundant, groups, lines, judged, .. } = assembly;
+    judged.clear();
 
     // Joints.
     equalities.weigh(bodies);
@@ -269,10 +330,18 @@ pub(crate) fn assemble<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>) {
         let joint = &joints[index];
         let spec = &model.joints[joint.index];
         let [a, b] = joint.bodies;
+        let driven = spec.motor.is_some_and(|motor| motor.row_max().is_some());
+        // Limits, motor and friction stand on one coordinate.
+        let free = (driven || spec.friction > 0.0 || spec.limits.is_some()).then(|| spec.coordinate_and_row(&poses[a], &poses[b]));
         for inequality in 0..spec.inequality_count() {
-            let (gap, row) = spec.inequality(inequality, &poses[a], &poses[b]);
+            let (gap, row) = match (spec.limits, free) {
+                (Some(limits), Some(free)) if spec.kind != JointKind::Rope => spec.limit(limits, inequality, free),
+                _ => spec.inequality(inequality, &poses[a], &poses[b]),
+            };
             let line = Line::new(joint.bodies, row, bodies);
-            if gap <= LIMIT_REACH + 2.0 * model.step * line.speed(twists).abs() {
+            let found = Judged::of(gap, line, model.step, twists);
+            judged.push(found);
+            if found.counts {
                 groups.push(Group {
                     source: Source::Limit { joint: index, index: inequality, gap },
                     first: lines.len(),
@@ -282,11 +351,10 @@ pub(crate) fn assemble<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>) {
                 lines.push(line);
             }
         }
-        let driven = spec.motor.is_some_and(|motor| motor.row_max().is_some());
-        if driven || spec.friction > 0.0 {
+        if let (true, Some((coordinate, row))) = (driven || spec.friction > 0.0, free) {
             let pull = spec.motor.and_then(|motor| motor.pull(ctx.asked(joint)));
-            let coordinate = pull.map_or(0.0, |pull| spec.motor_coordinate(&pull, &poses[a], &poses[b]));
-            let line = Line::new(joint.bodies, spec.coordinate_row(&poses[a], &poses[b]), bodies);
+            let coordinate = pull.map_or(0.0, |pull| spec.as_motor_measures(&pull, coordinate));
+            let line = Line::new(joint.bodies, row, bodies);
             if driven {
                 groups.push(Group { source: Source::Motor { joint: index, coordinate }, first: lines.len(), rows: 1, locked: false });
                 lines.push(line);
@@ -307,14 +375,36 @@ pub(crate) fn assemble<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>) {
         }
     }
 
+    // Tendons.
+    for (index, local) in tendons.iter().enumerate() {
+        let (tendon, stretch) = (index as u32, equalities.tendons.error(index, model, poses));
+        for upper in [false, true] {
+            let (gap, line) = (room(model, local, stretch, upper), Line::of_tendon(AlongTendon { tendon, against: upper }));
+            if gap <= LIMIT_REACH + 2.0 * model.step * equalities.line_speed(&line, twists).abs() {
+                groups.push(Group {
+                    source: Source::TendonLimit { tendon: index, upper, gap },
+                    first: lines.len(),
+                    rows: 1,
+                    locked: false,
+                });
+                lines.push(line);
+            }
+        }
+        let damped = model.couplings[local.index].tendon.is_some_and(|tendon| tendon.damping > 0.0);
+        if local.stiff || (damped && model.options.scheme().kicks_again()) {
+            groups.push(Group { source: Source::Tendon { tendon: index, stretch }, first: lines.len(), rows: 1, locked: false });
+            lines.push(Line::of_tendon(AlongTendon { tendon, against: false }));
+        }
+    }
+
     // Rows are inserted by the law of a plain contact.
-    let articulated = !rolls && equalities.ties.is_empty() && articulates::<G>(&model.options, lines.len(), equalities.len());
+    let articulated = !rolls && !equalities.tied() && articulates::<G>(&model.options, lines.len(), equalities.len());
     // The end of a step is the start of the next, and rows are added at the pose where others were: the same numbers have the same factor.
-    let kept = factor.stands(articulated) && equalities.ties.is_empty() && equalities.are(factored);
+    let kept = factor.stands(articulated) && !equalities.tied() && equalities.are(factored);
     if !kept {
         *redundant = factor.refactor(equalities, articulated);
         // Without rows the next step starts from here anyway.
-        if near.is_empty() && acting.is_empty() {
+        if near.is_empty() && acting.is_empty() && tendons.is_empty() {
             factored.forget();
         } else {
             equalities.note(factored);
@@ -332,7 +422,7 @@ pub(crate) fn assemble<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>) {
     assembly.version += 1;
     let jointed = !assembly.equalities.is_empty();
     // The mean rows of energy-momentum are not those of the joint factor alone.
-    let exact = !jointed || (assembly.articulated && model.options.integrator != Integrator::EnergyMomentum);
+    let exact = !jointed || (assembly.articulated && !model.options.scheme().by_means());
     let dynamic = bodies.iter().filter(|body| body.dynamic).count();
     assembly.busiest = busiest(assembly, bodies);
     let chosen = match model.options.solver {
@@ -341,6 +431,9 @@ pub(crate) fn assemble<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>) {
         SolverChoice::InteriorPoint => false,
     };
     assembly.sparse = chosen && exact && many::<G>(assembly.lines.len(), dynamic, (!jointed).then_some(assembly.busiest));
+    let contacts = assembly.groups.iter().filter(|group| matches!(group.source, Source::Contact(_))).count();
+    let freedoms = (dynamic * G::DOF).saturating_sub(assembly.equalities.len());
+    assembly.crowded = assembly.sparse || (jointed && contacts * G::DIM > freedoms);
     if assembly.sparse || ctx.capture {
         assembly.roots.clear();
         assembly.roots.extend(bodies.iter().map(Root::of));
@@ -359,42 +452,6 @@ pub(crate) fn assemble<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>) {
     for group in groups.iter_mut() {
         group.locked = locked_rows[group.first];
     }
-}
-
-/// From this many rows on, sweeps along the joints or a solve over bodies are faster than the matrix of all rows with each other.
-const ARTICULATED_ROWS: usize = 151;
-
-/// Whether the rows of an island are to be inserted into the factor of its joints.
-fn articulates<G: Geometry>(options: &Options, rows: usize, equalities: usize) -> bool {
-    // The pyramid is no shape a single contact is solved for, and is refused where `articulated` is asked for; in the plane both cones are the same.
-    let round = G::TANGENTS == 1 || options.friction_cone == FrictionCone::Round;
-    let wanted = match options.solver {
-        SolverChoice::Articulated => rows > 0,
-        SolverChoice::Auto => rows >= ARTICULATED_ROWS,
-        SolverChoice::InteriorPoint => false,
-    };
-    wanted && round && equalities > 0
-}
-
-/// s J_e M^-1 J' for one row, its couplings with the joints at its bodies: `out(r, x)` is told what to add to row r.
-#[inline]
-pub(crate) fn couple_joints<G: Geometry>(
-    factor: &JointFactor,
-    equalities: &JointRows<G>,
-    line: &Line<G>,
-    s: f64,
-    mut out: impl FnMut(usize, f64),
-) {
-    for side in 0..2 {
-        for joint in factor.attached(line.bodies[side]) {
-            equalities.speeds_at(joint.node, joint.side, &line.response[side], |r, speed| out(joint.first + r, s * speed));
-        }
-    }
-    equalities.ties.sides(|row, body, wrench| {
-        for side in (0..2).filter(|&side| line.bodies[side] == body) {
-            out(row, s * wrench.power(&line.response[side]));
-        }
-    });
 }
 
 /// Counts them.

@@ -3,34 +3,39 @@
 //! Every step and every road of the gradient asks here; a new law of resistance is a change of this file.
 
 use crate::island::LocalBody;
-use crate::model::Body;
+use crate::keyed::keyed;
 use carom_geometry::Geometry;
 use carom_math::{Space, Twist, Vector, Wrench};
 
-/// How many numbers say what resists the motion of a body.
-pub(crate) const RESISTANCES: usize = 3;
-
-/// Linear and angular damping [1/s], quadratic drag [kg/m].
-pub(crate) type Resistances = [f64; RESISTANCES];
-
-impl<G: Geometry> Body<G> {
-    /// What resists its motion.
-    pub(crate) fn resistances(&self) -> Resistances {
-        [self.damping, self.spin_damping, self.drag]
+keyed! {
+    /// What resists the motion of a body.
+    Resistances of f64 {
+        /// Linear damping [1/s].
+        damping,
+        /// Angular damping [1/s].
+        spin_damping,
+        /// Quadratic drag [kg/m]: the force -drag |v| v at the centre of mass.
+        drag,
     }
 }
+
+/// How many numbers say what resists the motion of a body.
+pub(crate) const RESISTANCES: usize = Resistances::KEYS.len();
+
+/// These numbers, or changes of them, in the order of their keys.
+pub(crate) type Resisting = [f64; RESISTANCES];
 
 /// The load on one body at a velocity.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BodyLoad<G: Geometry> {
     /// Gravity [m/s^2].
     pub gravity: G::Lin,
-    /// Mass [kg].
+    /// Mass \[kg\].
     pub mass: f64,
     /// Inertia in world axes.
     pub inertia: G::Inertia,
     /// What resists its motion.
-    pub resistances: Resistances,
+    pub resistances: Resisting,
     /// Whether the gyroscopic torque counts as a load.
     pub gyroscopic: bool,
     /// Velocity.
@@ -49,7 +54,7 @@ pub(crate) struct LoadChange<G: Geometry> {
     /// Of gravity.
     pub gravity: G::Lin,
     /// Of what resists.
-    pub resistances: Resistances,
+    pub resistances: Resisting,
 }
 
 impl<G: Geometry> LoadChange<G> {
@@ -78,7 +83,7 @@ pub(crate) struct LoadBar<G: Geometry> {
     /// Of gravity.
     pub gravity: G::Lin,
     /// Of what resists.
-    pub resistances: Resistances,
+    pub resistances: Resisting,
 }
 
 impl<G: Geometry> BodyLoad<G> {
@@ -173,24 +178,19 @@ impl<G: Geometry> BodyLoad<G> {
 
 /// The resistances of a unit of mass of a body: damping is one already.
 #[inline]
-pub(crate) fn per_mass([damping, spin_damping, drag]: Resistances, mass: f64) -> Resistances {
+pub(crate) fn per_mass([damping, spin_damping, drag]: Resisting, mass: f64) -> Resisting {
     [damping, spin_damping, drag / mass]
 }
 
 /// How [`per_mass`] changes with the resistances and the mass.
 #[inline]
-pub(crate) fn per_mass_along(
-    [.., drag]: Resistances,
-    mass: f64,
-    [damping, spin_damping, change]: Resistances,
-    heavier: f64,
-) -> Resistances {
+pub(crate) fn per_mass_along([.., drag]: Resisting, mass: f64, [damping, spin_damping, change]: Resisting, heavier: f64) -> Resisting {
     [damping, spin_damping, (change - drag / mass * heavier) / mass]
 }
 
 /// The transpose: cotangents of the resistances and of the mass.
 #[inline]
-pub(crate) fn per_mass_transpose([.., drag]: Resistances, mass: f64, [damping, spin_damping, w]: Resistances) -> (Resistances, f64) {
+pub(crate) fn per_mass_transpose([.., drag]: Resisting, mass: f64, [damping, spin_damping, w]: Resisting) -> (Resisting, f64) {
     ([damping, spin_damping, w / mass], -w * drag / (mass * mass))
 }
 
@@ -199,7 +199,7 @@ const SPEED_ROUNDS: usize = 50;
 
 /// The mean velocity v of a move over which what resists at v itself acts for a time s: v = u + s M^-1 R(v), theory (13.21).
 #[inline]
-pub(crate) fn resisted<G: Geometry>(body: &LocalBody<G>, resistances: Resistances, s: f64, mut u: G::Lin) -> G::Lin {
+pub(crate) fn resisted<G: Geometry>(body: &LocalBody<G>, resistances: Resisting, s: f64, mut u: G::Lin) -> G::Lin {
     let [damping, _, drag] = resistances;
     let free = |axis: &usize| body.inv_mass[*axis] > 0.0;
     let mut slowing = 1.0 + s * damping;

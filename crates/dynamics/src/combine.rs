@@ -1,23 +1,25 @@
-//! How the coefficients of two bodies become that of their pair, with its slope: the one place that says so, theory (3.60)-(3.62).
+//! How the coefficients of two bodies become that of their pair, with its slope: the one place that says so, theory (3.13)-(3.15).
 
-use crate::gradient::Coefficient;
+use crate::keyed::{keyed, worded};
 use crate::model::Body;
 use carom_geometry::Geometry;
 
-/// The rule for one coefficient, in the order in which rules win: where two bodies ask for different ones, the first of the two holds.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Combine {
-    /// The larger of the two.
-    Max,
-    /// Their product.
-    Product,
-    /// The root of their product.
-    Geometric,
-    /// The smaller of the two.
-    Min,
-    /// Half their sum.
-    #[default]
-    Mean,
+worded! {
+    /// The rule for one coefficient, in the order in which rules win: where two bodies ask for different ones, the first of the two holds.
+    #[derive(Default, PartialOrd, Ord)]
+    Combine {
+        /// The larger of the two.
+        Max = "max",
+        /// Their product.
+        Product = "product",
+        /// The root of their product.
+        Geometric = "geometric",
+        /// The smaller of the two.
+        Min = "min",
+        /// Half their sum.
+        #[default]
+        Mean = "mean",
+    }
 }
 
 /// The slope of a pair's coefficient by those of its two bodies.
@@ -31,31 +33,12 @@ pub struct Slope {
 }
 
 impl Combine {
-    /// All rules, in the order in which they win.
-    pub const ALL: [Combine; 5] = [Combine::Max, Combine::Product, Combine::Geometric, Combine::Min, Combine::Mean];
-
-    /// Its word in a scene.
-    pub fn name(self) -> &'static str {
-        match self {
-            Combine::Max => "max",
-            Combine::Product => "product",
-            Combine::Geometric => "geometric",
-            Combine::Min => "min",
-            Combine::Mean => "mean",
-        }
-    }
-
-    /// The rule of a word.
-    pub fn named(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|rule| rule.name() == word)
-    }
-
-    /// The rule of two bodies that ask for these, theory (3.62).
+    /// The rule of two bodies that ask for these, theory (3.15).
     pub fn of_two(self, other: Self) -> Self {
         self.min(other)
     }
 
-    /// The pair's coefficient, theory (3.60).
+    /// The pair's coefficient, theory (3.13).
     pub fn value(self, [a, b]: [f64; 2]) -> f64 {
         match self {
             Combine::Max => a.max(b),
@@ -66,7 +49,7 @@ impl Combine {
         }
     }
 
-    /// Its slope, theory (3.61).
+    /// Its slope, theory (3.14).
     pub fn slope(self, [a, b]: [f64; 2]) -> Slope {
         let all = |weights| Slope { weights, smooth: true };
         match self {
@@ -92,23 +75,50 @@ pub struct Combination {
     pub restitution: Combine,
 }
 
+keyed! {
+    /// The coefficients of contact: of a body, of a pair of bodies.
+    Coefficients of f64 {
+        /// Of dry friction.
+        friction,
+        /// Of restitution, 0 to 1.
+        restitution,
+        /// Arm of rolling friction \[m\]; a pair takes the mean.
+        rolling,
+        /// Arm of torsional friction \[m\]; a pair takes the mean.
+        torsional,
+    }
+}
+
+/// A coefficient of two bodies that touch, in the order of [`Coefficients`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Coefficient {
+    /// Of dry friction.
+    Friction,
+    /// Of restitution.
+    Restitution,
+    /// The arm of rolling friction.
+    Rolling,
+    /// The arm of torsional friction.
+    Torsional,
+}
+
 impl Coefficient {
     /// The rule of two bodies and what each brings.
     fn brought<G: Geometry>(self, a: &Body<G>, b: &Body<G>) -> (Combine, [f64; 2]) {
-        match self {
-            Coefficient::Friction => (a.combine.friction.of_two(b.combine.friction), [a.friction, b.friction]),
-            Coefficient::Restitution => (a.combine.restitution.of_two(b.combine.restitution), [a.restitution, b.restitution]),
+        let rule = match self {
+            Coefficient::Friction => a.combine.friction.of_two(b.combine.friction),
+            Coefficient::Restitution => a.combine.restitution.of_two(b.combine.restitution),
             // Arms take the mean.
-            Coefficient::Rolling => (Combine::Mean, [a.rolling, b.rolling]),
-            Coefficient::Torsional => (Combine::Mean, [a.torsional, b.torsional]),
-        }
+            Coefficient::Rolling | Coefficient::Torsional => Combine::Mean,
+        };
+        (rule, [a, b].map(|body| body.surface.list()[self as usize]))
     }
     /// That of two bodies without a rule of their own.
     pub(crate) fn of_two<G: Geometry>(self, a: &Body<G>, b: &Body<G>) -> f64 {
         let (rule, values) = self.brought(a, b);
         rule.value(values)
     }
-    /// Its slope by those of the two bodies.
+    /// Its slope with respect to those of the two bodies.
     pub(crate) fn slope<G: Geometry>(self, a: &Body<G>, b: &Body<G>) -> Slope {
         let (rule, values) = self.brought(a, b);
         rule.slope(values)

@@ -1,4 +1,4 @@
-//! Room 1: contacts at a pose. A set of pairs from the boxes, then gap, normal and arms of each feature pair, theory (2.1).
+//! Stage 1: contacts at a pose. A set of pairs from the boxes, then gap, normal and arms of each feature pair, theory (2.1).
 
 use crate::island::Island;
 use crate::model::Model;
@@ -36,13 +36,13 @@ pub(crate) struct Near<G: Geometry> {
     pub active: bool,
     /// Added because it would be crossed slowly within the move.
     pub extra: bool,
-    /// It had a row in room 5 of the last move.
-    pub rowed: bool,
-    /// It takes part in room 7.
+    /// It had a row in stage 5 of the last move.
+    pub had_row: bool,
+    /// It takes part in stage 7.
     pub held: bool,
     /// Its rows in the assembly, or `NO_GROUP`.
     pub group: usize,
-    /// Impulse on a in world axes, last seen in rooms 5 and 7.
+    /// Impulse on a in world axes, last seen in stages 5 and 7.
     pub warm: [G::Lin; 2],
 }
 
@@ -53,9 +53,9 @@ pub(crate) struct Memory<G: Geometry> {
     pub key: Key<G>,
     /// Its row was active.
     pub active: bool,
-    /// It had a row in room 5.
-    pub rowed: bool,
-    /// Impulse on a in world axes, in rooms 5 and 7.
+    /// It had a row in stage 5.
+    pub had_row: bool,
+    /// Impulse on a in world axes, in stages 5 and 7.
     pub warm: [G::Lin; 2],
 }
 
@@ -66,7 +66,7 @@ pub(crate) struct Report<G: Geometry> {
     pub key: Key<G>,
     /// Gap, normal and points, at the end of the step.
     pub contact: Contact<G>,
-    /// Impulse on a in world axes, summed over impacts and substeps [N s].
+    /// Impulse on a in world axes, summed over impacts and substeps \[N s\].
     pub impulse: G::Lin,
     /// The part of it that impacts gave.
     pub struck: G::Lin,
@@ -97,7 +97,7 @@ impl<G: Geometry> Near<G> {
             touching: false,
             active: false,
             extra: true,
-            rowed: false,
+            had_row: false,
             held: false,
             group: NO_GROUP,
             warm: [G::Lin::zero(); 2],
@@ -124,22 +124,22 @@ impl<G: Geometry> Near<G> {
 
 /// Finds every contact of the island within the margin at its current poses, and what is remembered of each.
 pub(crate) fn detect<G: Geometry>(island: &mut Island<G>, model: &Model<G>) {
-    island.near.clear();
+    island.touch.near.clear();
     // Contacts come in the order in which they were remembered, nearly always.
     let mut next = 0;
-    for index in 0..island.pairs.len() {
-        let pair = island.pairs[index];
+    for index in 0..island.links.pairs.len() {
+        let pair = island.links.pairs[index];
         let [a, b] = pair.bodies;
-        let bodies = [island.bodies[a].index, island.bodies[b].index];
+        let bodies = [island.members.bodies[a].index, island.members.bodies[b].index];
         for ca in 0..model.bodies[bodies[0]].colliders.len() {
-            let pose_a = placed(model, bodies[0], ca, &island.poses[a]);
+            let pose_a = placed(model, bodies[0], ca, &island.motion.poses[a]);
             for cb in 0..model.bodies[bodies[1]].colliders.len() {
-                let pose_b = placed(model, bodies[1], cb, &island.poses[b]);
+                let pose_b = placed(model, bodies[1], cb, &island.motion.poses[b]);
                 let reach = model.tolerances.margin * pair.size;
-                island.manifold.clear();
+                island.touch.manifold.clear();
                 let shapes = [&model.bodies[bodies[0]].colliders[ca].shape, &model.bodies[bodies[1]].colliders[cb].shape];
-                G::contacts(shapes[0], &pose_a, shapes[1], &pose_b, reach, &mut island.manifold);
-                for contact in island.manifold.iter() {
+                G::contacts(shapes[0], &pose_a, shapes[1], &pose_b, reach, &mut island.touch.manifold);
+                for contact in island.touch.manifold.iter() {
                     let key = Key { bodies, colliders: [ca, cb], feature: contact.feature };
                     let mut near = Near {
                         key,
@@ -149,34 +149,34 @@ pub(crate) fn detect<G: Geometry>(island: &mut Island<G>, model: &Model<G>) {
                         touching: contact.gap <= model.tolerances.touch * pair.size,
                         active: false,
                         extra: false,
-                        rowed: false,
+                        had_row: false,
                         held: false,
                         group: NO_GROUP,
                         warm: [G::Lin::zero(); 2],
                     };
-                    let known = island.memory.get(next).is_some_and(|memory| memory.key == key);
-                    let found = if known { Ok(next) } else { island.memory.binary_search_by(|m| m.key.cmp(&key)) };
+                    let known = island.touch.memory.get(next).is_some_and(|memory| memory.key == key);
+                    let found = if known { Ok(next) } else { island.touch.memory.binary_search_by(|m| m.key.cmp(&key)) };
                     if let Ok(found) = found {
                         next = found + 1;
-                        let memory = &island.memory[found];
+                        let memory = &island.touch.memory[found];
                         near.active = memory.active;
-                        near.rowed = memory.rowed;
+                        near.had_row = memory.had_row;
                         near.warm = memory.warm;
                     }
-                    island.near.push(near);
+                    island.touch.near.push(near);
                 }
             }
         }
     }
-    island.detected = island.near.len();
+    island.touch.detected = island.touch.near.len();
 }
 
 /// Takes the contacts that the last step ended with as those of the next: what detection would find anew at the same poses, with the same memory.
 pub(crate) fn recall<G: Geometry>(island: &mut Island<G>) {
-    island.near.truncate(island.detected);
-    for near in &mut island.near {
+    island.touch.near.truncate(island.touch.detected);
+    for near in &mut island.touch.near {
         (near.extra, near.held) = (false, false);
-        if !(near.active || near.rowed) {
+        if !(near.active || near.had_row) {
             near.warm = [G::Lin::zero(); 2];
         }
     }
@@ -186,8 +186,8 @@ pub(crate) fn recall<G: Geometry>(island: &mut Island<G>) {
 pub(crate) fn remember<G: Geometry>(near: &[Near<G>], memory: &mut Vec<Memory<G>>) {
     memory.clear();
     for contact in near {
-        if contact.active || contact.rowed {
-            memory.push(Memory { key: contact.key, active: contact.active, rowed: contact.rowed, warm: contact.warm });
+        if contact.active || contact.had_row {
+            memory.push(Memory { key: contact.key, active: contact.active, had_row: contact.had_row, warm: contact.warm });
         }
     }
     memory.sort_unstable_by_key(|x| x.key);

@@ -1,39 +1,40 @@
-//! Couplings of joint coordinates, theory (22.10)-(22.12): gears, mimic joints, differentials, racks. One row over the bodies of several joints.
+//! Couplings of joint coordinates, theory (21.10)-(21.12): gears, mimic joints, differentials, racks. One row over the bodies of several joints.
 //!
-//! The joints keep their factor; couplings stand at its border. Whole turns of hinges in space are counted from pose to pose and are part of the state.
+//! A coupling is a node of one row in the graph of the joints. Whole turns of hinges in space are counted from pose to pose and are part of the state.
 
 use crate::error::ModelError;
 use crate::island::LocalJoint;
 use crate::model::Model;
-use crate::options::Integrator;
 use crate::state::State;
+use crate::tendon::Tendon;
 use carom_geometry::Geometry;
-use carom_math::block_ldl::LANES;
 use carom_math::{Pose, Wrench};
 use std::f64::consts::TAU;
 use std::ops::Range;
 
-/// Rows whose pivot falls below this part of their diagonal say what others say already.
+/// Rows of which less than this part is left without others say what these say already.
 const REDUNDANT: f64 = 1e-11;
 
 /// Turns to either side among which those of a state that does not tell them are looked for.
 const TURNS: i32 = 6;
 
-/// A sum that is off by less [rad] was told with the right turns.
+/// A sum that is off by less \[rad\] was told with the right turns.
 const KNOWN: f64 = 1e-2;
 
 /// Most hinges of a coupling whose turns are looked for.
 const SEARCHED: usize = 4;
 
-/// The sum of coefficients times coordinates of joints that is held at an offset.
+/// The sum of coefficients times coordinates of joints that is held at an offset, or that a tendon holds between limits and pulls back to it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Coupling {
     /// Unique name.
     pub name: String,
     /// Joints of the model with their coefficients.
     pub terms: Vec<(usize, f64)>,
-    /// What the sum is [rad or m].
+    /// What the sum is \[rad or m\], or where a tendon rests.
     pub offset: f64,
+    /// What a tendon does instead of holding the sum.
+    pub tendon: Option<Tendon>,
 }
 
 impl Coupling {
@@ -42,11 +43,14 @@ impl Coupling {
         let mut reduced: Vec<(Vec<f64>, usize)> = Vec::new();
         for coupling in &model.couplings {
             let fault = |key: &str, message: String| Err(ModelError::new(format!("joint \"{}\"", coupling.name), key, message));
-            if model.options.integrator == Integrator::EnergyMomentum {
+            if model.options.scheme().by_means() {
                 return fault("kind", "a coupling is not kept by \"energy-momentum\"; integrator \"verlet\" takes it".to_string());
             }
             if coupling.terms.is_empty() || !coupling.offset.is_finite() {
                 return fault("joints", "needs at least one joint, and a finite offset".to_string());
+            }
+            if let Some((key, message)) = coupling.tendon.and_then(|tendon| tendon.fault()) {
+                return fault(key, message.to_string());
             }
             let mut row = vec![0.0; model.joints.len()];
             for &(joint, coefficient) in &coupling.terms {
@@ -58,6 +62,9 @@ impl Coupling {
                     return fault("joints", format!("\"{}\" needs one finite coefficient that is not 0", spec.name));
                 }
                 row[joint] = coefficient;
+            }
+            if coupling.tendon.is_some() {
+                continue;
             }
             // A row that others make up couples its joints twice.
             let size = row.iter().fold(0.0f64, |m, x| m.max(x.abs()));
@@ -79,7 +86,7 @@ impl Coupling {
     }
 
     /// The sum less its offset, at coordinates by joint.
-    fn error(&self, coordinate: impl Fn(usize) -> f64) -> f64 {
+    pub(crate) fn error(&self, coordinate: impl Fn(usize) -> f64) -> f64 {
         self.terms.iter().map(|&(joint, coefficient)| coefficient * coordinate(joint)).sum::<f64>() - self.offset
     }
 }
@@ -92,11 +99,14 @@ pub(crate) fn find_turns<G: Geometry>(model: &Model<G>, state: &mut State<G>) {
     let pose = |body: Option<usize>| body.map_or_else(Pose::identity, |body| state.poses[body]);
     let angle: Vec<f64> = model.joints.iter().map(|joint| joint.coordinate(&pose(joint.bodies[0]), &pose(joint.bodies[1]))).collect();
     let known = |joint: usize| angle[joint] + TAU * f64::from(state.turns[joint]);
-    if state.turns.len() == model.joints.len() && model.couplings.iter().all(|coupling| coupling.error(known).abs() < KNOWN) {
+    if state.turns.len() == model.joints.len()
+        && model.couplings.iter().all(|coupling| coupling.tendon.is_some() || coupling.error(known).abs() < KNOWN)
+    {
         return;
     }
     let mut turns: Vec<Option<i32>> = vec![None; model.joints.len()];
-    for coupling in &model.couplings {
+    // A tendon does not say where its sum is.
+    for coupling in model.couplings.iter().filter(|coupling| coupling.tendon.is_none()) {
         let open =
             coupling.terms.iter().map(|(joint, _)| *joint).filter(|&joint| model.joints[joint].is_angular() && turns[joint].is_none());
         let open: Vec<usize> = open.take(SEARCHED).collect();
@@ -122,6 +132,12 @@ pub(crate) fn find_turns<G: Geometry>(model: &Model<G>, state: &mut State<G>) {
 /// A coupling of an island: joints of the island with their coefficients.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct LocalTie {
+    /// Its index in the model.
+    pub index: usize,
+    /// A tendon whose spring and damper are no load.
+    pub stiff: bool,
+    /// Coordinates of its joints when the step at hand began, turns included; told in records alone.
+    pub near: Vec<f64>,
     /// Joints of the island with their coefficients.
     pub terms: Vec<(usize, f64)>,
     /// Offset.
@@ -217,13 +233,34 @@ impl<G: Geometry> Ties<G> {
     /// How far each coupling is off at poses near the present ones: the bodies of its first joint, its row, its error.
     pub fn errors(&self, model: &Model<G>, poses: &[Pose<G>], mut tell: impl FnMut([usize; 2], usize, f64)) {
         for (k, tie) in self.ties.iter().enumerate() {
-            let mut sum = -tie.offset;
-            for term in &self.terms[tie.terms.clone()] {
-                let [a, b] = term.bodies.map(|body| &poses[body]);
-                sum += term.coefficient * model.joints[term.index].coordinate_near(term.coordinate, a, b);
-            }
-            tell(self.terms[tie.terms.start].bodies, self.first + k, sum);
+            tell(self.terms[tie.terms.start].bodies, self.first + k, self.error(k, model, poses));
         }
+    }
+    /// How far one of them is.
+    pub fn error(&self, k: usize, model: &Model<G>, poses: &[Pose<G>]) -> f64 {
+        let tie = &self.ties[k];
+        let coordinates = self.terms[tie.terms.clone()].iter().map(|term| {
+            let [a, b] = term.bodies.map(|body| &poses[body]);
+            term.coefficient * model.joints[term.index].coordinate_near(term.coordinate, a, b)
+        });
+        coordinates.sum::<f64>() - tie.offset
+    }
+    /// Coordinates of its joints as they were counted last.
+    pub fn coordinates(&self, k: usize) -> Vec<f64> {
+        self.terms[self.ties[k].terms.clone()].iter().map(|term| term.coordinate).collect()
+    }
+    /// The row of one of them at other poses, body by body of each of its joints.
+    pub fn row_at(&self, k: usize, model: &Model<G>, poses: &[Pose<G>], mut visit: impl FnMut(usize, Wrench<G>)) {
+        for term in &self.terms[self.ties[k].terms.clone()] {
+            let [a, b] = term.bodies;
+            let row = model.joints[term.index].coordinate_row(&poses[a], &poses[b]);
+            visit(a, Wrench::zero().plus(term.coefficient, row.a));
+            visit(b, Wrench::zero().plus(term.coefficient, row.b));
+        }
+    }
+    /// The same at the present poses, each body once.
+    pub fn sides_of(&self, k: usize) -> &[(usize, Wrench<G>)] {
+        &self.sides[self.ties[k].sides.clone()]
     }
     /// Calls `visit` with the row, the body and the covector of every side.
     #[inline]
@@ -244,120 +281,6 @@ impl<G: Geometry> Ties<G> {
             if let (true, Some(turns)) = (model.joints[term.index].is_angular(), turns.get_mut(term.index)) {
                 *turns = ((term.coordinate - angle) / TAU).round() as i32;
             }
-        }
-    }
-}
-
-/// The couplings at the border of the factor of the joints: with A that of the joints and B, D the rows of couplings with joints and with each other, X = A^-1 B' and
-/// the Schur complement S = D - B X, theory (22.12).
-#[derive(Debug, Default)]
-pub(crate) struct Border {
-    rows: usize,
-    count: usize,
-    /// B and X by rows of couplings.
-    coupled: Vec<f64>,
-    answers: Vec<f64>,
-    /// S = L D L' in its lower triangle; a pivot of 0 is that of a redundant row.
-    schur: Vec<f64>,
-}
-
-impl Border {
-    /// How many couplings.
-    pub fn len(&self) -> usize {
-        self.count
-    }
-    /// Begins with so many couplings over so many rows of joints: B, and D in the place of S.
-    pub fn begin(&mut self, rows: usize, count: usize) -> (&mut [f64], &mut [f64]) {
-        (self.rows, self.count) = (rows, count);
-        for (list, size) in [(&mut self.coupled, rows * count), (&mut self.schur, count * count)] {
-            list.clear();
-            list.resize(size, 0.0);
-        }
-        (&mut self.coupled, &mut self.schur)
-    }
-    /// Factors, with the solve of the joints; returns how many couplings are redundant.
-    pub fn factor(&mut self, scratch: &mut Vec<f64>, solve: impl Fn(&mut Vec<f64>)) -> usize {
-        let Border { rows, count, coupled, answers, schur } = self;
-        let (rows, count) = (*rows, *count);
-        answers.clear();
-        for k in 0..count {
-            scratch.clear();
-            scratch.extend_from_slice(&coupled[k * rows..][..rows]);
-            solve(scratch);
-            answers.extend_from_slice(&scratch[..rows]);
-        }
-        let mut redundant = 0;
-        for i in 0..count {
-            let unheld = schur[i * count + i];
-            for j in 0..=i {
-                let held: f64 = coupled[i * rows..][..rows].iter().zip(&answers[j * rows..][..rows]).map(|(b, x)| b * x).sum();
-                let mut sum = schur[i * count + j] - held;
-                for k in 0..j {
-                    sum -= schur[i * count + k] * schur[j * count + k] * schur[k * count + k];
-                }
-                schur[i * count + j] = match (i == j, schur[j * count + j]) {
-                    (true, _) if sum <= REDUNDANT * unheld => {
-                        redundant += 1;
-                        0.0
-                    }
-                    (true, _) => sum,
-                    (false, 0.0) => 0.0,
-                    (false, pivot) => sum / pivot,
-                };
-            }
-        }
-        redundant
-    }
-    /// Impulses of the couplings into `own`, from joint impulses as found without them and what couplings lack: `at(row)` is an entry, couplings from `first` on.
-    fn finish(&self, first: usize, at: impl Fn(usize) -> f64, own: &mut [f64]) {
-        let Border { rows, count, coupled, schur, .. } = self;
-        for k in 0..*count {
-            let known: f64 = coupled[k * rows..][..*rows].iter().enumerate().map(|(r, b)| b * at(r)).sum();
-            own[k] = at(first + k) - known;
-        }
-        for i in 0..*count {
-            for k in 0..i {
-                own[i] -= schur[i * count + k] * own[k];
-            }
-        }
-        for i in 0..*count {
-            let pivot = schur[i * count + i];
-            own[i] = if pivot > 0.0 { own[i] / pivot } else { 0.0 };
-        }
-        for i in (0..*count).rev() {
-            for k in i + 1..*count {
-                own[i] -= schur[k * count + i] * own[k];
-            }
-        }
-    }
-    /// The solve of joints and couplings: `y` holds the rows of both, `full` as many as the factor of the joints has.
-    pub fn solve(&self, y: &mut Vec<f64>, full: usize, solve: impl FnOnce(&mut [f64])) {
-        let (rows, count) = (self.rows, self.count);
-        y.resize(full + 2 * count, 0.0);
-        for k in (0..count).rev() {
-            y[full + k] = y[rows + k];
-        }
-        y[rows..full].fill(0.0);
-        solve(&mut y[..full]);
-        let (joints, own) = y.split_at_mut(full);
-        let (lacking, own) = own.split_at_mut(count);
-        let entry = |r: usize| if r < full { joints[r] } else { lacking[r - full] };
-        self.finish(full, entry, own);
-        for (k, own) in own.iter().enumerate() {
-            joints.iter_mut().zip(&self.answers[k * rows..][..rows]).for_each(|(y, x)| *y -= own * x);
-        }
-        for k in 0..count {
-            y[rows + k] = y[full + count + k];
-        }
-        y.truncate(rows + count);
-    }
-    /// The same for several right-hand sides at once.
-    pub fn solve_lanes(&self, y: &mut Vec<[f64; LANES]>, column: &mut Vec<f64>, mut solve: impl FnMut(&mut Vec<f64>)) {
-        for lane in 0..LANES {
-            column.clear();
-            column.extend(y.iter().map(|y| y[lane]));
-            solve(column);
-            column.iter().zip(y.iter_mut()).for_each(|(x, y)| y[lane] = *x);
         }
     }
 }

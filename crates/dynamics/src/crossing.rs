@@ -1,4 +1,4 @@
-//! Contacts that a move would cross: which pair without a row overlaps first, theory (2.19), and the rows it gets.
+//! Contacts that a move would cross: which pair without a row overlaps first, theory (2.21), and the rows it gets.
 
 use crate::contacts::{Key, NO_GROUP, Near, placed};
 use crate::impact::rest_speed_at;
@@ -23,7 +23,7 @@ const ROOT_CAP: usize = 60;
 /// A contact without a row that would be crossed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Crossing<G: Geometry> {
-    /// When, along the present move [s].
+    /// When, along the present move \[s\].
     pub time: f64,
     /// Pair of the island.
     pub pair: usize,
@@ -41,18 +41,18 @@ pub(crate) fn touching_features<G: Geometry>(
     ctx: &Context<G>,
     crossing: &Crossing<G>,
 ) -> Option<(Key<G>, [usize; 2])> {
-    let pair = island.pairs[crossing.pair];
-    let bodies = pair.bodies.map(|b| island.bodies[b].index);
+    let pair = island.links.pairs[crossing.pair];
+    let bodies = pair.bodies.map(|b| island.members.bodies[b].index);
     let key = |feature| Key { bodies, colliders: crossing.colliders, feature };
     if let Some(feature) = crossing.feature {
         return Some((key(feature), pair.bodies));
     }
-    let mut found = std::mem::take(&mut island.manifold);
+    let mut found = std::mem::take(&mut island.touch.manifold);
     found.clear();
     let reach = ctx.model.tolerances.margin * pair.size;
-    manifold(ctx, bodies, crossing.colliders, pair.bodies.map(|b| island.next[b]), reach, &mut found);
+    manifold(ctx, bodies, crossing.colliders, pair.bodies.map(|b| island.motion.next[b]), reach, &mut found);
     let nearest = found.iter().min_by(|a, b| a.gap.total_cmp(&b.gap)).map(|c| (key(c.feature), pair.bodies));
-    island.manifold = found;
+    island.touch.manifold = found;
     nearest
 }
 
@@ -61,9 +61,9 @@ fn motions<G: Geometry>(island: &Island<G>, ctx: &Context<G>, pair: [usize; 2], 
     [0, 1].map(|side| {
         let body = pair[side];
         Motion {
-            start: island.poses[body],
-            local: ctx.model.bodies[island.bodies[body].index].colliders[colliders[side]].local,
-            twist: island.half[body],
+            start: island.motion.poses[body],
+            local: ctx.model.bodies[island.members.bodies[body].index].colliders[colliders[side]].local,
+            twist: island.motion.half[body],
         }
     })
 }
@@ -90,22 +90,22 @@ pub(crate) fn fastest<G: Geometry>(
 
 /// The contacts of these colliders: detection lists them by pair; those added since stand at the end.
 fn between<G: Geometry>(island: &Island<G>, pair: usize, colliders: [usize; 2]) -> impl Iterator<Item = &Near<G>> {
-    let detected = &island.near[..island.detected];
+    let detected = &island.touch.near[..island.touch.detected];
     let first = detected.partition_point(|near| near.pair < pair);
     let own = detected[first..].iter().take_while(move |near| near.pair == pair);
-    own.chain(&island.near[island.detected..]).filter(move |near| near.pair == pair && near.key.colliders == colliders)
+    own.chain(&island.touch.near[island.touch.detected..]).filter(move |near| near.pair == pair && near.key.colliders == colliders)
 }
 
 /// Whether any contact of these colliders has a row in the present solve, or is to have one in the next.
 fn has_row<G: Geometry>(island: &Island<G>, pair: usize, colliders: [usize; 2]) -> bool {
     between(island, pair, colliders)
-        .any(|near| near.extra || (near.group != NO_GROUP && island.solve.groups.binary_search(&near.group).is_ok()))
+        .any(|near| near.extra || (near.group != NO_GROUP && island.system.solve.groups.binary_search(&near.group).is_ok()))
 }
 
 /// What is known of two colliders on a move, from one look at it to the next.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ahead<G: Geometry> {
-    /// There is no crossing before this time [s].
+    /// There is no crossing before this time \[s\].
     clear: f64,
     /// Their first crossing.
     first: Option<Crossing<G>>,
@@ -113,7 +113,7 @@ pub(crate) struct Ahead<G: Geometry> {
 
 /// The first crossing before `limit` that gets no rows, after rows were given to all before it that do; and whether any were.
 pub(crate) fn next_crossing<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, limit: f64, rows: Rows) -> (Option<Crossing<G>>, bool) {
-    let mut ahead = std::mem::take(&mut island.ahead);
+    let mut ahead = std::mem::take(&mut island.touch.ahead);
     ahead.clear();
     let mut added = false;
     let crossing = loop {
@@ -125,7 +125,7 @@ pub(crate) fn next_crossing<G: Geometry>(island: &mut Island<G>, ctx: &Context<G
         ahead[slot] = Ahead { clear: 0.0, first: None };
         added = true;
     };
-    island.ahead = ahead;
+    island.touch.ahead = ahead;
     (crossing, added)
 }
 
@@ -137,13 +137,13 @@ fn first_crossing<G: Geometry>(
     ahead: &mut Vec<Ahead<G>>,
 ) -> Option<(Crossing<G>, usize)> {
     let mut first: Option<(Crossing<G>, usize)> = None;
-    let mut found = std::mem::take(&mut island.manifold);
+    let mut found = std::mem::take(&mut island.touch.manifold);
     let mut slot = 0;
-    for (index, pair) in island.pairs.iter().enumerate() {
+    for (index, pair) in island.links.pairs.iter().enumerate() {
         if ctx.interrupt.raised() {
             break;
         }
-        let counts = pair.bodies.map(|body| ctx.model.bodies[island.bodies[body].index].colliders.len());
+        let counts = pair.bodies.map(|body| ctx.model.bodies[island.members.bodies[body].index].colliders.len());
         debug_assert!(pair.bodies[0] != pair.bodies[1], "a pair has two bodies");
         for ca in 0..counts[0] {
             for cb in 0..counts[1] {
@@ -165,7 +165,7 @@ fn first_crossing<G: Geometry>(
             }
         }
     }
-    island.manifold = found;
+    island.touch.manifold = found;
     first
 }
 
@@ -178,9 +178,10 @@ fn crossing_of<G: Geometry>(
     horizon: f64,
     found: &mut Vec<Contact<G>>,
 ) -> Option<Crossing<G>> {
-    let pair = &island.pairs[index];
-    let bodies = pair.bodies.map(|b| island.bodies[b].index);
-    let way = horizon * fastest(ctx.model, bodies, colliders, pair.bodies.map(|b| island.poses[b]), pair.bodies.map(|b| island.half[b]));
+    let pair = &island.links.pairs[index];
+    let bodies = pair.bodies.map(|b| island.members.bodies[b].index);
+    let way = horizon
+        * fastest(ctx.model, bodies, colliders, pair.bodies.map(|b| island.motion.poses[b]), pair.bodies.map(|b| island.motion.half[b]));
     let touch = ctx.model.tolerances.touch * pair.size;
     if has_row(island, index, colliders) {
         // A crossing goes from one side of touching to the other.
@@ -190,7 +191,7 @@ fn crossing_of<G: Geometry>(
         // Nothing is as near as they come.
         return None;
     }
-    let [a, b] = [0, 1].map(|side| &ctx.model.bodies[island.bodies[pair.bodies[side]].index].colliders[colliders[side]].shape);
+    let [a, b] = [0, 1].map(|side| &ctx.model.bodies[island.members.bodies[pair.bodies[side]].index].colliders[colliders[side]].shape);
     let [motion_a, motion_b] = motions(island, ctx, pair.bodies, colliders);
     match time_of_impact(a, &motion_a, b, &motion_b, horizon, touch) {
         Touch::At(time) | Touch::Capped { time } => Some(Crossing { time, pair: index, colliders, speed: 0.0, feature: None }),
@@ -208,10 +209,10 @@ fn feature_crossing<G: Geometry>(
     horizon: f64,
     found: &mut Vec<Contact<G>>,
 ) -> Option<Crossing<G>> {
-    let pair = island.pairs[index];
-    let bodies = pair.bodies.map(|b| island.bodies[b].index);
+    let pair = island.links.pairs[index];
+    let bodies = pair.bodies.map(|b| island.members.bodies[b].index);
     let tolerance = ctx.model.tolerances.touch * pair.size;
-    let at = |s: f64| pair.bodies.map(|b| island.poses[b].advanced(island.half[b], s));
+    let at = |s: f64| pair.bodies.map(|b| island.motion.poses[b].advanced(island.motion.half[b], s));
     found.clear();
     manifold(ctx, bodies, colliders, at(horizon), 0.0, found);
     let mut first: Option<Crossing<G>> = None;
@@ -298,10 +299,10 @@ pub(crate) enum Rows {
 /// Where a crossing closes slower than its rest speed, or whatever its speed is, its contacts get rows, and the move keeps its length. Returns whether
 /// rows were added; the closing speed is left in the crossing.
 pub(crate) fn add_rows<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, crossing: &mut Crossing<G>, rows: Rows) -> bool {
-    let pair = island.pairs[crossing.pair];
-    let poses = pair.bodies.map(|b| island.poses[b].advanced(island.half[b], crossing.time));
-    let bodies = pair.bodies.map(|b| island.bodies[b].index);
-    let mut found = std::mem::take(&mut island.manifold);
+    let pair = island.links.pairs[crossing.pair];
+    let poses = pair.bodies.map(|b| island.motion.poses[b].advanced(island.motion.half[b], crossing.time));
+    let bodies = pair.bodies.map(|b| island.members.bodies[b].index);
+    let mut found = std::mem::take(&mut island.touch.manifold);
     found.clear();
     manifold(ctx, bodies, crossing.colliders, poses, ctx.model.tolerances.margin * pair.size, &mut found);
     match crossing.feature {
@@ -315,7 +316,7 @@ pub(crate) fn add_rows<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, cr
     let mut slow = !found.is_empty();
     for contact in &found {
         let arms = [contact.point_a - poses[0].position, contact.point_b - poses[1].position];
-        let opening = contact.normal.dot(island.half[pair.bodies[0]].at(arms[0]) - island.half[pair.bodies[1]].at(arms[1]));
+        let opening = contact.normal.dot(island.motion.half[pair.bodies[0]].at(arms[0]) - island.motion.half[pair.bodies[1]].at(arms[1]));
         slow &= -opening <= rest_speed_at(island, ctx, pair.bodies, contact.normal, arms);
         crossing.speed = crossing.speed.max(-opening);
     }
@@ -323,18 +324,18 @@ pub(crate) fn add_rows<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, cr
     if slow || rows != Rows::Slow {
         for contact in &found {
             let key = Key { bodies, colliders: crossing.colliders, feature: contact.feature };
-            if let Some(near) = island.near.iter_mut().find(|n| n.pair == crossing.pair && n.key == key) {
+            if let Some(near) = island.touch.near.iter_mut().find(|n| n.pair == crossing.pair && n.key == key) {
                 added |= !near.extra;
                 near.extra = true;
                 continue;
             }
             let mut near = Near::extra(key, *contact, crossing.pair, pair.bodies);
-            near.contact = near.at(ctx.model, &island.poses);
-            island.near.push(near);
+            near.contact = near.at(ctx.model, &island.motion.poses);
+            island.touch.near.push(near);
             added = true;
         }
     }
-    island.manifold = found;
+    island.touch.manifold = found;
     added
 }
 
@@ -353,13 +354,13 @@ pub(crate) fn separation<G: Geometry>(
 
 /// Whether a pair without a row overlaps at the end of the move (the source's test).
 pub(crate) fn overlaps_after<G: Geometry>(island: &Island<G>, ctx: &Context<G>) -> bool {
-    island.pairs.iter().enumerate().any(|(index, pair)| {
-        let bodies = pair.bodies.map(|b| island.bodies[b].index);
+    island.links.pairs.iter().enumerate().any(|(index, pair)| {
+        let bodies = pair.bodies.map(|b| island.members.bodies[b].index);
         let counts = bodies.map(|b| ctx.model.bodies[b].colliders.len());
         (0..counts[0]).any(|ca| {
             (0..counts[1]).any(|cb| {
                 !has_row(island, index, [ca, cb])
-                    && separation(ctx, bodies, [ca, cb], pair.bodies.map(|b| island.next[b]), 0.0) < -HALVING_DEPTH * pair.size
+                    && separation(ctx, bodies, [ca, cb], pair.bodies.map(|b| island.motion.next[b]), 0.0) < -HALVING_DEPTH * pair.size
             })
         })
     })

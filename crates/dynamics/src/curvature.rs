@@ -1,4 +1,4 @@
-//! How joints bend the move: what the correction of their targets came to in the last substeps, and where it will start in the next, theory (2.17).
+//! How joints bend the move: what the correction of their targets came to in the last substeps, and where it will start in the next, theory (2.18).
 //!
 //! A target is minus the error that the curvature of the move would leave, over its length: smooth in time while the motion is. Started from where the last
 //! moves point, the correction needs one or two rounds less. What the start of the move left open is no part of it. It converges to the same answer from anywhere, so this is memory, not state.
@@ -16,7 +16,7 @@ const TERMS: usize = 4;
 /// Targets over the length of their moves [m/s^2 or rad/s^2], row by row, of the last substeps.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Curvature {
-    /// Length of the last move [s], joint by joint (in an island, of those with rows); 0 where there was none.
+    /// Length of the last move \[s\], joint by joint (in an island, of those with rows); 0 where there was none.
     spans: Vec<f64>,
     /// How many moves were that long without a break, joint by joint, counted up to [`TERMS`].
     ages: Vec<f64>,
@@ -33,6 +33,12 @@ impl Curvature {
         self.ages.resize(joints, 0.0);
         self.terms.clear();
         self.terms.resize(rows, [0.0; TERMS]);
+    }
+    /// Whether it is another, bit for bit.
+    pub fn is(&self, other: &Curvature) -> bool {
+        let same = |a: &[f64], b: &[f64]| a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.to_bits() == b.to_bits());
+        let terms = same(self.terms.as_flattened(), other.terms.as_flattened());
+        terms && same(&self.spans, &other.spans) && same(&self.ages, &other.ages)
     }
     /// Becomes like another, in the room it has.
     pub fn assign(&mut self, other: &Curvature) {

@@ -2,10 +2,11 @@
 
 use crate::constraints::Joint;
 use crate::contacts::Key;
+use crate::coupling::Coupling;
 use crate::error::ModelError;
-use crate::gradient::nearest;
 use crate::model::{Body, Force, Model, PairRule};
 use crate::query::touching;
+use crate::spelling::nearest;
 use crate::world::World;
 use carom_geometry::Geometry;
 use carom_math::{Pose, Twist};
@@ -21,6 +22,8 @@ pub struct Addition<G: Geometry> {
     pub bodies: Vec<(Body<G>, Pose<G>, Twist<G>)>,
     /// Joints.
     pub joints: Vec<Joint<G>>,
+    /// Couplings of joints, numbered as in the world that comes out: those that are there first.
+    pub couplings: Vec<Coupling>,
     /// Rules of pairs.
     pub pairs: Vec<PairRule>,
     /// Forces.
@@ -32,7 +35,14 @@ pub struct Addition<G: Geometry> {
 impl<G: Geometry> Addition<G> {
     /// Nothing.
     pub fn new() -> Self {
-        Addition { bodies: Vec::new(), joints: Vec::new(), pairs: Vec::new(), forces: Vec::new(), filters: Vec::new() }
+        Addition {
+            bodies: Vec::new(),
+            joints: Vec::new(),
+            couplings: Vec::new(),
+            pairs: Vec::new(),
+            forces: Vec::new(),
+            filters: Vec::new(),
+        }
     }
 }
 
@@ -101,6 +111,19 @@ impl<G: Geometry> World<G> {
             }
             model.joints.push(joint);
         }
+        let named = |model: &Model<G>, name: &str| {
+            model.joints.iter().map(|joint| &joint.name).chain(model.couplings.iter().map(|c| &c.name)).any(|other| other == name)
+        };
+        for coupling in addition.couplings {
+            if named(&model, &coupling.name) {
+                return Err(fault("joint", &coupling.name, "another joint has this name".to_string()));
+            }
+            model.couplings.push(coupling);
+        }
+        // Turns are counted where there are couplings.
+        if !state.turns.is_empty() {
+            state.turns.resize(model.joints.len(), 0);
+        }
         let ends = addition.pairs.iter().flat_map(|pair| pair.bodies).chain(addition.forces.iter().map(|force| force.body));
         if let Some(body) = ends.into_iter().find(|body| *body >= count) {
             return Err(ModelError::new("addition", "body", format!("found {body}, needs one of {count} bodies")));
@@ -120,10 +143,16 @@ impl<G: Geometry> World<G> {
         let model = self.model();
         let within = |other: &str| other.strip_prefix(name).is_some_and(|rest| rest.starts_with('.'));
         let exact = model.bodies.iter().any(|body| body.name == name);
-        let joint = !exact && model.joints.iter().any(|joint| joint.name == name);
+        let coupled = model.couplings.iter().any(|coupling| coupling.name == name);
+        let joint = !exact && (coupled || model.joints.iter().any(|joint| joint.name == name));
         let gone = |body: &Body<G>| if exact { body.name == name } else { !joint && within(&body.name) };
         if !joint && !model.bodies.iter().any(gone) {
-            let names = model.bodies.iter().map(|b| b.name.clone()).chain(model.joints.iter().map(|j| j.name.clone()));
+            let names = model
+                .bodies
+                .iter()
+                .map(|b| b.name.clone())
+                .chain(model.joints.iter().map(|j| j.name.clone()))
+                .chain(model.couplings.iter().map(|c| c.name.clone()));
             let near = nearest(name, &names.collect::<Vec<_>>()).map_or_else(String::new, |near| format!("; did you mean \"{near}\"?"));
             return Err(ModelError::new("name", "", format!("no body or joint is called \"{name}\"{near}")));
         }
@@ -136,8 +165,22 @@ impl<G: Geometry> World<G> {
         let joints: Vec<Option<usize>> = (0..model.joints.len()).filter(|&index| stays(&model.joints[index])).map(Some).collect();
         let kept = Kept { bodies, joints };
         let mut next = Model { bodies: Vec::new(), joints: Vec::new(), pairs: Vec::new(), forces: Vec::new(), ..model.clone() };
+        // A coupling goes with any of its joints.
+        let joint_there = Kept::forward(&kept.joints, model.joints.len());
+        next.couplings = model
+            .couplings
+            .iter()
+            .filter(|coupling| !(joint && coupling.name == name))
+            .filter_map(|coupling| {
+                let terms = coupling.terms.iter().map(|&(joint, c)| Some((joint_there[joint]?, c))).collect::<Option<_>>()?;
+                Some(Coupling { terms, ..coupling.clone() })
+            })
+            .collect();
         let mut state = self.state().clone();
         (state.poses, state.twists) = (Vec::new(), Vec::new());
+        if !state.turns.is_empty() {
+            state.turns = kept.joints.iter().flatten().map(|&old| self.state().turns.get(old).copied().unwrap_or(0)).collect();
+        }
         for old in kept.bodies.iter().flatten() {
             next.bodies.push(model.bodies[*old].clone());
             state.push(self.state().poses[*old], self.state().twists[*old]);
@@ -162,7 +205,7 @@ impl<G: Geometry> World<G> {
         let mut memory: Vec<_> =
             self.memory().iter().filter_map(|m| Some(crate::contacts::Memory { key: renamed(&m.key)?, ..*m })).collect();
         memory.sort_unstable_by_key(|m| m.key);
-        touching(&memory, &mut world.touched);
+        touching(&memory, &mut world.past.touched);
         let sum = |(kinetic, potential, elastic): (f64, f64, f64)| kinetic + potential + elastic;
         let (mut flow, start_energy, largest) = self.books();
         let (before, after) = (self.energies(), world.energies());
@@ -174,7 +217,7 @@ impl<G: Geometry> World<G> {
         world.curvature().carry(&carried, &kept.joints, &old_rows, &new_rows);
         world.resume(memory, (flow, start_energy, largest));
         world.fresh = self.fresh || fresh;
-        world.watch_joints(self.efforts.is_some());
+        world.watch_joints(self.outside.efforts.is_some());
         world.edition = EDITIONS.fetch_add(1, Ordering::Relaxed) + 1;
         Ok(world)
     }

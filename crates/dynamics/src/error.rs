@@ -32,9 +32,9 @@ impl fmt::Display for ModelError {
 
 impl std::error::Error for ModelError {}
 
-/// A room of the step, for error messages.
+/// A stage of the step, for error messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Room {
+pub enum Stage {
     /// 1: pairs, gaps, normals, islands.
     Contacts,
     /// 2: velocities jump.
@@ -51,16 +51,16 @@ pub enum Room {
     Finish,
 }
 
-impl fmt::Display for Room {
+impl fmt::Display for Stage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = match self {
-            Room::Contacts => "contacts",
-            Room::Impact => "impact",
-            Room::Predict => "predict",
-            Room::Constraints => "constraints",
-            Room::Solve => "solve",
-            Room::Integrate => "integrate",
-            Room::Finish => "finish",
+            Stage::Contacts => "contacts",
+            Stage::Impact => "impact",
+            Stage::Predict => "predict",
+            Stage::Constraints => "constraints",
+            Stage::Solve => "solve",
+            Stage::Integrate => "integrate",
+            Stage::Finish => "finish",
         };
         f.write_str(name)
     }
@@ -87,30 +87,30 @@ pub enum Cause {
     JointOpen {
         /// Name of the joint.
         joint: String,
-        /// How far it is open [m or rad].
+        /// How far it is open \[m or rad\].
         gap: f64,
     },
     /// A limit or a rope is passed and no displacement brings the joint back within it.
     LimitPassed {
         /// Name of the joint.
         joint: String,
-        /// How far it is passed [m or rad].
+        /// How far it is passed \[m or rad\].
         beyond: f64,
     },
     /// A body turns so fast that the step cannot be followed.
     TooFast {
         /// Name of the body.
         body: String,
-        /// How far it, or a rod that it holds, would turn in what is left of the step [rad].
+        /// How far it, or a rod that it holds, would turn in what is left of the step \[rad\].
         turn: f64,
-        /// How far at most [rad].
+        /// How far at most \[rad\].
         most: f64,
     },
     /// The step was cut into too many substeps.
     TooManySubsteps {
         /// Substeps taken.
         substeps: usize,
-        /// What is left of the step [s].
+        /// What is left of the step \[s\].
         left: f64,
     },
     /// An array handed in has the wrong length.
@@ -135,8 +135,8 @@ pub enum Cause {
 #[derive(Clone, Debug, PartialEq)]
 pub struct StepError {
     /// Where.
-    pub room: Room,
-    /// Simulated time at which the step began [s].
+    pub stage: Stage,
+    /// Simulated time at which the step began \[s\].
     pub time: f64,
     /// Why.
     pub cause: Cause,
@@ -144,17 +144,17 @@ pub struct StepError {
 impl StepError {
     /// An array of the caller has the wrong length.
     pub(crate) fn wrong_length(what: &'static str, found: usize, wanted: usize, time: f64) -> Self {
-        StepError { room: Room::Predict, time, cause: Cause::WrongLength { what, found, wanted } }
+        StepError { stage: Stage::Predict, time, cause: Cause::WrongLength { what, found, wanted } }
     }
     /// A run that ends before its first or its next step.
     pub(crate) fn unfinished(cause: Cause, time: f64) -> Self {
-        StepError { room: Room::Predict, time, cause }
+        StepError { stage: Stage::Predict, time, cause }
     }
 }
 
 impl fmt::Display for StepError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "step at t = {} s, {}: ", self.time, self.room)?;
+        write!(f, "step at t = {} s, {}: ", self.time, self.stage)?;
         match &self.cause {
             Cause::NotFinite { body } => write!(f, "body \"{body}\" is no longer finite"),
             Cause::NoConvergence { iterations, residual, wanted } => {

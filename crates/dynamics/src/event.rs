@@ -1,9 +1,8 @@
-//! The moment of a fast crossing, theory (2.20): the length of the move at whose end the gap vanishes.
+//! The moment of a fast crossing, theory (2.22): the length of the move at whose end the gap vanishes.
 
 use crate::crossing::{Crossing, feature_gap, separation};
 use crate::hold::{self, Held};
 use crate::island::{Context, Island};
-use crate::options::Integrator;
 use crate::predict::kick;
 use carom_geometry::Geometry;
 use carom_math::Vector;
@@ -16,17 +15,17 @@ const SOLVE_CAP: usize = 12;
 
 /// Whether rows bend the path of a body in the present solve.
 fn constrained<G: Geometry>(island: &Island<G>, body: usize) -> bool {
-    island.bodies[body].jointed
-        || island.solve.lines.iter().any(|&line| {
-            let pair = island.assembly.lines[line].bodies;
+    island.members.bodies[body].jointed
+        || island.system.solve.lines.iter().any(|&line| {
+            let pair = island.system.assembly.lines[line].bodies;
             pair[0] == body || pair[1] == body
         })
 }
 
-/// The root of gap(q + t v1/2(t)) = 0: the moment of a fast crossing when the move ends there, theory (2.20); `None` when the
+/// The root of gap(q + t v1/2(t)) = 0: the moment of a fast crossing when the move ends there, theory (2.22); `None` when the
 /// shorter moves do not reach it. The last move that was solved on the way is left in `solved`, with its length.
 ///
-/// In free flight v1/2(t) is known. Where rows bend the paths it is taken to be linear in t between two moves that were solved, theory (2.31): the
+/// In free flight v1/2(t) is known. Where rows bend the paths it is taken to be linear in t between two moves that were solved, theory (2.24): the
 /// root of the gap along that path is found without a solve, then one move of that length is, and takes the place of the older of the two.
 pub(crate) fn event_time<G: Geometry>(
     island: &mut Island<G>,
@@ -35,26 +34,26 @@ pub(crate) fn event_time<G: Geometry>(
     longest: f64,
     solved: &mut Option<(f64, Held)>,
 ) -> Option<f64> {
-    let pair = island.pairs[crossing.pair];
+    let pair = island.links.pairs[crossing.pair];
     let options = &ctx.model.options;
     let touch = ctx.model.tolerances.touch * pair.size;
-    let bodies = pair.bodies.map(|b| island.bodies[b].index);
+    let bodies = pair.bodies.map(|b| island.members.bodies[b].index);
     let gap_at = |poses| match crossing.feature {
         Some(feature) => feature_gap(ctx, bodies, crossing.colliders, feature, poses),
         None => separation(ctx, bodies, crossing.colliders, poses, f64::INFINITY),
     };
-    let reach = pair.bodies.iter().fold(pair.size, |m, &b| m.max(island.poses[b].position.max_abs()));
+    let reach = pair.bodies.iter().fold(pair.size, |m, &b| m.max(island.motion.poses[b].position.max_abs()));
     let exact = 2.0 * f64::EPSILON * reach;
-    if options.integrator != Integrator::EnergyMomentum && pair.bodies.iter().all(|&b| !constrained(island, b)) {
+    if !options.scheme().by_means() && pair.bodies.iter().all(|&b| !constrained(island, b)) {
         // Without rows the path is the parabola itself, and the root as exact as rounding lets it be.
-        let gap = |t: f64| gap_at(pair.bodies.map(|b| island.poses[b].advanced(kick(island, b, options, t), t)));
+        let gap = |t: f64| gap_at(pair.bodies.map(|b| island.motion.poses[b].advanced(kick(island, b, options, t), t)));
         let (t, value) = root(gap, crossing.time.min(longest), -crossing.speed, longest, exact);
         return (value.abs() <= touch).then_some(t);
     }
     // Through solves the root is as good as they are.
     let precision = exact.max(ctx.model.tolerances.position * pair.size);
-    let mut older = (longest, pair.bodies.map(|b| island.half[b]));
-    let mut newest = (0.0, pair.bodies.map(|b| island.twists[b]));
+    let mut older = (longest, pair.bodies.map(|b| island.motion.half[b]));
+    let mut newest = (0.0, pair.bodies.map(|b| island.motion.twists[b]));
     let mut t = crossing.time.min(longest);
     for round in 0..SOLVE_CAP {
         if ctx.interrupt.raised() {
@@ -67,21 +66,21 @@ pub(crate) fn event_time<G: Geometry>(
         let gap = |s: f64| {
             let part = (s - from) / (to - from);
             let twist = |side: usize| before[side].plus(part, after[side].plus(-1.0, before[side]));
-            gap_at([0, 1].map(|side| island.poses[pair.bodies[side]].advanced(twist(side), s)))
+            gap_at([0, 1].map(|side| island.motion.poses[pair.bodies[side]].advanced(twist(side), s)))
         };
         let (length, value) = root(gap, t, -crossing.speed, longest, exact);
         if value.abs() > touch {
             return None;
         }
         *solved = Some((length, hold::hold(island, ctx, length)));
-        let value = gap_at(pair.bodies.map(|b| island.next[b]));
+        let value = gap_at(pair.bodies.map(|b| island.motion.next[b]));
         if value.abs() <= precision || (length == t && value.abs() <= touch) {
             return Some(length);
         }
         if round > 0 {
             older = newest;
         }
-        newest = (length, pair.bodies.map(|b| island.half[b]));
+        newest = (length, pair.bodies.map(|b| island.motion.half[b]));
         t = length;
     }
     None

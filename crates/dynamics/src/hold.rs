@@ -1,14 +1,17 @@
-//! Room 5 over a move: impulses act along the rows of the start pose, and targets are corrected until joints, active contacts and active limits hold at
-//! the end of it and a sticking contact has no mean slip over it, theory (2.16)-(2.18).
+//! Stage 5 over a move: impulses act along the rows of the start pose, and targets are corrected until joints, active contacts and active limits hold at
+//! the end of it and a sticking contact has no mean slip over it, theory (2.17)-(2.19).
 
 use crate::assembly::{Assembly, Source};
 use crate::contacts::arms;
 use crate::energy_momentum;
+use crate::island::parts::{Books, Links, Motion, System, Touch};
 use crate::island::{Context, Island};
-use crate::options::{ImpactLaw, Integrator, TimeOfImpact};
+use crate::options::{ImpactLaw, TimeOfImpact};
 use crate::predict::kick_found;
 use crate::rotor;
 use crate::solve::{OpenRow, Phase, resolve, select};
+use crate::sparse_rows::SPEED_WANTED;
+use crate::tendon::room;
 use carom_geometry::Geometry;
 use carom_math::Vector;
 use carom_solve::status::{Method, Outcome, RESIDUAL_WANTED};
@@ -54,13 +57,13 @@ pub(crate) struct Held {
     pub outcome: Outcome,
 }
 
-/// Rooms 3 to 5 for a move of length t: velocities v1/2 in `island.half`, poses q' in `island.next`.
+/// Stages 3 to 5 for a move of length t: velocities v1/2 in `island.motion.half`, poses q' in `island.motion.next`.
 pub(crate) fn hold<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, t: f64) -> Held {
     hold_rows(island, ctx, t, ctx.model.options.start_pose_only())
 }
 
 /// The same where events are looked for or, `stepped`, are not: then few rounds correct it, and where they do not end the rows of the start pose are
-/// taken and the overlap is left to the projection, theory (2.33). Rounds that diverge would feed energy.
+/// taken and the overlap is left to the projection, theory (2.26). Rounds that diverge would feed energy.
 pub(crate) fn hold_move<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, t: f64, stepped: bool) -> Held {
     if !stepped || ctx.model.options.start_pose_only() {
         return hold(island, ctx, t);
@@ -70,7 +73,7 @@ pub(crate) fn hold_move<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, t
         return held;
     }
     let mut held = hold_within(island, ctx, t, true, STEPPED_ROUNDS);
-    if !island.assembly.equalities.is_empty() {
+    if !island.system.assembly.equalities.is_empty() {
         // Joints come before overlap; a move on which they do not close is too long.
         close_joints(island, ctx, t);
         held.converged = joint_miss(island, ctx, t, true) <= 1.0;
@@ -86,46 +89,46 @@ pub(crate) fn hold_rows<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, t
 /// The same in so many rounds at most.
 fn hold_within<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, t: f64, uncorrected: bool, cap: usize) -> Held {
     let options = &ctx.model.options;
-    let told = island.report.residual;
-    island.solve.uncorrected = uncorrected;
-    island.solve.ahead = false;
-    if options.integrator == Integrator::EnergyMomentum {
+    let told = island.books.report.residual;
+    island.system.solve.uncorrected = uncorrected;
+    island.system.solve.ahead = false;
+    if options.scheme().by_means() {
         return energy_momentum::hold(island, ctx, t, uncorrected);
     }
     select_move(island, ctx, t);
     rotor::begin_move(island, ctx);
-    if island.assembly.sparse {
-        let Island { assembly, solve, .. } = island;
+    if island.system.assembly.sparse {
+        let Island { system: System { assembly, solve, .. }, .. } = island;
         solve.begin_where_tried(assembly);
     }
     if options.impact == ImpactLaw::Newton && options.time_of_impact != TimeOfImpact::Event {
         restitution_targets(island, ctx);
     }
     // The targets of redundant rows are answered by no impulse and say nothing of the next move.
-    if !uncorrected && island.assembly.redundant == 0 {
-        let equalities = &island.assembly.equalities;
-        island.curvature.guess(equalities.spans(), t, &equalities.now.errors, &mut island.solve.joint_target);
+    if !uncorrected && island.system.assembly.redundant == 0 {
+        let equalities = &island.system.assembly.equalities;
+        island.links.curvature.guess(equalities.spans(), t, &equalities.now.errors, &mut island.system.solve.joint_target);
     }
     // Joints alone need no start to come back to.
-    let alone = island.solve.lines.is_empty();
-    let mut scratch = std::mem::take(if alone { &mut island.half } else { &mut island.scratch });
+    let alone = island.system.solve.lines.is_empty();
+    let mut scratch = std::mem::take(if alone { &mut island.motion.half } else { &mut island.motion.scratch });
     scratch.clear();
     // Where the gyroscopic torque of a body is not found the move is too long.
     let mut turned = true;
-    scratch.extend((0..island.bodies.len()).map(|body| {
+    scratch.extend((0..island.members.bodies.len()).map(|body| {
         let (twist, found) = kick_found(island, body, options, t);
         turned &= found;
         twist
     }));
     if alone {
-        std::mem::swap(&mut island.half, &mut scratch);
+        std::mem::swap(&mut island.motion.half, &mut scratch);
     }
     let mut held = Held { converged: false, outcome: Outcome::failed(0, Method::Trivial) };
     let (mut before, mut last) = (f64::INFINITY, f64::INFINITY);
     let mut misses = [f64::INFINITY; RATE_ROUNDS];
     let mut flips = 0;
     for round in 0..cap {
-        let Island { assembly, solve, solver, half, report, .. } = island;
+        let Island { system: System { assembly, solve, solver }, motion: Motion { half, .. }, books: Books { report, .. }, .. } = island;
         let solves = report.solves;
         if alone && round == 0 {
             assembly.hold_joints_and_rotors(&solve.joint_target, &mut solve.reaction, half);
@@ -146,40 +149,47 @@ fn hold_within<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, t: f64, un
         } else {
             held.outcome = resolve(assembly, solve, solver, options.friction_cone, &scratch, half, report);
         }
-        if round == 0 || !island.assembly.equalities.is_empty() {
-            island.next.clear();
-            island.next.extend(island.poses.iter().zip(&island.half).map(|(pose, twist)| pose.advanced(*twist, t)));
+        if round == 0 || !island.system.assembly.equalities.is_empty() {
+            island.motion.next.clear();
+            island.motion.next.extend(island.motion.poses.iter().zip(&island.motion.half).map(|(pose, twist)| pose.advanced(*twist, t)));
         } else {
             // What no row pushes moves as in the first round.
-            for body in (0..island.bodies.len()).filter(|&body| island.solve.pushed[body]) {
-                island.next[body] = island.poses[body].advanced(island.half[body], t);
+            for body in (0..island.members.bodies.len()).filter(|&body| island.system.solve.pushed[body]) {
+                island.motion.next[body] = island.motion.poses[body].advanced(island.motion.half[body], t);
             }
         }
         if uncorrected || t == 0.0 {
             held.converged = true;
             break;
         }
+        // What was not solved is not corrected either: every round would try every method anew.
+        let missed = !held.outcome.is_solved() && island.system.solve.missed > SPEED_WANTED;
+        if missed && cap == STEPPED_ROUNDS && island.system.assembly.equalities.is_empty() {
+            island.system.solve.uncorrected = true;
+            held.converged = true;
+            break;
+        }
         let worst = correct_targets(island, ctx, t);
-        island.report.corrections += 1;
+        island.books.report.corrections += 1;
         // Targets cannot be met more exactly than the problem was solved. Contacts that open and close by turns miss by their speeds times t however short the
         // move: what the last round leaves of them is taken too, or thousands of moves would be sought that hide it.
         let rate = (worst / misses[round % RATE_ROUNDS]).ln() / RATE_ROUNDS as f64;
         // Joints come first: with them every round may still help.
-        let jointed = !island.assembly.equalities.is_empty();
+        let jointed = !island.system.assembly.equalities.is_empty();
         let still = !alone && !jointed && round >= 2 * RATE_ROUNDS && rate > STILL;
         let stalled = still || (!alone && round + 1 == cap);
         // What touches to 1e-9 of the size is not worth another solve, but worth a back-substitution: modes that keep changing there decide nothing.
-        flips += usize::from(round > 0 && island.report.solves > solves);
-        let idle = cap == STEPPED_ROUNDS || (flips > IDLE_FLIPS && island.report.solves > solves);
+        flips += usize::from(round > 0 && island.books.report.solves > solves);
+        let idle = cap == STEPPED_ROUNDS || (flips > IDLE_FLIPS && island.books.report.solves > solves);
         let touches = !alone && idle && !jointed;
         if worst <= if held.outcome.is_solved() && !stalled && !touches { 1.0 } else { INACCURATE_SLACK } {
             held.converged = true;
-            island.solve.ahead = worst <= 1.0;
+            island.system.solve.ahead = worst <= 1.0;
             if worst > 1.0 {
-                island.report.inaccurate |= !touches;
+                island.books.report.inaccurate |= !touches;
                 close_joints(island, ctx, t);
                 // A move on which joints do not close is too long, whatever its contacts do.
-                held.converged = island.assembly.equalities.is_empty() || joint_miss(island, ctx, t, true) <= 1.0;
+                held.converged = island.system.assembly.equalities.is_empty() || joint_miss(island, ctx, t, true) <= 1.0;
             }
             break;
         }
@@ -188,7 +198,7 @@ fn hold_within<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, t: f64, un
         }
         if held.outcome.residual > UNSOLVABLE && worst > 0.5 * last {
             // What is not solved is not corrected either, and every round tries every method anew: friction has jammed.
-            island.solve.jammed = true;
+            island.system.solve.jammed = true;
             break;
         }
         if still {
@@ -202,34 +212,34 @@ fn hold_within<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, t: f64, un
         (before, last) = (last, worst);
     }
     held.converged &= turned;
-    if island.assembly.sparse && held.converged {
-        island.solve.note_tried();
+    if island.system.assembly.sparse && held.converged {
+        island.system.solve.note_tried();
     }
     // What counts is the last round, and that only where the move is taken.
-    island.report.residual = if held.converged { told.max(island.solve.missed) } else { told };
+    island.books.report.residual = if held.converged { told.max(island.system.solve.missed) } else { told };
     if !alone {
-        island.scratch = scratch;
+        island.motion.scratch = scratch;
     }
-    island.solve.closed = held.converged && !uncorrected && t > 0.0;
+    island.system.solve.closed = held.converged && !uncorrected && t > 0.0;
     held
 }
 
 /// Joints exact last: where contacts were solved only so far, what they leave of the joint errors at the end of the move is taken out by joint
 /// impulses alone.
 fn close_joints<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, t: f64) {
-    let mut impulses = std::mem::take(&mut island.solve.scratch);
+    let mut impulses = std::mem::take(&mut island.system.solve.scratch);
     for _ in 0..CLOSING_CAP {
         let worst = joint_miss(island, ctx, t, true);
         if worst <= 1.0 {
             break;
         }
-        let Island { assembly, solve, half, next, poses, .. } = island;
+        let Island { system: System { assembly, solve, .. }, motion: Motion { half, next, poses, .. }, .. } = island;
         assembly.hold_joints(&solve.joint_target, &mut impulses, half);
         solve.reaction.iter_mut().zip(&impulses).for_each(|(sum, more)| *sum += more);
         next.clear();
         next.extend(poses.iter().zip(half.iter()).map(|(pose, twist)| pose.advanced(*twist, t)));
     }
-    island.solve.scratch = impulses;
+    island.system.solve.scratch = impulses;
 }
 
 /// Selects the groups of a move.
@@ -240,35 +250,41 @@ pub(crate) fn select_move<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>,
     });
 }
 
-/// Newton restitution inside the problem: c = k min(0, J v) where the approach is faster than the rest speed, theory (2.15).
+/// Newton restitution inside the problem: c = k min(0, J v) where the approach is faster than the rest speed, theory (2.16).
 fn restitution_targets<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>) {
     // One that does not rebound at all is corrected over the move like any other; where none is, it answers to its coefficient as the others do.
     let least = if ctx.model.options.start_pose_only() { 0.0 } else { f64::MIN_POSITIVE };
-    for position in 0..island.solve.groups.len() {
-        let group = island.assembly.groups[island.solve.groups[position]];
+    for position in 0..island.system.solve.groups.len() {
+        let group = island.system.assembly.groups[island.system.solve.groups[position]];
         if let Source::Contact(c) = group.source {
-            let near = &island.near[c];
-            let approach = island.assembly.lines[group.first].speed(&island.twists);
-            let restitution = island.pairs[near.pair].restitution;
+            let near = &island.touch.near[c];
+            let approach = island.system.assembly.lines[group.first].speed(&island.motion.twists);
+            let restitution = island.links.pairs[near.pair].restitution;
             if near.touching && restitution >= least && approach < -crate::impact::rest_speed(island, ctx, near) {
-                island.solve.target[island.solve.first[position]] = -restitution * approach;
-                island.solve.leaving[position] = true;
+                island.system.solve.target[island.system.solve.first[position]] = -restitution * approach;
+                island.system.solve.leaving[position] = true;
             }
         }
     }
 }
 
 /// Moves the targets by what joints, active contacts and limits miss at the end of the move; returns the worst miss over its
-/// tolerance (at most 1 means done), theory (2.17).
+/// tolerance (at most 1 means done), theory (2.18).
 pub(crate) fn correct_targets<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, t: f64) -> f64 {
     let mut worst = joint_miss(island, ctx, t, false);
     let mut to_go: f64 = 0.0;
     let model = ctx.model;
-    let Island { joints, near, assembly, solve, pairs, next, half, poses, .. } = island;
+    let Island {
+        links: Links { joints, tendons, pairs, .. },
+        touch: Touch { near, .. },
+        system: System { assembly, solve, .. },
+        motion: Motion { next, half, poses, .. },
+        ..
+    } = island;
     // What a solve may miss in speed it may miss over the move.
     let rough = model.tolerances.solve.map_or(0.0, |speed| speed * t);
-    // So many rows contradict each other by what they touch: there a gap within touching is closed, theory (2.18).
-    let band = if assembly.sparse { model.tolerances.touch } else { 0.0 };
+    // So many rows contradict each other by what they touch: there a gap within touching is closed, theory (2.19).
+    let band = if assembly.crowded { model.tolerances.touch } else { 0.0 };
 
     solve.open.clear();
     for (position, &index) in solve.groups.iter().enumerate() {
@@ -330,6 +346,23 @@ pub(crate) fn correct_targets<G: Geometry>(island: &mut Island<G>, ctx: &Context
                 worst = worst.max(miss.abs() / tolerance);
                 to_go = to_go.max(miss.abs());
             }
+            Source::TendonLimit { tendon, upper, gap } => {
+                let stretch = assembly.equalities.tendons.error(tendon, model, next);
+                let then = room(model, &tendons[tendon], stretch, upper);
+                let tolerance = model.tolerances.position.max(ROUNDING * f64::EPSILON * (1.0 + stretch.abs()));
+                if gap < -model.tolerances.touch && then < 0.0 && then >= gap - tolerance {
+                    continue;
+                }
+                let miss = then - gap.min(0.0);
+                if !pushes {
+                    let speed = assembly.equalities.line_speed(&assembly.lines[group.first], half);
+                    solve.open.push(OpenRow { row, speed, miss, tolerance });
+                    continue;
+                }
+                solve.target[row] -= miss / t;
+                worst = worst.max(miss.abs() / tolerance);
+                to_go = to_go.max(miss.abs());
+            }
             _ => {}
         }
     }
@@ -352,11 +385,17 @@ pub(crate) fn correct_targets<G: Geometry>(island: &mut Island<G>, ctx: &Context
 /// returns the worst miss over its tolerance.
 fn joint_miss<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, t: f64, anew: bool) -> f64 {
     let model = ctx.model;
-    let Island { joints, assembly, solve, next, half, report, .. } = island;
+    let Island {
+        links: Links { joints, .. },
+        system: System { assembly, solve, .. },
+        motion: Motion { next, half, .. },
+        books: Books { report, .. },
+        ..
+    } = island;
     let Assembly { equalities, ahead, .. } = assembly;
     // Mean rows of rotors are met as they are.
-    let rotors = if model.options.integrator == Integrator::EnergyMomentum { &[][..] } else { &equalities.rotors[..] };
-    let mut rotors = rotors.iter().peekable();
+    let mean = model.options.scheme().by_means();
+    let mut rotors = equalities.rotors.iter().peekable();
     let (mut worst, mut largest): (f64, f64) = (0.0, 0.0);
     if anew {
         solve.joint_target.fill(0.0);
@@ -368,10 +407,11 @@ fn joint_miss<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, t: f64, ane
         let reach = next[a].position.max_abs().max(next[b].position.max_abs());
         let tolerance = (model.tolerances.position * size).max(ROUNDING * f64::EPSILON * (reach + size));
         if let Some(rotor) = rotors.next_if(|rotor| (first..first + errors.len()).contains(&rotor.row)) {
-            // (22.3): the coordinate went as far as the rotor turned.
+            // (21.3): the coordinate went as far as the rotor turned.
             let joint = &model.joints[joints[equalities.owner(rotor.node)].index];
-            let turned = joint.coordinate_near(rotor.start, &next[a], &next[b]) - rotor.start;
-            errors[rotor.row - first] = turned - t * rotor.after(solve.reaction[rotor.row]);
+            let error = &mut errors[rotor.row - first];
+            let turned = joint.near(rotor.start, *error) - rotor.start;
+            *error = if mean { 0.0 } else { turned - t * rotor.after(solve.reaction[rotor.row]) };
         }
         let mut most = 0.0f64;
         for (target, &error) in targets[first..].iter_mut().zip(&*errors) {

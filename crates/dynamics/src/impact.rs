@@ -1,22 +1,19 @@
-//! Room 2: which contacts strike, which touching contacts share their impact, and under which law velocities jump, theory (2.4)-(2.5).
+//! Stage 2: which contacts strike, which touching contacts share their impact, and under which law velocities jump, theory (2.4)-(2.5).
 
-use crate::arrival::note_arrival;
 use crate::contacts::{NO_GROUP, Near, account_strike};
 use crate::energy_momentum;
-use crate::error::{Cause, Room, StepError};
-use crate::gradient::record::Strike;
+use crate::error::{Cause, Stage, StepError};
 use crate::impact_rows::gather;
 use crate::island::{Context, Island};
-use crate::options::{FrictionCone, ImpactFriction, ImpactLaw, Integrator, Order};
-use crate::simultaneous::note_strike;
+use crate::observe::report;
+use crate::options::{FrictionCone, ImpactFriction, ImpactLaw, Order};
 use crate::sparse_rows::Root;
-use crate::step::note;
 use carom_geometry::Geometry;
 use carom_math::Vector;
 use carom_solve::collision::{self, collide_contact};
+use carom_solve::contact::problem::{Block, Cone, Problem};
 use carom_solve::impact::{self, ContactSpace, Friction, Law, Restitution, Settings, SparseGram, SparseRows};
 use carom_solve::interrupt::Interrupt;
-use carom_solve::problem::{Block, Cone, Problem};
 
 /// Tolerance handed to the collision at one point, relative.
 pub(crate) const COLLISION_TOLERANCE: f64 = 1e-10;
@@ -42,7 +39,7 @@ pub(crate) struct ImpactScratch {
     pub at_body: Vec<usize>,
     pub begins: Vec<usize>,
     pub met: Vec<usize>,
-    approach: Vec<f64>,
+    pub approach: Vec<f64>,
     pub friction: Vec<f64>,
     pub restitution: Vec<f64>,
     pub impulses: Vec<f64>,
@@ -55,10 +52,10 @@ pub(crate) struct ImpactScratch {
     packed: Vec<f64>,
     work: impact::Workspace,
     /// Collisions one at a time, in order, with the restitution each used.
-    sequence: Vec<(usize, f64)>,
+    pub sequence: Vec<(usize, f64)>,
     /// What the last law of all contacts at once decided, where a tape asks for it, and whether it ended without restitution.
-    active: impact::Record,
-    capped: bool,
+    pub active: impact::Record,
+    pub capped: bool,
 }
 
 impl ImpactScratch {
@@ -70,7 +67,7 @@ impl ImpactScratch {
 
 /// The closing speed below which a contact does not bounce: max(least, k h (|n.a_a| + |n.a_b|)), theory (2.4).
 pub(crate) fn rest_speed<G: Geometry>(island: &Island<G>, ctx: &Context<G>, near: &Near<G>) -> f64 {
-    rest_speed_at(island, ctx, near.bodies, near.contact.normal, near.arms(&island.poses))
+    rest_speed_at(island, ctx, near.bodies, near.contact.normal, near.arms(&island.motion.poses))
 }
 
 /// The same for a contact anywhere along the move.
@@ -82,25 +79,19 @@ pub(crate) fn rest_speed_at<G: Geometry>(
     arms: [G::Lin; 2],
 ) -> f64 {
     let tolerances = &ctx.model.tolerances;
-    let load: f64 = (0..2).map(|side| normal.dot(island.held[bodies[side]].at(arms[side])).abs()).sum();
+    let load: f64 = (0..2).map(|side| normal.dot(island.motion.held[bodies[side]].at(arms[side])).abs()).sum();
     tolerances.rest_speed.max(tolerances.rest_steps * ctx.model.step * load)
 }
 
 /// Lets every impact problem of this instant jump. Returns whether anything struck.
 pub(crate) fn impact<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, inelastic: bool) -> Result<bool, StepError> {
-    if !(0..island.near.len()).any(|index| striking(island, ctx, index).is_some()) {
+    if !(0..island.touch.near.len()).any(|index| striking(island, ctx, index).is_some()) {
         return Ok(false);
     }
-    if island.record.is_some() {
-        note_arrival(island, ctx);
-    }
-    if ctx.model.options.integrator == Integrator::EnergyMomentum {
+    report(island, |observer, island| observer.arriving(island, ctx));
+    if ctx.model.options.scheme().by_means() {
         energy_momentum::obey_joints(island);
-        note(island, |record, island| {
-            if let Some(substep) = record.last() {
-                substep.obeyed = Some((island.twists.clone(), island.solve.reaction.clone()));
-            }
-        });
+        report(island, |observer, island| observer.obeyed(island));
     }
     let mut work = std::mem::take(&mut island.impact);
     components(island, &mut work.parent);
@@ -112,7 +103,7 @@ pub(crate) fn impact<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, inel
         let end = first + work.grouped[first..].partition_point(|(of, _)| *of == work.grouped[first].0);
         work.members.clear();
         // The first problem may have found that joints lock a contact.
-        work.members.extend(work.grouped[first..end].iter().map(|(_, contact)| *contact).filter(|&k| live(island, &island.near[k])));
+        work.members.extend(work.grouped[first..end].iter().map(|(_, contact)| *contact).filter(|&k| live(island, &island.touch.near[k])));
         first = end;
         if !work.members.is_empty() {
             outcome = resolve(island, ctx, &mut work, inelastic);
@@ -124,38 +115,39 @@ pub(crate) fn impact<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, inel
 
 /// The speed of a contact that touches and strikes [m/s], theory (2.4).
 pub(crate) fn striking<G: Geometry>(island: &Island<G>, ctx: &Context<G>, index: usize) -> Option<f64> {
-    let near = &island.near[index];
+    let near = &island.touch.near[index];
     if !(near.touching && live(island, near)) {
         return None;
     }
-    let speed = island.assembly.lines[row_of(island, near)].speed(&island.twists);
+    let speed = island.system.assembly.lines[row_of(island, near)].speed(&island.motion.twists);
     (speed < -rest_speed(island, ctx, near)).then_some(speed)
 }
 
 /// Whether a contact has rows and the joints leave it free to move.
 pub(crate) fn live<G: Geometry>(island: &Island<G>, near: &Near<G>) -> bool {
-    near.group != NO_GROUP && !island.assembly.groups[near.group].locked
+    near.group != NO_GROUP && !island.system.assembly.groups[near.group].locked
 }
 
 /// The normal row of a contact in the assembly.
 pub(crate) fn row_of<G: Geometry>(island: &Island<G>, near: &Near<G>) -> usize {
-    island.assembly.groups[near.group].first
+    island.system.assembly.groups[near.group].first
 }
 
 /// Joins bodies that touch or are joined; immovable bodies join nothing.
 fn components<G: Geometry>(island: &Island<G>, parent: &mut Vec<usize>) {
     parent.clear();
-    parent.extend(0..island.bodies.len());
+    parent.extend(0..island.members.bodies.len());
     let mut join = |pair: [usize; 2]| {
-        if island.bodies[pair[0]].dynamic && island.bodies[pair[1]].dynamic {
+        if island.members.bodies[pair[0]].dynamic && island.members.bodies[pair[1]].dynamic {
             let (a, b) = (root(parent, pair[0]), root(parent, pair[1]));
             parent[a.max(b)] = a.min(b);
         }
     };
-    island.near.iter().filter(|n| n.touching).for_each(|n| join(n.bodies));
-    island.joints.iter().for_each(|j| join(j.bodies));
-    for tie in &island.ties {
-        let mut moving = tie.terms.iter().flat_map(|&(joint, _)| island.joints[joint].bodies).filter(|&body| island.bodies[body].dynamic);
+    island.touch.near.iter().filter(|n| n.touching).for_each(|n| join(n.bodies));
+    island.links.joints.iter().for_each(|j| join(j.bodies));
+    for tie in island.links.ties.iter().chain(&island.links.tendons) {
+        let mut moving =
+            tie.terms.iter().flat_map(|&(joint, _)| island.links.joints[joint].bodies).filter(|&body| island.members.bodies[body].dynamic);
         if let Some(first) = moving.next() {
             moving.for_each(|body| join([first, body]));
         }
@@ -173,7 +165,7 @@ pub(crate) fn root(parent: &mut [usize], mut body: usize) -> usize {
 
 fn component<G: Geometry>(island: &Island<G>, parent: &mut [usize], near: &Near<G>) -> usize {
     let [a, b] = near.bodies;
-    root(parent, if island.bodies[a].dynamic { a } else { b })
+    root(parent, if island.members.bodies[a].dynamic { a } else { b })
 }
 
 /// Sorts the touching contacts by component.
@@ -181,9 +173,9 @@ fn group<G: Geometry>(island: &Island<G>, work: &mut ImpactScratch) {
     let ImpactScratch { parent, grouped, number, .. } = work;
     grouped.clear();
     number.clear();
-    number.resize(island.bodies.len(), usize::MAX);
+    number.resize(island.members.bodies.len(), usize::MAX);
     let mut components = 0;
-    for (contact, near) in island.near.iter().enumerate().filter(|(_, near)| near.touching && live(island, near)) {
+    for (contact, near) in island.touch.near.iter().enumerate().filter(|(_, near)| near.touching && live(island, near)) {
         let number = &mut number[component(island, parent, near)];
         if *number == usize::MAX {
             *number = components;
@@ -209,100 +201,67 @@ pub(crate) fn resolve<G: Geometry>(
             break;
         }
         take_speeds(island, work);
-        let striking = (0..m).any(|i| work.approach[i] < -rest_speed(island, ctx, &island.near[work.members[i]]));
+        let striking = (0..m).any(|i| work.approach[i] < -rest_speed(island, ctx, &island.touch.near[work.members[i]]));
         if !striking {
             break;
         }
         if round > 0 || inelastic {
             work.restitution.fill(0.0);
         }
-        let before = island.kinetic(&island.twists);
-        let opened = island.record.is_some().then(|| open_strike(island, work, law, round == 0 && !inelastic));
+        let before = island.kinetic(&island.motion.twists);
+        report(island, |observer, island| observer.strike_opens(island, work, law, round == 0 && !inelastic));
         strike(island, ctx, work, law)?;
-        if let Some(mut opened) = opened {
-            close_strike(&mut opened, work, law);
-            note_strike(island, ctx, work, law, opened, round == 0);
-        }
-        island.report.impacts += 1;
+        report(island, |observer, island| observer.strike_closes(island, ctx, work, law, round == 0));
+        island.books.report.impacts += 1;
 
         let ImpactScratch { lines, impulses, reaction, scratch, .. } = &mut *work;
         reaction.clear();
-        reaction.resize(island.assembly.equalities.len(), 0.0);
-        island.assembly.push(lines, impulses, reaction, scratch, &mut island.twists);
+        reaction.resize(island.system.assembly.equalities.len(), 0.0);
+        island.system.assembly.push(lines, impulses, reaction, scratch, &mut island.motion.twists);
 
         // Ledger: what kinematic bodies fed in, and what the strike lost, theory (10.4).
         let fed = -kinematic_work(island, work);
-        island.flow.work_in += fed;
-        island.flow.impact_loss += fed - (island.kinetic(&island.twists) - before);
+        island.books.flow.work_in += fed;
+        island.books.flow.impact_loss += fed - (island.kinetic(&island.motion.twists) - before);
         for (i, &member) in work.members.iter().enumerate() {
-            let near = island.near[member];
+            let near = island.touch.near[member];
             let mut impulse = near.contact.normal * work.impulses[i];
             for (k, tangent) in G::tangents(near.contact.normal)[..G::TANGENTS].iter().enumerate() {
                 impulse += *tangent * work.impulses[m + i * G::TANGENTS + k];
             }
-            account_strike(&mut island.reports, &near, impulse);
+            account_strike(&mut island.touch.reports, &near, impulse);
         }
     }
     Ok(())
-}
-
-/// What the derivative of a strike needs to know beforehand.
-pub(crate) fn open_strike<G: Geometry>(island: &Island<G>, work: &ImpactScratch, law: ImpactLaw, elastic: bool) -> Strike<G> {
-    Strike {
-        before: island.twists.clone(),
-        contacts: work.members.iter().map(|&k| (island.near[k].key, island.near[k].bodies)).collect(),
-        gram: work.gram.clone(),
-        approach: work.approach.clone(),
-        friction: work.friction.clone(),
-        restitution: work.restitution.clone(),
-        elastic,
-        impulses: Vec::new(),
-        law,
-        sequence: Vec::new(),
-        active: impact::Record::new(),
-        capped: false,
-        locked: work.lines.iter().map(|&line| island.assembly.locked_rows[line]).collect(),
-        arrival: None,
-        tied: false,
-    }
-}
-
-/// What the derivative of a strike needs to know of its outcome.
-pub(crate) fn close_strike<G: Geometry>(opened: &mut Strike<G>, work: &ImpactScratch, law: ImpactLaw) {
-    opened.impulses.clone_from(&work.impulses);
-    opened.sequence.clone_from(&work.sequence);
-    opened.active.clone_from(&work.active);
-    opened.capped = work.capped;
-    if law == ImpactLaw::Newton && work.capped {
-        // It was solved without restitution, which is no longer that of the materials.
-        opened.restitution.fill(0.0);
-        opened.elastic = false;
-    }
 }
 
 /// Power of the impulses against kinematic bodies, times time: sum of l J_k v_k.
 fn kinematic_work<G: Geometry>(island: &Island<G>, work: &ImpactScratch) -> f64 {
     let mut sum = 0.0;
     for (&line, &impulse) in work.lines.iter().zip(&work.impulses) {
-        sum += impulse * island.assembly.lines[line].driven_speed(&island.bodies, &island.twists);
+        sum += impulse * island.system.assembly.lines[line].driven_speed(&island.members.bodies, &island.motion.twists);
     }
-    let (_, twice) =
-        island.assembly.equalities.work(&work.reaction, [&island.twists, &island.twists], |body| island.bodies[body].kinematic, &mut []);
+    let (_, twice) = island.system.assembly.equalities.work(
+        &work.reaction,
+        [&island.motion.twists, &island.motion.twists],
+        |body| island.members.bodies[body].kinematic,
+        &mut [],
+    );
     sum + 0.5 * twice
 }
 
 /// Speeds of the rows; none of those that the joints lock.
 pub(crate) fn take_speeds<G: Geometry>(island: &Island<G>, work: &mut ImpactScratch) {
-    let assembly = &island.assembly;
-    let speed = |&line: &usize| if assembly.locked_rows[line] { 0.0 } else { assembly.lines[line].speed(&island.twists) };
+    let assembly = &island.system.assembly;
+    let speed = |&line: &usize| if assembly.locked_rows[line] { 0.0 } else { assembly.lines[line].speed(&island.motion.twists) };
     work.approach.clear();
     work.approach.extend(work.lines.iter().map(speed));
 }
 
 /// The law of a problem: that of its pairs, or `auto` where they disagree.
 fn law_of<G: Geometry>(island: &Island<G>, members: &[usize]) -> ImpactLaw {
-    let law = island.pairs[island.near[members[0]].pair].impact;
-    if members.iter().all(|&k| island.pairs[island.near[k].pair].impact == law) { law } else { ImpactLaw::Auto }
+    let law = island.links.pairs[island.touch.near[members[0]].pair].impact;
+    if members.iter().all(|&k| island.links.pairs[island.touch.near[k].pair].impact == law) { law } else { ImpactLaw::Auto }
 }
 
 /// One application of the law: impulses of all rows, normals first.
@@ -364,7 +323,7 @@ fn single<G: Geometry>(island: &mut Island<G>, work: &mut ImpactScratch, contact
     let Ok(outcome) = collide_contact::<G>(&matrix, work.friction[contact], work.restitution[contact], u, COLLISION_TOLERANCE) else {
         return false;
     };
-    island.report.impact_capped |= outcome.status == collision::Status::Capped;
+    island.books.report.impact_capped |= outcome.status == collision::Status::Capped;
     work.sequence.push((contact, work.restitution[contact]));
     for i in 0..G::DIM {
         work.impulses[rows[i]] += outcome.impulse[i];
@@ -378,7 +337,7 @@ fn single<G: Geometry>(island: &mut Island<G>, work: &mut ImpactScratch, contact
 /// Many contacts at once: reflections, blended restitution, friction.
 fn reflect<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, work: &mut ImpactScratch, law: Law) -> Result<(), StepError> {
     let m = work.members.len();
-    let speed = (2.0 * island.kinetic(&island.twists)).sqrt();
+    let speed = (2.0 * island.kinetic(&island.motion.twists)).sqrt();
     let rows = (!work.rows.is_empty()).then_some(&work.rows);
     let space = ContactSpace { contacts: m, gram: work.gram.view(), rows, approach: &work.approach, speed };
     let friction = work
@@ -391,15 +350,15 @@ fn reflect<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, work: &mut Imp
     let restitution = Restitution::PerContact(&work.restitution);
     // The derivative follows the sequence of active sets, so a tape keeps it: rows times iterations numbers.
     let mut nobody = ();
-    let observer: &mut dyn impact::Observer = if island.record.is_some() { &mut work.active } else { &mut nobody };
+    let observer: &mut dyn impact::Observer = if ctx.watch.is_some() { &mut work.active } else { &mut nobody };
     let report = impact::resolve_observed(&space, restitution, friction, &settings, &mut work.work, observer).map_err(|_| {
-        let body = island.bodies[island.near[work.members[0]].bodies[0]].index;
-        StepError { room: Room::Impact, time: ctx.time, cause: Cause::NotFinite { body: ctx.model.bodies[body].name.clone() } }
+        let body = island.members.bodies[island.touch.near[work.members[0]].bodies[0]].index;
+        StepError { stage: Stage::Impact, time: ctx.time, cause: Cause::NotFinite { body: ctx.model.bodies[body].name.clone() } }
     })?;
-    island.report.impact_iterations += report.iterations;
+    island.books.report.impact_iterations += report.iterations;
     work.capped = report.status == impact::Status::Capped;
-    island.report.impact_capped |= work.capped;
-    island.report.inaccurate |= !report.accurate;
+    island.books.report.impact_capped |= work.capped;
+    island.books.report.inaccurate |= !report.accurate;
     if work.capped {
         // The inelastic answer took its place.
         work.active.forget_sequence();
@@ -419,7 +378,7 @@ fn sequence<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, work: &mut Im
     let slowest = tolerance * work.approach.iter().fold(0.0f64, |s, u| s.max(u.abs()));
     for count in 0..2 * cap {
         if count == cap {
-            island.report.impact_capped = true;
+            island.books.report.impact_capped = true;
             work.restitution.fill(0.0);
         }
         let (mut worst, mut speed) = (usize::MAX, -slowest);
@@ -431,7 +390,7 @@ fn sequence<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, work: &mut Im
         if worst == usize::MAX || ctx.interrupt.raised() || !single::<G>(island, work, worst, m) {
             return;
         }
-        island.report.impact_iterations += 1;
+        island.books.report.impact_iterations += 1;
     }
 }
 
@@ -468,25 +427,25 @@ fn newton<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, work: &mut Impa
     }
     blocks.clear();
     for i in 0..m {
-        blocks.push(Block::Contact { friction: friction[i] });
+        blocks.push(Block::contact(friction[i]));
         free[i * width] += restitution[i] * approach[i].min(0.0);
     }
     let cone = match ctx.model.options.friction_cone {
         FrictionCone::Round => Cone::Round,
         FrictionCone::Polyhedral(edges) => Cone::Polyhedral(edges),
     };
-    let mut outcome = island.solver.solve(&Problem { tangents: G::TANGENTS, blocks, matrix, free, cone }, None, packed);
+    let mut outcome = island.system.solver.solve(&Problem { tangents: G::TANGENTS, blocks, matrix, free, cone }, None, packed);
     if !outcome.is_solved() {
         // Opposing contacts with restitution have no solution: drop it.
         *capped = true;
-        island.report.impact_capped = true;
+        island.books.report.impact_capped = true;
         for i in 0..m {
             free[i * width] = approach[i];
         }
-        outcome = island.solver.solve(&Problem { tangents: G::TANGENTS, blocks, matrix, free, cone }, None, packed);
-        island.report.inaccurate |= !outcome.is_solved();
+        outcome = island.system.solver.solve(&Problem { tangents: G::TANGENTS, blocks, matrix, free, cone }, None, packed);
+        island.books.report.inaccurate |= !outcome.is_solved();
     }
-    island.report.impact_iterations += outcome.iterations;
+    island.books.report.impact_iterations += outcome.iterations;
     for i in 0..n {
         impulses[i] = packed[place(i)];
     }

@@ -12,17 +12,17 @@ pub(crate) fn gather<G: Geometry>(island: &mut Island<G>, work: &mut ImpactScrat
     friction.clear();
     restitution.clear();
     for &member in members.iter() {
-        let near = &island.near[member];
+        let near = &island.touch.near[member];
         lines.push(row_of(island, near));
-        friction.push(island.pairs[near.pair].friction);
-        restitution.push(island.pairs[near.pair].restitution);
+        friction.push(island.links.pairs[near.pair].friction);
+        restitution.push(island.links.pairs[near.pair].restitution);
     }
     for &member in members.iter() {
-        let first = row_of(island, &island.near[member]);
+        let first = row_of(island, &island.touch.near[member]);
         lines.extend(first + 1..first + 1 + G::TANGENTS);
     }
     work.rows.begin(0);
-    if island.assembly.equalities.is_empty() {
+    if island.system.assembly.equalities.is_empty() {
         couple(island, work);
         if work.members.len() > MANY {
             // Three numbers a body in the plane, six in space.
@@ -31,12 +31,12 @@ pub(crate) fn gather<G: Geometry>(island: &mut Island<G>, work: &mut ImpactScrat
         return;
     }
     // Joints may couple every row with every other.
-    island.assembly.reduce();
+    island.system.assembly.reduce();
     let ImpactScratch { lines, gram, .. } = work;
-    let all = island.assembly.lines.len();
+    let all = island.system.assembly.lines.len();
     gram.begin();
     for &i in lines.iter() {
-        lines.iter().enumerate().for_each(|(column, &j)| gram.push(column, island.assembly.matrix[i * all + j]));
+        lines.iter().enumerate().for_each(|(column, &j)| gram.push(column, island.system.assembly.matrix[i * all + j]));
         gram.end_row();
     }
 }
@@ -48,10 +48,10 @@ const MANY: usize = 30;
 fn whiten<G: Geometry, const B: usize>(island: &Island<G>, work: &mut ImpactScratch) {
     let ImpactScratch { lines, rows, roots, .. } = work;
     roots.clear();
-    roots.extend(island.bodies.iter().map(Root::of));
+    roots.extend(island.members.bodies.iter().map(Root::of));
     rows.begin(B * roots.len());
     for &line in lines.iter() {
-        let line = &island.assembly.lines[line];
+        let line = &island.system.assembly.lines[line];
         let swapped = usize::from(line.bodies[0] > line.bodies[1]);
         for side in [swapped, 1 - swapped] {
             let body = line.bodies[side];
@@ -69,16 +69,17 @@ fn whiten<G: Geometry, const B: usize>(island: &Island<G>, work: &mut ImpactScra
 fn couple<G: Geometry>(island: &Island<G>, work: &mut ImpactScratch) {
     let ImpactScratch { members, lines, gram, at_body, begins, met, .. } = work;
     let m = members.len();
-    let moving = |contact: usize| island.near[members[contact]].bodies.into_iter().filter(|&body| island.bodies[body].dynamic);
+    let moving =
+        |contact: usize| island.touch.near[members[contact]].bodies.into_iter().filter(|&body| island.members.bodies[body].dynamic);
     // Counted, then placed: what belongs to a body ends where the next begins.
     begins.clear();
-    begins.resize(island.bodies.len() + 1, 0);
+    begins.resize(island.members.bodies.len() + 1, 0);
     (0..m).flat_map(moving).for_each(|body| begins[body + 1] += 1);
-    for body in 0..island.bodies.len() {
+    for body in 0..island.members.bodies.len() {
         begins[body + 1] += begins[body];
     }
     at_body.clear();
-    at_body.resize(begins[island.bodies.len()], 0);
+    at_body.resize(begins[island.members.bodies.len()], 0);
     for contact in (0..m).rev() {
         for body in moving(contact) {
             begins[body + 1] -= 1;
@@ -93,7 +94,7 @@ fn couple<G: Geometry>(island: &Island<G>, work: &mut ImpactScratch) {
     let value = |i: usize, j: usize| {
         // The later row couples with the earlier one, whichever is asked for: the matrix is symmetric to the last bit.
         let (later, earlier) = (lines[i].max(lines[j]), lines[i].min(lines[j]));
-        island.assembly.lines[later].couple(&island.assembly.lines[earlier])
+        island.system.assembly.lines[later].couple(&island.system.assembly.lines[earlier])
     };
     gram.begin();
     for row in 0..lines.len() {

@@ -1,13 +1,13 @@
-//! Room 6: the move, and the first moment of it at which a pair without a row would overlap, theory (2.19)-(2.22).
+//! Stage 6: the move, and the first moment of it at which a pair without a row would overlap, theory (2.21)-(2.30).
 
-use crate::contacts::NO_GROUP;
+use crate::contacts::{Key, NO_GROUP};
 use crate::crossing::{CROSSING_BAND, Crossing, Rows, add_rows, next_crossing, overlaps_after, touching_features};
-use crate::error::{Cause, Room, StepError};
+use crate::error::{Cause, Stage, StepError};
 use crate::event::event_time;
-use crate::gradient::record::{Length, Pace};
 use crate::hold::{self, Held};
+use crate::island::parts::Motion;
 use crate::island::{Context, Island};
-use crate::options::{Integrator, TimeOfImpact};
+use crate::options::TimeOfImpact;
 use crate::predict::largest_turn;
 use crate::step::SUBSTEP_CAP;
 use crate::stepped;
@@ -26,7 +26,7 @@ const LEAST_PROGRESS: f64 = 1e-2;
 /// How a substep's move ended.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Moved {
-    /// Its length [s].
+    /// Its length \[s\].
     pub time: f64,
     /// It ends at an impact.
     pub event: bool,
@@ -34,6 +34,30 @@ pub(crate) struct Moved {
     pub stepped: bool,
     /// Its solve.
     pub held: Held,
+}
+
+/// What decided the length of a substep.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Length<G: Geometry> {
+    /// A part of what was left of the step.
+    OfRemaining(f64),
+    /// A part of the pace set by an earlier substep.
+    OfPace(f64),
+    /// The gap of these features vanishes at its end.
+    Event(Key<G>, [usize; 2]),
+    /// A number that is held (the path to a graze that no longer ends there).
+    Frozen,
+}
+
+/// How the pace of the following substeps was set.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Pace {
+    /// Twice what it was.
+    Doubled,
+    /// A part of what was left of the step.
+    OfRemaining(f64),
+    /// A part of what it was.
+    Part(f64),
 }
 
 /// What decided the length of a move, for its derivative.
@@ -45,12 +69,12 @@ pub(crate) struct Decided<G: Geometry> {
     pub pace: Pace,
 }
 
-/// Rooms 3 to 6: finds the longest move of at most `remaining` that no fast crossing interrupts.
-pub(crate) fn integrate<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, remaining: f64) -> Result<(Moved, Decided<G>), StepError> {
+/// Stages 3 to 6: finds the longest move of at most `remaining` that no fast crossing interrupts.
+pub(crate) fn search_move<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, remaining: f64) -> Result<(Moved, Decided<G>), StepError> {
     let tolerances = &ctx.model.tolerances;
     let least = ctx.model.step * 0.5f64.powi(tolerances.max_halvings as i32);
     // Where the shortest move did not converge once in this step, no other is sought as far down.
-    let shortest = if island.report.unconverged { least } else { ctx.model.step * 0.5f64.powi(tolerances.max_halvings as i32 * 3) };
+    let shortest = if island.books.report.unconverged { least } else { ctx.model.step * 0.5f64.powi(tolerances.max_halvings as i32 * 3) };
     // A substep that had to be shortened sets the pace of those that follow it; each may be twice as long.
     let mut t = remaining.min(island.pace);
     let (paced, base) = (island.pace < remaining, t);
@@ -58,9 +82,9 @@ pub(crate) fn integrate<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, r
     let pace_of = |t: f64| if paced { Pace::Part(2.0 * t / base) } else { Pace::OfRemaining(2.0 * t / base) };
     let mut decided = Decided { length: part(t), pace: Pace::Doubled };
     // Mean rows are exact however far a body turns; there only the mean turn counts, below.
-    let turns = ctx.model.options.integrator != Integrator::EnergyMomentum;
+    let turns = !ctx.model.options.scheme().by_means();
     let most = tolerances.turn * SUBSTEP_CAP as f64;
-    let rate = largest_turn(island, ctx, &island.twists, 1.0);
+    let rate = largest_turn(island, ctx, &island.motion.twists, 1.0);
     if rate * remaining > most {
         return Err(too_fast(island, ctx, rate * remaining, most));
     }
@@ -70,7 +94,7 @@ pub(crate) fn integrate<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, r
     }
     let mut event = false;
     let mut struck: Option<Crossing<G>> = None;
-    island.solve.jammed = false;
+    island.system.solve.jammed = false;
     let mut stepped = stepped::spent(island, ctx) && stepped::steps(ctx);
     let mut trials = 0;
     let mut held = if stepped { hold_stepped(island, ctx, t) } else { hold::hold(island, ctx, t) };
@@ -78,7 +102,7 @@ pub(crate) fn integrate<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, r
         if ctx.interrupt.raised() {
             break;
         }
-        let turned = largest_turn(island, ctx, &island.half, t);
+        let turned = largest_turn(island, ctx, &island.motion.half, t);
         // A problem that could not be solved is a shorter move's problem too, but an easier one.
         let solved = held.converged && held.outcome.status != Status::Failed;
         // Mean rows do no work; where rows are those of the start pose alone no target bends.
@@ -102,7 +126,7 @@ pub(crate) fn integrate<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, r
         }
         if !held.converged {
             // Even the shortest move does not converge: take the rows as they stand and leave the rest to the projection.
-            island.report.unconverged = true;
+            island.books.report.unconverged = true;
             t = remaining.min(least);
             island.pace = t;
             decided.length = Length::Frozen;
@@ -125,7 +149,7 @@ pub(crate) fn integrate<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, r
                 }
                 t *= 0.5;
                 decided.length = part(t);
-                let Island { next, poses, half, .. } = island;
+                let Island { motion: Motion { next, poses, half, .. }, .. } = island;
                 next.clear();
                 next.extend(poses.iter().zip(half.iter()).map(|(pose, twist)| pose.advanced(*twist, t)));
             }
@@ -182,6 +206,10 @@ pub(crate) fn integrate<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, r
                             event = true;
                             decided.length = Length::Frozen;
                         } else {
+                            // What the search solved last was another length of the move.
+                            if solved.is_some_and(|(length, _)| length != t) {
+                                held = hold::hold(island, ctx, t);
+                            }
                             break;
                         }
                         solved = None;
@@ -196,8 +224,8 @@ pub(crate) fn integrate<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, r
         }
     }
     island.pace *= 2.0;
-    stepped &= island.solve.uncorrected || stepped::landed(island, ctx, t);
-    if let (true, true, Some(crossing)) = (ctx.record, event, struck)
+    stepped &= island.system.solve.uncorrected || stepped::landed(island, ctx, t);
+    if let (true, true, Some(crossing)) = (ctx.watch.is_some(), event, struck)
         && let Some((key, bodies)) = touching_features(island, ctx, &crossing)
     {
         decided.length = Length::Event(key, bodies);
@@ -208,7 +236,7 @@ pub(crate) fn integrate<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, r
 /// A move of length t that nothing cuts, with rows for all that may be met on it.
 fn hold_stepped<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, t: f64) -> Held {
     stepped::widen(island, ctx, t);
-    if island.near.iter().any(|near| near.extra && near.group == NO_GROUP) {
+    if island.touch.near.iter().any(|near| near.extra && near.group == NO_GROUP) {
         assembly::assemble(island, ctx);
     }
     hold::hold_move(island, ctx, t, true)
@@ -216,42 +244,42 @@ fn hold_stepped<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, t: f64) -
 
 /// Says which body turns the rest of the step too far, or has the fastest spin where it is the line of a distance joint that does.
 fn too_fast<G: Geometry>(island: &Island<G>, ctx: &Context<G>, turn: f64, most: f64) -> StepError {
-    let counted = island.bodies.iter().zip(&island.twists).filter(|(local, _)| local.jointed || !island.loose);
+    let counted = island.members.bodies.iter().zip(&island.motion.twists).filter(|(local, _)| local.jointed || !island.members.loose);
     let spin = |twist: &Twist<G>| twist.ang.dot(twist.ang);
     let body = counted.max_by(|a, b| spin(a.1).total_cmp(&spin(b.1))).and_then(|(local, _)| ctx.model.bodies.get(local.index));
     let body = body.map_or_else(|| "world".to_string(), |body| body.name.clone());
-    StepError { room: Room::Integrate, time: ctx.time, cause: Cause::TooFast { body, turn, most } }
+    StepError { stage: Stage::Integrate, time: ctx.time, cause: Cause::TooFast { body, turn, most } }
 }
 
 /// Commits the move: poses become q', inertias turn, boxes grow; contacts are found anew.
 pub(crate) fn commit<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, moved: &Moved) {
     // Who had a row, and whose row was active, is known by name after the move.
-    for near in &mut island.near {
-        near.rowed = false;
+    for near in &mut island.touch.near {
+        near.had_row = false;
         near.active = false;
     }
-    for (position, &group) in island.solve.groups.iter().enumerate() {
-        if let assembly::Source::Contact(c) = island.assembly.groups[group].source {
-            let row = island.solve.first[position];
-            let near = &mut island.near[c];
-            near.rowed = true;
-            near.active = island.solve.impulses[row] > 0.0;
+    for (position, &group) in island.system.solve.groups.iter().enumerate() {
+        if let assembly::Source::Contact(c) = island.system.assembly.groups[group].source {
+            let row = island.system.solve.first[position];
+            let near = &mut island.touch.near[c];
+            near.had_row = true;
+            near.active = island.system.solve.impulses[row] > 0.0;
             let tangents = G::tangents(near.contact.normal);
-            let mut impulse = near.contact.normal * island.solve.impulses[row];
+            let mut impulse = near.contact.normal * island.system.solve.impulses[row];
             for k in 0..G::TANGENTS {
-                impulse += tangents[k] * island.solve.impulses[row + 1 + k];
+                impulse += tangents[k] * island.system.solve.impulses[row + 1 + k];
             }
             near.warm[0] = impulse;
-            contacts::account(&mut island.reports, near, impulse);
+            contacts::account(&mut island.touch.reports, near, impulse);
         }
     }
-    contacts::remember(&island.near, &mut island.memory);
-    let equalities = &island.assembly.equalities;
-    island.curvature.learn(equalities.spans(), moved.time, &island.solve.joint_target, &equalities.now.errors);
-    if std::mem::take(&mut island.solve.ahead) {
-        island.assembly.arrive();
+    contacts::remember(&island.touch.near, &mut island.touch.memory);
+    let equalities = &island.system.assembly.equalities;
+    island.links.curvature.learn(equalities.spans(), moved.time, &island.system.solve.joint_target, &equalities.now.errors);
+    if std::mem::take(&mut island.system.solve.ahead) {
+        island.system.assembly.arrive();
     }
-    let Island { poses, next, .. } = island;
+    let Island { motion: Motion { poses, next, .. }, .. } = island;
     std::mem::swap(poses, next);
     if G::ANG > 1 {
         // In the plane an inertia is a number, whatever the pose.
@@ -263,8 +291,8 @@ pub(crate) fn commit<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, move
 
 /// Extends each body's travelled box by its present place.
 pub(crate) fn grow_travelled<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>) {
-    for (&index, travelled) in island.shaped.iter().zip(&mut island.travelled) {
-        let (body, pose) = (&island.bodies[index], &island.poses[index]);
+    for (&index, travelled) in island.members.shaped.iter().zip(&mut island.members.travelled) {
+        let (body, pose) = (&island.members.bodies[index], &island.motion.poses[index]);
         if body.dynamic || body.kinematic {
             for collider in &ctx.model.bodies[body.index].colliders {
                 let bounds = G::bounds(&collider.shape, &pose.compose(&collider.local));
@@ -288,8 +316,8 @@ pub(crate) fn first_not_finite<G: Geometry>(island: &Island<G>, twists: &[Twist<
         return None;
     }
     // What cannot move is no longer finite only where what it holds is not.
-    let lost = |b: &usize| !twists[*b].is_finite() || !island.poses[*b].is_finite();
-    let all = 0..island.bodies.len();
-    let moving = all.clone().filter(|&b| island.bodies[b].dynamic).find(lost);
-    moving.or_else(|| all.clone().find(lost)).map(|b| island.bodies[b].index)
+    let lost = |b: &usize| !twists[*b].is_finite() || !island.motion.poses[*b].is_finite();
+    let all = 0..island.members.bodies.len();
+    let moving = all.clone().filter(|&b| island.members.bodies[b].dynamic).find(lost);
+    moving.or_else(|| all.clone().find(lost)).map(|b| island.members.bodies[b].index)
 }

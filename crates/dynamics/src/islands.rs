@@ -1,11 +1,12 @@
 //! Which bodies share an island: those joined, and those whose swept boxes meet, theory (2.1).
 
+use crate::combine::Coefficient;
 use crate::constraints::{Joint, JointKind};
 use crate::contacts::Memory;
 use crate::coupling::LocalTie;
 use crate::curvature::Curvature;
-use crate::gradient::Coefficient;
 use crate::impact::root;
+use crate::island::parts::{Links, Motion, System};
 use crate::island::{Island, LocalBody, LocalJoint, LocalPair};
 use crate::joint_graph::JointGraphs;
 use crate::model::{BodyKind, Model};
@@ -29,13 +30,13 @@ pub(crate) struct PairTable {
     rules: Vec<((usize, usize), usize)>,
 }
 
-/// The size of a pair [m]: the largest extent of the smaller body.
+/// The size of a pair \[m\]: the largest extent of the smaller body.
 pub(crate) fn pair_size(extents: &[f64], i: usize, j: usize) -> f64 {
     let size = extents[i].min(extents[j]);
     if size.is_finite() && size > 0.0 { size } else { 1.0 }
 }
 
-/// The length that the errors of a joint are measured against [m]: the larger extent of the joined bodies, 1 where they have no shapes.
+/// The length that the errors of a joint are measured against \[m\]: the larger extent of the joined bodies, 1 where they have no shapes.
 fn joint_size<G: Geometry>(joint: &Joint<G>, extents: &[f64]) -> f64 {
     let size = joint.bodies.iter().flatten().map(|&body| extents[body]).filter(|x| x.is_finite()).fold(0.0, f64::max);
     if size > 0.0 { size } else { 1.0 }
@@ -93,15 +94,13 @@ impl PairTable {
     fn local<G: Geometry>(&self, model: &Model<G>, i: usize, j: usize, extents: &[f64]) -> LocalPair {
         let (a, b) = (&model.bodies[i], &model.bodies[j]);
         let rule = self.rule(model, i, j);
+        let of = |which: Coefficient| rule.and_then(|r| r.coefficients.list()[which as usize]).unwrap_or_else(|| which.of_two(a, b));
         LocalPair {
             bodies: [NONE, NONE],
-            friction: rule.and_then(|r| r.friction).unwrap_or_else(|| Coefficient::Friction.of_two(a, b)),
-            restitution: rule.and_then(|r| r.restitution).unwrap_or_else(|| Coefficient::Restitution.of_two(a, b)),
-            arms: [
-                rule.and_then(|r| r.rolling).unwrap_or_else(|| Coefficient::Rolling.of_two(a, b)),
-                // Nothing spins about a normal in the plane.
-                if G::ANG == 1 { 0.0 } else { rule.and_then(|r| r.torsional).unwrap_or_else(|| Coefficient::Torsional.of_two(a, b)) },
-            ],
+            friction: of(Coefficient::Friction),
+            restitution: of(Coefficient::Restitution),
+            // Nothing spins about a normal in the plane.
+            arms: [of(Coefficient::Rolling), if G::ANG == 1 { 0.0 } else { of(Coefficient::Torsional) }],
             impact: rule.and_then(|r| r.impact).unwrap_or(model.options.impact),
             size: pair_size(extents, i, j),
         }
@@ -192,11 +191,11 @@ impl Partition {
                 islands_used += 1;
             }
             if !self.bound[body] {
-                islands[index].company += 1;
-                company = if islands[index].company < COMPANY { index } else { NONE };
+                islands[index].members.company += 1;
+                company = if islands[index].members.company < COMPANY { index } else { NONE };
             }
             self.island_of[body] = index;
-            self.local[body] = islands[index].bodies.len();
+            self.local[body] = islands[index].members.bodies.len();
             add_body(
                 &mut islands[index],
                 LocalBody::of(body, &model.bodies[body], false),
@@ -225,8 +224,8 @@ impl Partition {
                     local.bodies[side] = place(&mut self.local, &mut self.stamp, index, island, model, state, body);
                 }
                 let from = memory.partition_point(|m| m.key.bodies < [a, b]);
-                island.memory.extend(memory[from..].iter().take_while(|m| m.key.bodies == [a, b]));
-                island.pairs.push(local);
+                island.touch.memory.extend(memory[from..].iter().take_while(|m| m.key.bodies == [a, b]));
+                island.links.pairs.push(local);
             }
             // Those that contacts brought here have their place already.
             while let Some((_, body, at)) = self.anchors.get_mut(anchor).filter(|(island, ..)| *island == index) {
@@ -251,24 +250,24 @@ impl Partition {
             for side in 0..2 {
                 if let Some(body) = joint.bodies[side] {
                     bodies[side] = if dynamic(body) { self.local[body] } else { self.place_anchor(number, island, model, state, body) };
-                    island.bodies[bodies[side]].jointed = dynamic(body) && rows > 0 || island.bodies[bodies[side]].jointed;
+                    island.members.bodies[bodies[side]].jointed = dynamic(body) && rows > 0 || island.members.bodies[bodies[side]].jointed;
                 }
             }
-            let first_row = island.joints.last().map_or(0, |j| j.first_row + j.rows);
+            let first_row = island.links.joints.last().map_or(0, |j| j.first_row + j.rows);
             let size = joint_size(joint, extents);
             if acts(joint) {
-                island.acting.push(island.joints.len());
+                island.links.acting.push(island.links.joints.len());
             }
             let inv_armature = if joint.has_rotor() { 1.0 / joint.armature } else { 0.0 };
             let (model_row, control) = (first_of_all, own_control);
             let slow_pull = pulls_slowly(model, joint);
-            island.joints.push(LocalJoint { index, bodies, first_row, rows, model_row, size, inv_armature, slow_pull, control });
+            island.links.joints.push(LocalJoint { index, bodies, first_row, rows, model_row, size, inv_armature, slow_pull, control });
         }
-        for coupling in &model.couplings {
+        for (index, coupling) in model.couplings.iter().enumerate() {
             let mut bodies = coupling.terms.iter().flat_map(|&(joint, _)| model.joints[joint].bodies).flatten();
             let Some(owner) = bodies.find(|&body| dynamic(body)) else { continue };
             let island = &mut islands[self.island_of[owner]];
-            let local = |joint: usize| island.joints.iter().position(|local| local.index == joint);
+            let local = |joint: usize| island.links.joints.iter().position(|local| local.index == joint);
             // A joint of immovable bodies is in no island: its coordinate stays what it is.
             let terms = coupling.terms.iter().filter_map(|&(joint, coefficient)| Some((local(joint)?, coefficient))).collect();
             let still = coupling.terms.iter().filter(|&&(joint, _)| local(joint).is_none());
@@ -279,25 +278,28 @@ impl Partition {
                     coefficient * spec.coordinate(&pose(spec.bodies[0]), &pose(spec.bodies[1]))
                 })
                 .sum();
-            island.ties.push(LocalTie { terms, offset: coupling.offset - held });
+            let tie = LocalTie { index, stiff: coupling.is_stiff(model), near: Vec::new(), terms, offset: coupling.offset - held };
+            if coupling.tendon.is_some() { island.links.tendons.push(tie) } else { island.links.ties.push(tie) }
         }
         for (index, force) in model.forces.iter().enumerate() {
             let own_control = force.control.then_some(control);
             control += usize::from(force.control);
             if dynamic(force.body) {
                 let island = &mut islands[self.island_of[force.body]];
-                island.forces.push((index, self.local[force.body], own_control));
+                island.loading.forces.push((index, self.local[force.body], own_control));
             }
         }
         for island in &mut islands[..islands_used] {
-            let graph = self.graphs.of(&island.joints, &island.bodies, !model.options.whole_bodies);
-            island.assembly.factor.prepare(graph, &island.joints, &island.bodies);
-            island.assembly.equalities.lay_out(&island.joints, model);
-            let Island { assembly, ties, joints, poses, .. } = island;
-            assembly.equalities.lay_out_ties(ties, joints, model, &state.turns, poses);
-            island.curvature.take(curvature, &island.joints);
-            island.driven = island.bodies.iter().any(|body| body.kinematic);
-            island.loose = island.driven || island.bodies.iter().any(|body| body.dynamic && !body.jointed);
+            let graph = self.graphs.of(&island.links.joints, &island.members.bodies, &island.links.ties, !model.options.whole_bodies);
+            island.system.assembly.factor.prepare(graph, &island.links.joints, &island.members.bodies);
+            island.system.assembly.equalities.lay_out(&island.links.joints, model);
+            let Island {
+                system: System { assembly, .. }, links: Links { ties, tendons, joints, .. }, motion: Motion { poses, .. }, ..
+            } = island;
+            assembly.equalities.lay_out_ties([ties, tendons], joints, model, &state.turns, poses);
+            island.links.curvature.take(curvature, &island.links.joints);
+            island.members.driven = island.members.bodies.iter().any(|body| body.kinematic);
+            island.members.loose = island.members.driven || island.members.bodies.iter().any(|body| body.dynamic && !body.jointed);
         }
         islands_used
     }
@@ -331,7 +333,7 @@ impl Partition {
         let found = self.anchors.partition_point(|&(island, other, _)| (island, other) < (number, body));
         let at = &mut self.anchors[found].2;
         if *at == NONE {
-            *at = island.bodies.len();
+            *at = island.members.bodies.len();
             add_body(
                 island,
                 LocalBody::of(body, &model.bodies[body], false),
@@ -357,7 +359,7 @@ fn place<G: Geometry>(
     }
     if stamp[body] != number {
         stamp[body] = number;
-        local[body] = island.bodies.len();
+        local[body] = island.members.bodies.len();
         add_body(island, LocalBody::of(body, &model.bodies[body], false), Some((state, body, !model.bodies[body].colliders.is_empty())));
     }
     local[body]
@@ -369,15 +371,15 @@ fn add_body<G: Geometry>(island: &mut Island<G>, body: LocalBody<G>, from: Optio
     let (pose, twist) = match from {
         Some((state, index, shaped)) => {
             if shaped {
-                island.shaped.push(island.bodies.len());
-                island.travelled.push(Aabb::of_point(state.poses[index].position));
+                island.members.shaped.push(island.members.bodies.len());
+                island.members.travelled.push(Aabb::of_point(state.poses[index].position));
             }
             let moves = body.dynamic || body.kinematic;
             (state.poses[index], if moves { state.twists[index] } else { carom_math::Twist::zero() })
         }
         None => (carom_math::Pose::identity(), carom_math::Twist::zero()),
     };
-    island.bodies.push(body);
-    island.poses.push(pose);
-    island.twists.push(twist);
+    island.members.bodies.push(body);
+    island.motion.poses.push(pose);
+    island.motion.twists.push(twist);
 }

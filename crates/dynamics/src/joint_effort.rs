@@ -2,14 +2,14 @@
 
 use crate::assembly::Source;
 use crate::constraints::{MAX_ROWS, Row};
+use crate::island::parts::{Books, Links, Motion, System};
 use crate::island::{Context, Island};
-use crate::options::Integrator;
 use crate::predict::{Instant, slow_pull};
 use crate::world::World;
 use carom_geometry::Geometry;
 use carom_math::{Space, Wrench};
 
-/// What a joint did over a step: forces [N] or torques [N m], the mean over the step.
+/// What a joint did over a step: forces \[N\] or torques \[N m\], the mean over the step.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct JointEffort<S: Space> {
     /// Of its motor or control along its coordinate.
@@ -36,10 +36,16 @@ impl<S: Space> JointEffort<S> {
 
 /// Adds the impulses of a solve whose rows stand at the present poses; loads acted over a duration. Nothing where nobody watches.
 pub(crate) fn account<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, duration: f64, at: Instant) {
-    if island.efforts.is_empty() {
+    if island.books.efforts.is_empty() {
         return;
     }
-    let Island { efforts, joints, assembly, solve, poses, twists, .. } = island;
+    let Island {
+        books: Books { efforts, .. },
+        links: Links { joints, .. },
+        system: System { assembly, solve, .. },
+        motion: Motion { poses, twists, .. },
+        ..
+    } = island;
     for (position, &index) in solve.groups.iter().enumerate() {
         let impulse = solve.impulses[solve.first[position]];
         match assembly.groups[index].source {
@@ -47,7 +53,7 @@ pub(crate) fn account<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, dur
             Source::Limit { joint, index: 1, .. } => efforts[joint].limit -= impulse,
             Source::Limit { joint, .. } => efforts[joint].limit += impulse,
             Source::Friction { joint } => efforts[joint].friction += impulse,
-            Source::Contact(_) | Source::Spring { .. } => (),
+            Source::Contact(_) | Source::Spring { .. } | Source::TendonLimit { .. } | Source::Tendon { .. } => (),
         }
     }
     for (local, effort) in joints.iter().zip(efforts) {
@@ -73,14 +79,14 @@ pub(crate) fn account<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, dur
 impl<G: Geometry> World<G> {
     /// From now on steps sum up what joints do, for [`World::joint_efforts`]. Copies of the world do not.
     pub fn watch_joints(&mut self, watch: bool) {
-        self.efforts = watch.then(|| vec![JointEffort::zero(); self.model().joints.len()]);
+        self.outside.efforts = watch.then(|| vec![JointEffort::zero(); self.model().joints.len()]);
     }
 
     /// What each joint did in the last step, the mean over it; nothing before the first one and after the state was set. Impulses of impacts are not part of it.
     /// `None` where nobody watches, and under `energy-momentum`, whose rows take back half of what they give.
     pub fn joint_efforts(&self) -> Option<Vec<JointEffort<G>>> {
-        let kept = self.model().options.integrator != Integrator::EnergyMomentum;
-        let efforts = self.efforts.as_ref().filter(|_| kept)?;
+        let kept = !self.model().options.scheme().by_means();
+        let efforts = self.outside.efforts.as_ref().filter(|_| kept)?;
         Some(efforts.iter().map(|effort| effort.over(self.model().step)).collect())
     }
 
@@ -99,10 +105,10 @@ impl<G: Geometry> World<G> {
 
     /// Takes over what the islands summed up.
     pub(crate) fn gather_efforts(&mut self, used: usize) {
-        let Some(efforts) = &mut self.efforts else { return };
+        let Some(efforts) = &mut self.outside.efforts else { return };
         efforts.fill(JointEffort::zero());
-        for island in &self.islands[..used] {
-            for (joint, effort) in island.joints.iter().zip(&island.efforts) {
+        for island in &self.islands.list[..used] {
+            for (joint, effort) in island.links.joints.iter().zip(&island.books.efforts) {
                 efforts[joint.index] = *effort;
             }
         }
@@ -110,6 +116,6 @@ impl<G: Geometry> World<G> {
 
     /// Forgets what joints did.
     pub(crate) fn forget_efforts(&mut self) {
-        self.efforts.iter_mut().for_each(|efforts| efforts.fill(JointEffort::zero()));
+        self.outside.efforts.iter_mut().for_each(|efforts| efforts.fill(JointEffort::zero()));
     }
 }

@@ -1,7 +1,6 @@
-//! The matrix J M^-1 J' of an island's joints as a block factor over the joint graph, theory (2.11) and chapters 9 and 12.
+//! The matrix J M^-1 J' of an island's joints as a block factor over the joint graph, theory (2.12) and chapters 9 and 12.
 
 use crate::constraints::MAX_ROWS;
-use crate::coupling::Border;
 use crate::island::{LocalBody, LocalJoint};
 use crate::joint_graph::{Coupling, Elimination, JointGraph};
 use crate::joint_rows::JointRows;
@@ -37,9 +36,6 @@ pub(crate) struct JointFactor {
     /// Joints at each body of the island: body b has `attached[starts[b]..starts[b + 1]]`.
     attached: Vec<Attached>,
     starts: Vec<usize>,
-    /// Couplings of the joints.
-    border: Border,
-    scratch: Vec<f64>,
 }
 
 impl JointFactor {
@@ -116,42 +112,16 @@ impl JointFactor {
             let Some((order, factor)) = &mut self.alone else { return 0 };
             (factor.factor_with(pivots, |values| fill(order, rows, values)), factor.redundant())
         };
-        let redundant = match outcome {
+        match outcome {
             Ok(()) => redundant.iter().filter(|r| graph.joint_of.get(r.node).is_some()).count(),
             // Only values that are not finite fail; they are caught as such when the velocities are.
             Err(_) => rows.len(),
-        };
-        redundant + self.refactor_border(rows)
-    }
-
-    /// Factors the couplings at the border.
-    fn refactor_border<G: Geometry>(&mut self, rows: &JointRows<G>) -> usize {
-        let mut border = std::mem::take(&mut self.border);
-        let (coupled, own) = border.begin(rows.ties.first, rows.ties.len());
-        let mut redundant = 0;
-        if !rows.ties.is_empty() {
-            let attached = |body: usize, visit: &mut dyn FnMut(usize, usize, usize)| {
-                self.attached(body).iter().for_each(|joint| visit(joint.node, joint.side, joint.first));
-            };
-            rows.meet_ties(attached, coupled, own);
-            let mut scratch = std::mem::take(&mut self.scratch);
-            redundant = border.factor(&mut scratch, |y| self.solve(y));
-            self.scratch = scratch;
         }
-        self.border = border;
-        redundant
     }
 
     /// y := (J M^-1 J')^-1 y; welds and crowded bodies have no place in y before or after.
     pub fn solve(&self, y: &mut Vec<f64>) {
         let Some(graph) = &self.graph else { return };
-        if self.border.len() > 0 {
-            return match (self.short_paths, &self.pathed, &self.alone) {
-                (true, Some((order, factor)), _) => self.border.solve(y, order.symbolic.pattern().rows(), |y| factor.solve(y)),
-                (false, _, Some((order, factor))) => self.border.solve(y, order.symbolic.pattern().rows(), |y| factor.solve(y)),
-                _ => {}
-            };
-        }
         match (self.short_paths, &self.pathed, &self.alone) {
             (true, Some((order, factor)), _) => {
                 y.resize(order.symbolic.pattern().rows(), 0.0);
@@ -169,9 +139,6 @@ impl JointFactor {
     /// The same for several right-hand sides at once; `column` is scratch.
     pub fn solve_lanes(&self, y: &mut Vec<[f64; LANES]>, column: &mut Vec<f64>) {
         let Some(graph) = &self.graph else { return };
-        if self.border.len() > 0 {
-            return self.border.solve_lanes(y, column, |column| self.solve(column));
-        }
         match (self.short_paths, &self.pathed, &self.alone) {
             (true, Some((order, factor)), _) => {
                 y.resize(order.symbolic.pattern().rows(), [0.0; LANES]);
@@ -219,7 +186,7 @@ fn fill<G: Geometry>(order: &Elimination, rows: &JointRows<G>, values: &mut [f64
         rows.meet(meeting, values);
     }
     for rotor in &rows.rotors {
-        // (22.2): the row of a rotor gives way.
+        // (21.2): the row of a rotor gives way.
         let (place, last) = (&order.own[rotor.node], rows.rows_of(rotor.node) - 1);
         values[place.at + last * (place.columns + 1)] += rotor.inverse;
     }
@@ -245,6 +212,9 @@ fn fill<G: Geometry>(order: &Elimination, rows: &JointRows<G>, values: &mut [f64
                     }
                 }
             }
+            // A block of one row lies the same way either way round.
+            Coupling::Tied { tie, node } => rows.meet_tie(tie, node, &mut block[..]),
+            Coupling::Ties { ties } => block[0] += rows.meet_ties(ties),
             Coupling::Own { .. } | Coupling::Shared { .. } => {}
         }
     }

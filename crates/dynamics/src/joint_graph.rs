@@ -1,15 +1,16 @@
 //! The joint graph of an island: who couples with whom in J M^-1 J', with bodies of many joints cut into welded parts or, in a tree, kept as nodes of
-//! their own, theory (9.1)-(9.2), (12.1)-(12.10), (12.29). It depends on the joints alone, so it is analysed once and shared from step to step.
+//! their own, theory (9.1)-(9.2), (12.1)-(12.10), (12.11). It depends on the joints alone, so it is analysed once and shared from step to step.
 //!
 //! Which method stands where: a hub of a tree is a node of its own; a hub over which loops close, or into whose factor contacts are inserted, is cut into welded
-//! parts by the table of Tomcin, Sibbing and Kobbelt 2014, appendix B (`carom_solve::splitting`); contacts, limits and motors are rows along the paths of that factor
-//! (`articulated.rs`), symmetric ones. The forms of appendix C as printed, with unsymmetric columns, are `carom_solve::bordered`; the step does not use them.
+//! parts by the table of Tomcin, Sibbing and Kobbelt 2014, appendix B (`carom_math::splitting`); contacts, limits and motors are rows along the paths of that factor
+//! (`articulated.rs`), symmetric ones. The forms of appendix C as printed, with unsymmetric columns, are `carom_math::bordered`; the step does not use them.
 
+use crate::coupling::LocalTie;
 use crate::island::{LocalBody, LocalJoint};
 use carom_geometry::Geometry;
 use carom_math::block_sparse::Pattern;
 use carom_math::ldl::{Order, Place, Symbolic};
-use carom_solve::splitting::assign;
+use carom_math::splitting::assign;
 use std::sync::{Arc, OnceLock};
 
 /// Graphs kept at once; islands that merge and part through contact come back to theirs. Past it the oldest goes.
@@ -48,6 +49,18 @@ pub(crate) enum Coupling {
         /// Parts of the body, negative at the second part of the weld.
         parts: f64,
     },
+    /// The row of a coupling of joints with those of a joint at one of its bodies, theory (21.12).
+    Tied {
+        /// The coupling.
+        tie: usize,
+        /// The node of the joint.
+        node: usize,
+    },
+    /// The rows of two couplings, or of one with itself.
+    Ties {
+        /// The couplings.
+        ties: [usize; 2],
+    },
     /// Rows of welds of one body with themselves or with the next, or of a body with themselves.
     Welds {
         /// Where the body is found.
@@ -60,19 +73,19 @@ pub(crate) enum Coupling {
 /// The analysis of a set of joints.
 #[derive(Debug)]
 pub(crate) struct JointGraph {
-    /// The joints, as numbered in the model.
-    topology: Vec<usize>,
+    /// The joints and their couplings, as numbered in the model.
+    topology: [Vec<usize>; 2],
     /// Bodies of many rows cut into parts.
     parted: Blocks,
     /// In a tree that has such bodies, the same with nodes for them, and the order in which it is eliminated.
     rooted: Option<(Blocks, Vec<usize>)>,
-    /// The joint of each node that is one.
+    /// The joint of each node that is one, and the first joint of each that is a coupling, which come behind.
     pub joint_of: Vec<usize>,
     /// The node of each joint of the island; `usize::MAX` where it has no rows.
     pub node_of: Vec<usize>,
-    /// Rows of the joints alone.
+    /// Rows of the joints and their couplings alone.
     pub rows: usize,
-    /// Joints that close loops: they lose ties in the order, so that redundancy shows at them.
+    /// Joints that close loops, and couplings: they lose ties in the order, so that redundancy shows at them.
     closing: Vec<usize>,
     /// Least fill, and short paths, each analysed when first needed.
     orders: [OnceLock<Arc<Elimination>>; 2],
@@ -164,8 +177,9 @@ impl Elimination {
 }
 
 impl JointGraph {
-    /// The graph of these joints; `None` when none of them has rows. Bodies of many rows are cut into parts where `split`.
-    fn new<G: Geometry>(joints: &[LocalJoint], bodies: &[LocalBody<G>], split: bool) -> Option<Self> {
+    /// The graph of these joints and couplings; `None` when no joint has rows. Bodies of many rows are cut into parts where `split`, but not under couplings.
+    fn new<G: Geometry>(joints: &[LocalJoint], bodies: &[LocalBody<G>], ties: &[LocalTie], split: bool) -> Option<Self> {
+        let split = split && ties.is_empty();
         let mut node_of = vec![usize::MAX; joints.len()];
         let mut joint_of = Vec::new();
         let mut sizes = Vec::new();
@@ -183,25 +197,32 @@ impl JointGraph {
         if joint_of.is_empty() {
             return None;
         }
-        let closing = closing(joints, bodies, &node_of);
+        let mut closing = closing(joints, bodies, &node_of);
+        let tied = Tied::all(joints, bodies, ties, joint_of.len());
+        for (tie, reached) in ties.iter().zip(&tied) {
+            closing.push(reached.node);
+            joint_of.push(tie.terms.first().map_or(0, |(joint, _)| *joint));
+            sizes.push(1);
+        }
         let crowded = if split { Crowded::Parted } else { Crowded::Whole };
-        let (parted, _) = Blocks::new::<G>(&at_body, &sizes, |_| crowded)?;
+        let (parted, _) = Blocks::new::<G>(&at_body, &sizes, &tied, |_| crowded)?;
         // Rows of a tree are independent even where its crowded bodies are held, as long as every other body answers.
         let mut rooted = None;
         if split && closing.is_empty() && parted.pattern.nodes() > sizes.len() && bodies.iter().all(|body| !body.dynamic || body.answers())
         {
-            let (blocks, node_at) = Blocks::new::<G>(&at_body, &sizes, |_| Crowded::Node)?;
+            let (blocks, node_at) = Blocks::new::<G>(&at_body, &sizes, &[], |_| Crowded::Node)?;
             let far = |end: &End| joints[joint_of[end.node]].bodies[1 - end.side];
             rooted = Some((blocks, leaves_first(&at_body, &node_at, far)));
         }
-        let topology = joints.iter().map(|j| j.index).collect();
+        let topology = [joints.iter().map(|j| j.index).collect(), ties.iter().map(|tie| tie.index).collect()];
         let rows = sizes.iter().sum();
         Some(JointGraph { topology, parted, rooted, joint_of, node_of, rows, closing, orders: Default::default() })
     }
 
-    /// Whether it is the graph of these joints.
-    fn is_of(&self, joints: &[LocalJoint]) -> bool {
-        self.topology.len() == joints.len() && joints.iter().zip(&self.topology).all(|(j, &known)| j.index == known)
+    /// Whether it is the graph of these joints and couplings.
+    fn is_of(&self, joints: &[LocalJoint], ties: &[LocalTie]) -> bool {
+        let [known, coupled] = &self.topology;
+        joints.iter().map(|joint| joint.index).eq(known.iter().copied()) && ties.iter().map(|tie| tie.index).eq(coupled.iter().copied())
     }
 
     /// Order and pattern of the factor: least fill, or short paths for many inserted rows.
@@ -221,12 +242,36 @@ impl JointGraph {
     }
 }
 
+/// A coupling as a node: a row over the bodies of several joints.
+#[derive(Clone, Debug)]
+pub(crate) struct Tied {
+    /// Its node.
+    pub node: usize,
+    /// Bodies of its joints that move.
+    pub bodies: Vec<usize>,
+}
+
+impl Tied {
+    /// All of an island, their nodes behind those of its joints.
+    fn all<G: Geometry>(joints: &[LocalJoint], bodies: &[LocalBody<G>], ties: &[LocalTie], first: usize) -> Vec<Tied> {
+        let one = |(k, tie): (usize, &LocalTie)| {
+            let mut reached: Vec<usize> = tie.terms.iter().flat_map(|&(joint, _)| joints[joint].bodies).collect();
+            reached.retain(|&body| bodies[body].dynamic);
+            reached.sort_unstable();
+            reached.dedup();
+            Tied { node: first + k, bodies: reached }
+        };
+        ties.iter().enumerate().map(one).collect()
+    }
+}
+
 impl Blocks {
-    /// The blocks of joints with these ends at each body and these rows, and the node of each body that has one; `crowded` says what is to become of a
-    /// body with many.
+    /// The blocks of joints with these ends at each body and these rows, with couplings behind them, and the node of each body that has one; `crowded` says what
+    /// is to become of a body with many.
     pub fn new<G: Geometry>(
         at_body: &[Vec<End>],
         rows: &[usize],
+        tied: &[Tied],
         crowded: impl Fn(usize) -> Crowded,
     ) -> Option<(Self, Vec<Option<usize>>)> {
         let mut sizes = rows.to_vec();
@@ -240,7 +285,7 @@ impl Blocks {
             let (count, parts) = (starts.len() - 1, (starts.len() - 1) as f64);
             let first_weld = sizes.len();
             if crowded == Crowded::Node && count > 1 {
-                // (12.29): the wrench of all joints at the body is unknown besides them.
+                // (12.11): the wrench of all joints at the body is unknown besides them.
                 found.push(((first_weld, first_weld), Coupling::Welds { end: ends[0], parts: -1.0 }));
                 found.extend(ends.iter().map(|&end| ((first_weld, end.node), Coupling::Pulled { end, parts: 1.0 })));
                 sizes.push(G::DOF);
@@ -272,7 +317,17 @@ impl Blocks {
             }
             sizes.resize(first_weld + count - 1, G::DOF);
         }
-        found.extend(own.iter().enumerate().map(|(node, &parts)| ((node, node), Coupling::Own { node, parts })));
+        let joints = own.len() - tied.len();
+        found.extend(own.iter().take(joints).enumerate().map(|(node, &parts)| ((node, node), Coupling::Own { node, parts })));
+        for (tie, reached) in tied.iter().enumerate() {
+            let mut met: Vec<usize> = reached.bodies.iter().flat_map(|&body| &at_body[body]).map(|end| end.node).collect();
+            met.sort_unstable();
+            met.dedup();
+            found.extend(met.into_iter().map(|node| ((reached.node, node), Coupling::Tied { tie, node })));
+            let meets = |other: &Tied| other.bodies.iter().any(|body| reached.bodies.contains(body));
+            let others = tied[..=tie].iter().enumerate().filter(|(_, other)| meets(other));
+            found.extend(others.map(|(other, at)| ((reached.node, at.node), Coupling::Ties { ties: [tie, other] })));
+        }
         let edges: Vec<(usize, usize)> = found.iter().map(|(edge, _)| *edge).collect();
         Some((Blocks { pattern: Arc::new(Pattern::new(&sizes, &edges).ok()?), couplings: found }, node_at))
     }
@@ -333,14 +388,20 @@ pub(crate) struct JointGraphs {
 
 impl JointGraphs {
     /// The graph of these joints, from the last island that had them or made anew; `None` when none has rows.
-    pub fn of<G: Geometry>(&mut self, joints: &[LocalJoint], bodies: &[LocalBody<G>], split: bool) -> Option<Arc<JointGraph>> {
+    pub fn of<G: Geometry>(
+        &mut self,
+        joints: &[LocalJoint],
+        bodies: &[LocalBody<G>],
+        ties: &[LocalTie],
+        split: bool,
+    ) -> Option<Arc<JointGraph>> {
         if joints.iter().all(|j| j.rows == 0) {
             return None;
         }
-        if let Some(known) = self.known.iter().find(|graph| graph.is_of(joints)) {
+        if let Some(known) = self.known.iter().find(|graph| graph.is_of(joints, ties)) {
             return Some(Arc::clone(known));
         }
-        let graph = Arc::new(JointGraph::new(joints, bodies, split)?);
+        let graph = Arc::new(JointGraph::new(joints, bodies, ties, split)?);
         if self.known.len() < KEPT {
             self.known.push(Arc::clone(&graph));
         } else {

@@ -1,8 +1,14 @@
 //! The equality rows of joints in the least memory: velocities and impulses pass over them several times in every substep, and a long chain is
 //! bound by what it has to read. Responses M^-1 J' are not kept: a joint's impulses are summed to one wrench on each side first.
 //!
-//! Most joints pin a point and hold some turns. Their rows are [1, -[r]x | -1, [s]x] and [0, w | 0, -w]: two arms and a covector for each turn say it
+//! Most joints pin a point and hold some turns. Their rows are [1, -\[r\]x | -1, \[s\]x] and [0, w | 0, -w]: two arms and a covector for each turn say it
 //! all, and products with them are cross products, theory (3.3), (3.5), (3.6). Rows of other joints are kept whole.
+
+mod answer;
+mod basis;
+mod lanes;
+
+pub(crate) use basis::Basis;
 
 use crate::constraints::{Axes, Frame, Joint, MAX_ROWS, Row};
 use crate::coupling::{LocalTie, Ties};
@@ -82,7 +88,7 @@ impl<G: Geometry> Numbers<G> {
 #[derive(Debug)]
 pub(crate) struct JointRows<G: Geometry> {
     spans: Vec<Span>,
-    /// The length that the errors of each joint with rows are measured against [m].
+    /// The length that the errors of each joint with rows are measured against \[m\].
     sizes: Vec<f64>,
     /// Each joint with rows among all joints of the island.
     owners: Vec<u32>,
@@ -91,6 +97,8 @@ pub(crate) struct JointRows<G: Geometry> {
     pub rotors: Vec<Rotor>,
     /// Couplings, whose rows come last.
     pub ties: Ties<G>,
+    /// Tendons, which have no rows among these.
+    pub tendons: Ties<G>,
     /// The rows at the present poses.
     pub now: Placed<G>,
     /// Inverse mass per world axis and inverse inertia in world axes, body by body.
@@ -111,6 +119,7 @@ impl<G: Geometry> Default for JointRows<G> {
             owners: Vec::new(),
             rotors: Vec::new(),
             ties: Ties::default(),
+            tendons: Ties::default(),
             frames: Frames(Vec::new(), Vec::new()),
             now: Placed::default(),
             inverse: Vec::new(),
@@ -126,7 +135,7 @@ impl<G: Geometry> Placed<G> {
         self.whole.resize(other.whole.len(), WholeRow { lin: G::Lin::zero(), ang: [G::Ang::zero(); 2] });
         self.errors.resize(other.errors.len(), 0.0);
     }
-    /// Rows and errors of one joint at the poses of its bodies; the errors are returned.
+    /// Rows and errors of one joint at the poses of its bodies; the errors are returned, of a rotor the coordinate that it turns with.
     #[inline]
     fn place<'a>(&mut self, span: &Span, frames: &'a Frames<G>, joint: impl Fn() -> &'a Joint<G>, poses: &[Pose<G>]) -> &mut [f64]
     where
@@ -142,7 +151,7 @@ impl<G: Geometry> Placed<G> {
             let joint = joint();
             let mut rows = [Row::zero(); MAX_ROWS];
             joint.step_rows(a, b, &mut rows);
-            joint.error(a, b, errors);
+            joint.step_errors(a, b, errors);
             let whole = &mut self.whole[span.at as usize..][..span.rows as usize];
             whole.iter_mut().zip(rows).for_each(|(whole, row)| *whole = WholeRow::of(&row));
         }
@@ -216,14 +225,25 @@ impl<G: Geometry> JointRows<G> {
         self.inverse.clear();
         self.inverse.extend(bodies.iter().map(|body| (body.inv_mass, body.inv_inertia)));
     }
-    /// Room for the rows of couplings after those of the joints.
-    pub fn lay_out_ties(&mut self, ties: &[LocalTie], joints: &[LocalJoint], model: &Model<G>, turns: &[i32], poses: &[Pose<G>]) {
+    /// Room for the rows of couplings after those of the joints, and for those of tendons.
+    pub fn lay_out_ties(
+        &mut self,
+        [ties, tendons]: [&[LocalTie]; 2],
+        joints: &[LocalJoint],
+        model: &Model<G>,
+        turns: &[i32],
+        poses: &[Pose<G>],
+    ) {
         let first = joints.last().map_or(0, |joint| joint.first_row + joint.rows);
         self.ties.lay_out(first, ties, joints, model, turns, poses);
+        self.tendons.lay_out(0, tendons, joints, model, turns, poses);
         self.now.errors.resize(first + self.ties.len(), 0.0);
     }
-    /// Rows of the couplings at these poses.
+    /// Rows of the couplings and tendons at these poses.
     pub fn place_ties(&mut self, model: &Model<G>, poses: &[Pose<G>]) {
+        if !self.tendons.is_empty() {
+            self.tendons.place(model, poses);
+        }
         if !self.ties.is_empty() {
             let JointRows { ties, now, .. } = self;
             ties.place(model, poses);
@@ -232,10 +252,12 @@ impl<G: Geometry> JointRows<G> {
     }
     /// Rows and errors at these poses of the joints that were laid out.
     pub fn place(&mut self, joints: &[LocalJoint], model: &Model<G>, poses: &[Pose<G>]) {
-        let JointRows { spans, owners, frames, now, .. } = self;
+        let JointRows { spans, owners, frames, now, rotors, .. } = self;
         for (span, owner) in spans.iter().zip(owners) {
             now.place(span, frames, || &model.joints[joints[*owner as usize].index], poses);
         }
+        // A rotor has no error of a pose.
+        rotors.iter().for_each(|rotor| now.errors[rotor.row] = 0.0);
     }
     /// Rows and errors at other poses; `meet` is told the bodies, the size, the first row and the errors of each joint.
     #[inline]
@@ -267,7 +289,7 @@ impl<G: Geometry> JointRows<G> {
         whole.iter_mut().zip(rows).for_each(|(whole, row)| *whole = WholeRow::of(&row));
     }
 
-    /// Rows and size [m] of every joint with rows.
+    /// Rows and size \[m\] of every joint with rows.
     pub fn spans(&self) -> impl Iterator<Item = (Range<usize>, f64)> {
         self.spans.iter().zip(&self.sizes).map(|(span, size)| (span.first as usize..(span.first + span.rows) as usize, *size))
     }
@@ -331,11 +353,11 @@ impl<G: Geometry> JointRows<G> {
             self.rotors[index].rate = self.rotor_speed(&self.rotors[index], twists);
         }
     }
-    /// Kinetic energy [J] of rotors that turn as velocities at the present poses have them.
+    /// Kinetic energy \[J\] of rotors that turn as velocities at the present poses have them.
     pub fn rotor_energy(&self, twists: &[Twist<G>]) -> f64 {
         self.rotors.iter().map(|rotor| 0.5 * self.rotor_speed(rotor, twists).powi(2) / rotor.inverse).sum()
     }
-    /// What the rotors gave to impulses along their rows [J].
+    /// What the rotors gave to impulses along their rows \[J\].
     pub fn rotor_work(&self, impulses: &[f64]) -> f64 {
         self.rotors.iter().map(|rotor| 0.5 * impulses[rotor.row] * (rotor.rate + rotor.after(impulses[rotor.row]))).sum()
     }
@@ -373,11 +395,7 @@ impl<G: Geometry> JointRows<G> {
     /// Force on a (its opposite acts on b) and torques on a and b of impulses along the rows of one joint.
     #[inline(always)]
     fn wrench(&self, span: &Span, impulses: &[f64]) -> (G::Lin, [G::Ang; 2]) {
-        self.wrench_of(span, &impulses[span.first as usize..][..span.rows as usize])
-    }
-    /// The same of its own impulses.
-    #[inline(always)]
-    fn wrench_of(&self, span: &Span, own: &[f64]) -> (G::Lin, [G::Ang; 2]) {
+        let own = &impulses[span.first as usize..][..span.rows as usize];
         if span.pin != WHOLE {
             let arms = &self.now.pins[span.pin as usize];
             let (pinned, turned) = own.split_at(G::DIM);
@@ -395,21 +413,6 @@ impl<G: Geometry> JointRows<G> {
             (force, torques)
         }
     }
-    /// Adds J' l for the impulses of one lane to the wrenches of the bodies.
-    pub fn add_wrenches<const L: usize>(&self, impulses: &[[f64; L]], lane: usize, out: &mut [Wrench<G>]) {
-        let mut own = [0.0; MAX_ROWS];
-        for span in &self.spans {
-            let own = &mut own[..span.rows as usize];
-            own.iter_mut().zip(&impulses[span.first as usize..]).for_each(|(own, lanes)| *own = lanes[lane]);
-            let (force, [on_a, on_b]) = self.wrench_of(span, own);
-            for (body, lin, ang) in [(span.bodies[0], force, on_a), (span.bodies[1], -force, on_b)] {
-                let wrench = &mut out[body as usize];
-                wrench.lin += lin;
-                wrench.ang += ang;
-            }
-        }
-        self.ties.sides(|row, body, wrench| out[body] = out[body].plus(impulses[row][lane], *wrench));
-    }
     /// v += M^-1 J' l.
     pub fn push(&self, impulses: &[f64], twists: &mut [Twist<G>]) {
         for span in &self.spans {
@@ -422,165 +425,5 @@ impl<G: Geometry> JointRows<G> {
             }
         }
         self.ties.sides(|row, body, wrench| twists[body] = twists[body].plus(impulses[row], self.answer(body, wrench)));
-    }
-    /// M^-1 applied to a wrench on a body of the island.
-    fn answer(&self, body: usize, wrench: &Wrench<G>) -> Twist<G> {
-        let (inv_mass, inv_inertia) = self.inverse[body];
-        Twist { lin: wrench.lin.scale(inv_mass), ang: G::inertia_apply(inv_inertia, wrench.ang) }
-    }
-    /// Couplings with joints and with each other, B and D of the border, theory (22.12).
-    pub fn meet_ties(&self, attached: impl Fn(usize, &mut dyn FnMut(usize, usize, usize)), coupled: &mut [f64], own: &mut [f64]) {
-        let (rows, count) = (self.ties.first, self.ties.len());
-        self.ties.sides(|row, body, wrench| {
-            let (k, answer) = (row - rows, self.answer(body, wrench));
-            attached(body, &mut |node, side, first| {
-                self.speeds_at(node, side, &answer, |r, speed| coupled[k * rows + first + r] += speed);
-            });
-            self.ties.sides(|other, at, covector| {
-                if at == body {
-                    own[(other - rows) * count + k] += covector.power(&answer);
-                }
-            });
-        });
-    }
-    /// l . J v for the sum of two velocities, and the part of it that belongs to bodies of which `driven` says so. The torques of the impulses are added to
-    /// those on each body where there is room for them.
-    pub fn work(&self, impulses: &[f64], twists: [&[Twist<G>]; 2], driven: impl Fn(usize) -> bool, pushed: &mut [G::Ang]) -> (f64, f64) {
-        let (mut work, mut by_driven) = (0.0, 0.0);
-        for span in &self.spans {
-            let (force, torques) = self.wrench(span, impulses);
-            for (body, force, torque) in [(span.bodies[0], force, torques[0]), (span.bodies[1], -force, torques[1])] {
-                let body = body as usize;
-                let [before, after] = twists.map(|twists| &twists[body]);
-                let power = force.dot(before.lin + after.lin) + torque.dot(before.ang + after.ang);
-                work += power;
-                by_driven += if driven(body) { power } else { 0.0 };
-                if let Some(pushed) = pushed.get_mut(body) {
-                    *pushed += torque;
-                }
-            }
-        }
-        self.ties.sides(|row, body, wrench| {
-            let [before, after] = twists.map(|twists| &twists[body]);
-            let power = impulses[row] * (wrench.power(before) + wrench.power(after));
-            work += power;
-            by_driven += if driven(body) { power } else { 0.0 };
-            if let Some(pushed) = pushed.get_mut(body) {
-                *pushed += wrench.ang * impulses[row];
-            }
-        });
-        (work, by_driven)
-    }
-
-    /// Calls `out(r, J_r x)` for the rows of a joint, numbered among those with rows, and the twist of one of its sides.
-    #[inline(always)]
-    pub fn speeds_at(&self, joint: usize, side: usize, twist: &Twist<G>, mut out: impl FnMut(usize, f64)) {
-        let span = &self.spans[joint];
-        let sign = if side == 0 { 1.0 } else { -1.0 };
-        if span.pin != WHOLE {
-            let point = twist.at(self.now.pins[span.pin as usize][side]);
-            for r in 0..G::DIM {
-                out(r, sign * point[r]);
-            }
-            let turns = &self.now.turns[span.at as usize..][..span.rows as usize - G::DIM];
-            for (r, w) in turns.iter().enumerate() {
-                out(G::DIM + r, sign * w.dot(twist.ang));
-            }
-        } else {
-            let rows = &self.now.whole[span.at as usize..][..span.rows as usize];
-            for (r, row) in rows.iter().enumerate() {
-                out(r, sign * row.lin.dot(twist.lin) + row.ang[side].dot(twist.ang));
-            }
-        }
-    }
-    /// M^-1 J' of the rows of a joint at one of its sides; returns how many there are.
-    #[inline(always)]
-    pub fn responses_at(&self, joint: usize, side: usize, out: &mut [Twist<G>; MAX_ROWS]) -> usize {
-        let span = &self.spans[joint];
-        let rows = (span.rows as usize).min(MAX_ROWS);
-        let sign = if side == 0 { 1.0 } else { -1.0 };
-        let (inv_mass, inv_inertia) = self.inverse[span.bodies[side] as usize];
-        if span.pin != WHOLE {
-            let turned = G::inertia_arm(inv_inertia, self.now.pins[span.pin as usize][side]);
-            for (r, (out, ang)) in out[..G::DIM].iter_mut().zip(turned).enumerate() {
-                out.lin = G::Lin::zero();
-                out.lin[r] = sign * inv_mass[r];
-                out.ang = ang * sign;
-            }
-            for (out, w) in out[G::DIM..rows].iter_mut().zip(&self.now.turns[span.at as usize..]) {
-                *out = Twist { lin: G::Lin::zero(), ang: G::inertia_apply(inv_inertia, *w * sign) };
-            }
-        } else {
-            for (out, row) in out[..rows].iter_mut().zip(&self.now.whole[span.at as usize..]) {
-                *out = Twist { lin: (row.lin * sign).scale(inv_mass), ang: G::inertia_apply(inv_inertia, row.ang[side]) };
-            }
-        }
-        rows
-    }
-    /// Adds J_a M^-1 J_b' of a meeting to its block; of a joint with itself the lower triangle is enough.
-    #[inline]
-    pub fn meet(&self, meeting: &Meeting, values: &mut [f64]) {
-        let [a, b] = meeting.nodes.map(|node| &self.spans[node as usize]);
-        let block = &mut values[meeting.at as usize..];
-        let lower = meeting.nodes[0] == meeting.nodes[1];
-        if a.pin != WHOLE && b.pin != WHOLE && a.rows == b.rows {
-            // With the number of rows known the block is straight code.
-            match (a.rows as usize - G::DIM, lower) {
-                (0, _) => return self.meet_pinned::<0, false>(meeting, [a, b], block),
-                (1, _) => return self.meet_pinned::<1, false>(meeting, [a, b], block),
-                (2, true) => return self.meet_pinned::<2, true>(meeting, [a, b], block),
-                (2, false) => return self.meet_pinned::<2, false>(meeting, [a, b], block),
-                (3, _) => return self.meet_pinned::<3, false>(meeting, [a, b], block),
-                _ => {}
-            }
-        }
-        let [node_a, node_b] = meeting.nodes.map(|node| node as usize);
-        let [side_a, side_b] = meeting.sides.map(usize::from);
-        let (width, parts) = (b.rows as usize, f64::from(meeting.parts));
-        let mut responses = [Twist::zero(); MAX_ROWS];
-        let count = self.responses_at(node_b, side_b, &mut responses);
-        for (c, response) in responses[..count].iter().enumerate() {
-            self.speeds_at(node_a, side_a, response, |r, speed| block[r * width + c] += parts * speed);
-        }
-    }
-    /// The same for joints that pin a point and hold T turns each.
-    #[inline(always)]
-    fn meet_pinned<const T: usize, const LOWER: bool>(&self, meeting: &Meeting, spans: [&Span; 2], block: &mut [f64]) {
-        let rows = G::DIM + T;
-        let block = &mut block[..rows * rows];
-        let [side_a, side_b] = meeting.sides.map(usize::from);
-        let parts = f64::from(meeting.parts);
-        let scale = if side_a == side_b { parts } else { -parts };
-        let [arm_a, arm_b] = [(spans[0], side_a), (spans[1], side_b)].map(|(span, side)| self.now.pins[span.pin as usize][side]);
-        let [turns_a, turns_b] = spans.map(|span| &self.now.turns[span.at as usize..][..T]);
-        let (inv_mass, inv_inertia) = self.inverse[spans[1].bodies[side_b] as usize];
-        let responses = G::inertia_arm(inv_inertia, arm_b);
-        for c in 0..G::DIM {
-            let mut point = G::spin(responses[c], arm_a);
-            point[c] += inv_mass[c];
-            for r in if LOWER { c } else { 0 }..G::DIM {
-                block[r * rows + c] += scale * point[r];
-            }
-            for k in 0..T {
-                block[(G::DIM + k) * rows + c] += scale * turns_a[k].dot(responses[c]);
-            }
-        }
-        for c in 0..T {
-            let response = G::inertia_apply(inv_inertia, turns_b[c]);
-            if !LOWER {
-                let point = G::spin(response, arm_a);
-                for r in 0..G::DIM {
-                    block[r * rows + G::DIM + c] += scale * point[r];
-                }
-            }
-            for k in if LOWER { c } else { 0 }..T {
-                block[(G::DIM + k) * rows + G::DIM + c] += scale * turns_a[k].dot(response);
-            }
-        }
-    }
-    /// M^-1 applied to a wrench on one side of a joint.
-    pub fn response(&self, joint: usize, side: usize, wrench: &Wrench<G>) -> Twist<G> {
-        let (inv_mass, inv_inertia) = self.inverse[self.spans[joint].bodies[side] as usize];
-        Twist { lin: wrench.lin.scale(inv_mass), ang: G::inertia_apply(inv_inertia, wrench.ang) }
     }
 }

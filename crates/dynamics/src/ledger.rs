@@ -1,6 +1,6 @@
 //! Where the energy goes, theory chapter 10: every line of the balance, cumulative since reset.
 
-/// Energy that crossed each line of the ledger [J].
+/// Energy that crossed each line of the ledger \[J\].
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Flow {
     /// Work of motors, controls, forces and kinematic bodies.
@@ -30,7 +30,7 @@ impl Flow {
         self.joint_work += other.joint_work;
         self.projection += other.projection;
     }
-    /// All losses together [J].
+    /// All losses together \[J\].
     pub fn losses(&self) -> f64 {
         self.friction_loss + self.impact_loss + self.contact_loss + self.damping_loss
     }
@@ -39,17 +39,17 @@ impl Flow {
 /// The balance of a world.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ledger {
-    /// Kinetic energy [J].
+    /// Kinetic energy \[J\].
     pub kinetic: f64,
-    /// Potential energy [J]: - sum m g.x over dynamic bodies.
+    /// Potential energy \[J\]: - sum m g.x over dynamic bodies.
     pub potential: f64,
-    /// Energy in springs [J].
+    /// Energy in springs \[J\].
     pub elastic: f64,
     /// Energy that crossed each line since reset.
     pub flow: Flow,
-    /// (kinetic + potential + elastic) - its start - work_in + losses - joint_work - projection: the integrator's own error [J].
+    /// (kinetic + potential + elastic) - its start - work_in + losses - joint_work - projection: the integrator's own error \[J\].
     pub drift: f64,
-    /// Largest kinetic + elastic energy seen plus all losses [J]: the scale against which the drift is judged.
+    /// Largest kinetic + elastic energy seen plus all losses \[J\]: the scale against which the drift is judged.
     pub exchanged: f64,
     /// Linear momentum [kg m/s].
     pub momentum: Vec<f64>,

@@ -1,9 +1,8 @@
 //! Models, states and the step of the carom engine.
 //!
 //! A [`World`] holds a [`Model`] (what never changes), a [`State`] (what does) and scratch. One step takes every island through seven
-//! rooms: contacts, impact, predict, constraints, solve, integrate, finish. Equations cited as (n.m) stand in `docs/theory.md`.
+//! stages: contacts, impact, predict, rows, solve, move, finish. Equations cited as (n.m) stand in `docs/theory.md`.
 
-mod arrival;
 mod articulated;
 mod assembly;
 mod body_load;
@@ -16,6 +15,7 @@ mod crossing;
 mod curvature;
 mod edit;
 mod effort;
+mod energy;
 mod energy_momentum;
 pub mod error;
 mod event;
@@ -32,10 +32,12 @@ mod joint_effort;
 mod joint_factor;
 mod joint_graph;
 mod joint_rows;
+mod keyed;
 pub mod ledger;
 mod line;
 pub mod model;
 mod moments;
+mod observe;
 pub mod options;
 mod predict;
 mod project;
@@ -43,28 +45,34 @@ mod push;
 mod query;
 mod reduced;
 mod redundancy;
+mod rest;
 mod rotor;
+mod scheme;
+mod scratch_pool;
 mod secants;
-mod simultaneous;
 mod snapshot;
 mod solve;
 mod sparse_rows;
+mod spelling;
 mod stabilise;
 mod start;
 pub mod state;
 mod step;
 mod stepped;
 mod strain;
+mod tendon;
 pub mod tolerances;
 pub mod world;
 
+pub use body_load::Resistances;
 pub use carom_solve::interrupt::Interrupt;
-pub use combine::{Combination, Combine};
+pub use combine::{Coefficients, Combination, Combine};
 pub use constraints::{Aim, Joint, JointKind, JointSpec, Motor};
 pub use coupling::Coupling;
 pub use edit::{Addition, Kept};
 pub use error::{ModelError, StepError};
 pub use joint_effort::JointEffort;
+pub use keyed::Worded;
 pub use ledger::{Flow, Ledger};
 pub use model::{Body, BodyKind, Collider, Force, Model, PairRule};
 pub use options::Options;
@@ -72,5 +80,6 @@ pub use query::{ContactEvent, Happened, RayReport};
 pub use snapshot::{PHYSICS, Snapshot, SnapshotError};
 pub use start::{Fault, Placement};
 pub use state::State;
+pub use tendon::Tendon;
 pub use tolerances::Tolerances;
 pub use world::{ContactReport, StepReport, World};

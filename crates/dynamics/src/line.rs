@@ -1,7 +1,8 @@
-//! One row of the step's Jacobian with the response of its two bodies: the atom of rooms 2, 4, 5 and 7, theory (2.10).
+//! One row of the step's Jacobian with the response of its two bodies: the atom of stages 2, 4, 5 and 7, theory (2.11).
 
 use crate::constraints::Row;
 use crate::island::LocalBody;
+use crate::tendon::AlongTendon;
 use carom_geometry::Geometry;
 use carom_math::{Twist, Wrench};
 
@@ -14,6 +15,8 @@ pub(crate) struct Line<G: Geometry> {
     pub row: Row<G>,
     /// What a unit impulse along the row does to a and b: M^-1 J'.
     pub response: [Twist<G>; 2],
+    /// The row is that of a tendon; its bodies then are the world, and [`crate::tendon`] knows those that it moves.
+    pub tendon: Option<AlongTendon>,
 }
 
 impl<G: Geometry> Line<G> {
@@ -21,9 +24,9 @@ impl<G: Geometry> Line<G> {
     #[inline]
     pub fn new(bodies: [usize; 2], row: Row<G>, masses: &[LocalBody<G>]) -> Self {
         let response = [masses[bodies[0]].response(&row.a), masses[bodies[1]].response(&row.b)];
-        Line { bodies, row, response }
+        Line { bodies, row, response, tendon: None }
     }
-    /// The row [n, r x n] of a direction at two arms, "a minus b", theory (3.2).
+    /// The row \[n, r x n\] of a direction at two arms, "a minus b", theory (3.2).
     #[inline]
     pub fn along(bodies: [usize; 2], direction: G::Lin, arms: [G::Lin; 2], masses: &[LocalBody<G>]) -> Self {
         let row = Row { a: Wrench::along(direction, arms[0]), b: Wrench::along(direction, arms[1]).negated() };

@@ -1,24 +1,28 @@
 //! What never changes during a run: bodies, joints, pairs, forces, choices, tolerances.
 
-use crate::combine::Combination;
-use crate::constraints::{Joint, JointKind};
+use crate::body_load::Resistances;
+use crate::combine::{Coefficients, Combination};
+use crate::constraints::Joint;
 use crate::coupling::Coupling;
 use crate::error::ModelError;
-use crate::options::{FrictionCone, Gyroscopic, ImpactLaw, Integrator, Options, SolverChoice, Stabilisation, TimeOfImpact};
+use crate::keyed::worded;
+use crate::options::{FrictionCone, Gyroscopic, ImpactLaw, Options, SolverChoice, Stabilisation, TimeOfImpact};
 use crate::tolerances::Tolerances;
 use carom_geometry::{Geometry, MassProperties};
 use carom_math::{Pose, Vector};
 
-/// How a body answers to forces.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum BodyKind {
-    /// Moves by its dynamics.
-    #[default]
-    Dynamic,
-    /// Never moves.
-    Static,
-    /// Moves with its velocity, whatever pushes it.
-    Kinematic,
+worded! {
+    /// How a body answers to forces.
+    #[derive(Default)]
+    BodyKind {
+        /// Moves by its dynamics.
+        #[default]
+        Dynamic = "dynamic",
+        /// Never moves.
+        Static = "static",
+        /// Moves with its velocity, whatever pushes it.
+        Kinematic = "kinematic",
+    }
 }
 
 /// A shape placed in its body, whose origin is the centre of mass.
@@ -37,32 +41,22 @@ pub struct Body<G: Geometry> {
     pub name: String,
     /// Dynamic, static or kinematic.
     pub kind: BodyKind,
-    /// Mass [kg]; ignored unless dynamic.
+    /// Mass \[kg\]; ignored unless dynamic.
     pub mass: f64,
     /// Inertia about the centre of mass in the body frame [kg m^2]; ignored unless dynamic.
     pub inertia: G::Inertia,
     /// Its shapes; none for a point mass.
     pub colliders: Vec<Collider<G>>,
-    /// Friction coefficient.
-    pub friction: f64,
-    /// Restitution coefficient, 0 to 1.
-    pub restitution: f64,
-    /// Arm of rolling friction [m]; a pair takes the mean.
-    pub rolling: f64,
-    /// Arm of torsional friction [m]; a pair takes the mean.
-    pub torsional: f64,
+    /// What it brings to a contact.
+    pub surface: Coefficients,
     /// How a pair combines them with those of the other body.
     pub combine: Combination,
     /// Groups it belongs to, one bit each.
     pub group: u64,
     /// Groups it collides with, one bit each.
     pub mask: u64,
-    /// Linear damping [1/s].
-    pub damping: f64,
-    /// Angular damping [1/s].
-    pub spin_damping: f64,
-    /// Quadratic drag [kg/m]: the force -drag |v| v at the centre of mass.
-    pub drag: f64,
+    /// What resists its motion.
+    pub resistances: Resistances,
     /// World axes along which it is held.
     pub locked: G::Lin,
     /// Whether its rotation is held.
@@ -80,22 +74,17 @@ impl<G: Geometry> Body<G> {
             mass,
             inertia,
             colliders: Vec::new(),
-            friction: 0.5,
-            restitution: 0.0,
-            rolling: 0.0,
-            torsional: 0.0,
+            surface: Coefficients { friction: 0.5, ..Coefficients::default() },
             combine: Combination::default(),
             group: u64::MAX,
             mask: u64::MAX,
-            damping: 0.0,
-            spin_damping: 0.0,
-            drag: 0.0,
+            resistances: Resistances::default(),
             locked: G::Lin::zero(),
             locked_rotation: false,
             color: 0x0088_8888,
         }
     }
-    /// Largest extent over its shapes [m]; 0 without shapes.
+    /// Largest extent over its shapes \[m\]; 0 without shapes.
     pub fn extent(&self) -> f64 {
         self.colliders.iter().fold(0.0, |m, c| m.max(G::extent(&c.shape)))
     }
@@ -122,29 +111,12 @@ impl<G: Geometry> Body<G> {
 pub struct PairRule {
     /// The two bodies.
     pub bodies: [usize; 2],
-    /// Restitution, if given.
-    pub restitution: Option<f64>,
-    /// Friction, if given.
-    pub friction: Option<f64>,
-    /// Arm of rolling friction [m], if given.
-    pub rolling: Option<f64>,
-    /// Arm of torsional friction [m], if given.
-    pub torsional: Option<f64>,
+    /// Coefficients, where they are given.
+    pub coefficients: Coefficients<Option<f64>>,
     /// Impact law, if given.
     pub impact: Option<ImpactLaw>,
     /// Whether they collide, if given.
     pub collide: Option<bool>,
-}
-
-impl PairRule {
-    /// Friction, restitution, rolling and torsional friction, where they are given.
-    pub fn coefficients(&self) -> [Option<f64>; 4] {
-        [self.friction, self.restitution, self.rolling, self.torsional]
-    }
-    /// The same to change.
-    pub fn coefficients_mut(&mut self) -> [&mut Option<f64>; 4] {
-        [&mut self.friction, &mut self.restitution, &mut self.rolling, &mut self.torsional]
-    }
 }
 
 /// A force or torque on a body, constant in world axes, or scaled by a control.
@@ -152,15 +124,15 @@ impl PairRule {
 pub struct Force<G: Geometry> {
     /// The body.
     pub body: usize,
-    /// Force [N], world axes.
+    /// Force \[N\], world axes.
     pub force: G::Lin,
-    /// Torque [N m], world axes.
+    /// Torque \[N m\], world axes.
     pub torque: G::Ang,
-    /// Where it acts, body frame, from the centre of mass [m].
+    /// Where it acts, body frame, from the centre of mass \[m\].
     pub at: G::Lin,
-    /// First moment it acts [s].
+    /// First moment it acts \[s\].
     pub from: f64,
-    /// Last moment it acts [s].
+    /// Last moment it acts \[s\].
     pub until: f64,
     /// Whether a control scales it.
     pub control: bool,
@@ -183,7 +155,7 @@ pub struct Model<G: Geometry> {
     pub forces: Vec<Force<G>>,
     /// Gravity [m/s^2].
     pub gravity: G::Lin,
-    /// Time step [s].
+    /// Time step \[s\].
     pub step: f64,
     /// Choices.
     pub options: Options,
@@ -243,20 +215,9 @@ impl<G: Geometry> Model<G> {
                     return Err(ModelError::new(part(), "inertia", "needs to be positive definite"));
                 }
             }
-            for (key, value) in [
-                ("friction", body.friction),
-                ("rolling", body.rolling),
-                ("torsional", body.torsional),
-                ("damping", body.damping),
-                ("spin_damping", body.spin_damping),
-                ("drag", body.drag),
-            ] {
-                if !(value.is_finite() && value >= 0.0) {
-                    return Err(ModelError::new(part(), key, format!("found {value}, needs a number >= 0")));
-                }
-            }
-            if !(0.0..=1.0).contains(&body.restitution) {
-                return Err(ModelError::new(part(), "restitution", format!("found {}, needs a number from 0 to 1", body.restitution)));
+            let coefficients = Coefficients::KEYS.iter().zip(body.surface.list());
+            for (key, value) in coefficients.chain(Resistances::KEYS.iter().zip(body.resistances.list())) {
+                within(key, value).map_err(|fault| ModelError::new(part(), *key, fault))?;
             }
             if !state.poses[i].is_finite() {
                 return Err(ModelError::new(part(), "position", "needs finite numbers"));
@@ -267,13 +228,14 @@ impl<G: Geometry> Model<G> {
         }
         let count = self.bodies.len();
         let inside = self.options.impact == ImpactLaw::Newton && self.options.time_of_impact != TimeOfImpact::Event;
-        if inside && self.options.integrator == Integrator::EnergyMomentum {
+        let scheme = self.options.scheme();
+        if inside && scheme.by_means() {
             let reason = "\"energy-momentum\" does not mix with impact \"newton\" unless time_of_impact is \"event\": restitution would be part of \
                           the solve, and a mean velocity has no rebound";
             return Err(ModelError::new("scene", "integrator", reason));
         }
-        let Options { integrator, impact, time_of_impact, stabilisation, .. } = self.options;
-        if time_of_impact == TimeOfImpact::HalvingLiteral && !(integrator == Integrator::Euler && impact == ImpactLaw::Newton) {
+        let Options { impact, time_of_impact, stabilisation, .. } = self.options;
+        if time_of_impact == TimeOfImpact::HalvingLiteral && !(scheme.one_solve() && impact == ImpactLaw::Newton) {
             let reason = "\"halving-literal\" keeps the velocity of the whole step while the step shrinks; that is a choice of integrator \"euler\" with \
                           impact \"newton\", whose velocity comes from one solve";
             return Err(ModelError::new("scene", "time_of_impact", reason));
@@ -289,7 +251,7 @@ impl<G: Geometry> Model<G> {
                           \"interior-point\"";
             return Err(ModelError::new("scene", "solver", reason));
         }
-        if self.options.gyroscopic == Gyroscopic::Forward && self.options.integrator != Integrator::Verlet {
+        if self.options.gyroscopic == Gyroscopic::Forward && !scheme.kicks_again() {
             return Err(ModelError::new("scene", "gyroscopic", "\"forward\" is a choice of integrator \"verlet\" alone"));
         }
         if inside && self.pairs.iter().any(|rule| rule.impact.is_some_and(|law| law != ImpactLaw::Newton)) {
@@ -301,10 +263,8 @@ impl<G: Geometry> Model<G> {
             if rule.bodies.iter().any(|&b| b >= count) || rule.bodies[0] == rule.bodies[1] {
                 return Err(ModelError::new("pair", "between", "needs two different bodies of the scene"));
             }
-            for (key, value) in [("rolling", rule.rolling), ("torsional", rule.torsional)] {
-                if let Some(value) = value.filter(|value| !(value.is_finite() && *value >= 0.0)) {
-                    return Err(ModelError::new("pair", key, format!("found {value}, needs a number >= 0")));
-                }
+            for (key, value) in Coefficients::KEYS.iter().zip(rule.coefficients.list()) {
+                value.map_or(Ok(()), |value| within(key, value)).map_err(|fault| ModelError::new("pair", *key, fault))?;
             }
         }
         for force in &self.forces {
@@ -313,9 +273,11 @@ impl<G: Geometry> Model<G> {
             }
         }
         for joint in &self.joints {
-            if joint.kind == JointKind::Screw && self.options.integrator == Integrator::EnergyMomentum {
-                let reason =
-                    "\"energy-momentum\" has no mean row for a screw: its angle is no product of directions; use \"verlet\" or \"euler\"";
+            if !joint.kind.has_mean_rows() && scheme.by_means() {
+                let kind = joint.kind.name();
+                let reason = format!(
+                    "\"energy-momentum\" has no mean row for a {kind}: its rows are no products of directions; use \"verlet\" or \"euler\""
+                );
                 return Err(ModelError::new(format!("joint \"{}\"", joint.name), "kind", reason));
             }
             for body in joint.bodies.iter().flatten() {
@@ -323,7 +285,7 @@ impl<G: Geometry> Model<G> {
                     return Err(ModelError::new(format!("joint \"{}\"", joint.name), "between", "needs bodies of the scene"));
                 }
             }
-            if joint.has_rotor() && !joint.is_angular() && self.options.integrator == Integrator::EnergyMomentum {
+            if joint.has_rotor() && !joint.is_angular() && scheme.by_means() {
                 let reason = "a rotor that turns with a slide is not kept by \"energy-momentum\": its rate would be state of its own; \
                               integrator \"verlet\" takes it";
                 return Err(ModelError::new(format!("joint \"{}\"", joint.name), "armature", reason));
@@ -335,5 +297,25 @@ impl<G: Geometry> Model<G> {
     /// Index of a body by name.
     pub fn body(&self, name: &str) -> Option<usize> {
         self.bodies.iter().position(|b| b.name == name)
+    }
+}
+
+/// Least and greatest value of a coefficient or a resistance, whose keys may begin with `pair_`; `None` for other keys.
+pub fn bounds(key: &str) -> Option<[f64; 2]> {
+    match key.strip_prefix("pair_").unwrap_or(key) {
+        "restitution" => Some([0.0, 1.0]),
+        key if Coefficients::KEYS.contains(&key) || Resistances::KEYS.contains(&key) => Some([0.0, f64::INFINITY]),
+        _ => None,
+    }
+}
+
+/// Refuses a value out of the bounds of its key, or one that is not finite.
+pub(crate) fn within(key: &str, value: f64) -> Result<(), String> {
+    match bounds(key) {
+        Some([least, greatest]) if !(value.is_finite() && (least..=greatest).contains(&value)) => {
+            let needs = if greatest.is_finite() { "a number from 0 to 1" } else { "a number >= 0" };
+            Err(format!("found {value}, needs {needs}"))
+        }
+        _ => Ok(()),
     }
 }

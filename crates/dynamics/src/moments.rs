@@ -1,4 +1,4 @@
-//! Rolling and torsional friction of a contact: rows for the moments beside those of its forces, and their law, theory (4.70)-(4.72).
+//! Rolling and torsional friction of a contact: rows for the moments beside those of its forces, and their law, theory (4.37)-(4.39).
 
 use crate::assembly::{Assembly, Group};
 use crate::island::{IslandReport, LocalBody};
@@ -6,12 +6,12 @@ use crate::line::Line;
 use crate::solve::Solve;
 use carom_geometry::Geometry;
 use carom_math::{Space, Vector};
+use carom_solve::contact::chain::ContactSolver;
 use carom_solve::contact::law::{Law, Rolling};
-use carom_solve::contact_solver::ContactSolver;
-use carom_solve::problem::{Block, Cone};
+use carom_solve::contact::problem::{Block, Cone};
 use carom_solve::status::{Outcome, Status};
 
-/// Arms of rolling and of torsional friction [m].
+/// Arms of rolling and of torsional friction \[m\].
 pub(crate) type Arms = [f64; 2];
 
 /// Moment rows of a contact with these arms.
@@ -47,8 +47,8 @@ pub(crate) fn length<G: Geometry>(assembly: &Assembly<G>, group: &Group) -> f64 
 
 /// The law of a block with these arms over the length of its rows.
 pub(crate) fn law(block: &Block, arms: Option<&Arms>, cone: Cone, tangents: usize) -> Law {
-    match (*block, arms) {
-        (Block::Contact { friction }, Some(&[rolling, torsional])) => {
+    match (block.friction(), arms) {
+        (Some(friction), Some(&[rolling, torsional])) => {
             let edges = if let (Cone::Polyhedral(edges), 2) = (cone, tangents) { edges } else { 0 };
             Law::Rolling(Rolling { friction, edges, tangents, rolling, torsional })
         }

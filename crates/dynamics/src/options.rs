@@ -1,5 +1,8 @@
 //! The choices of a scene, one per question; the first of each is the default.
 
+use crate::keyed::worded;
+use crate::scheme::Scheme;
+
 /// In which order pairwise reflections are applied.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Order {
@@ -30,26 +33,30 @@ pub enum ImpactLaw {
     Newton,
 }
 
-/// How friction follows the normal impulses of many contacts that strike at once; laws `Auto`, `Reflections` and `GaussSeidel`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum ImpactFriction {
-    /// Once, after the normal impulses: it does not feed back, and the whole ends.
-    #[default]
-    OneWay,
-    /// Normal impulses and friction in turns until they agree; the one-way answer where they do not.
-    Staggered,
+worded! {
+    /// How friction follows the normal impulses of many contacts that strike at once; laws `Auto`, `Reflections` and `GaussSeidel`.
+    #[derive(Default)]
+    ImpactFriction {
+        /// Once, after the normal impulses: it does not feed back, and the whole ends.
+        #[default]
+        OneWay = "one-way",
+        /// Normal impulses and friction in turns until they agree; the one-way answer where they do not.
+        Staggered = "staggered",
+    }
 }
 
-/// How the complementarity problem of an island is solved.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum SolverChoice {
-    /// The fastest that applies, per island.
-    #[default]
-    Auto,
-    /// Primal-dual interior point with its fallbacks.
-    InteriorPoint,
-    /// Rows inserted one at a time into the factor of the joints, in sweeps; islands without joints are solved as under `Auto`.
-    Articulated,
+worded! {
+    /// How the complementarity problem of an island is solved.
+    #[derive(Default)]
+    SolverChoice {
+        /// The fastest that applies, per island.
+        #[default]
+        Auto = "auto",
+        /// Primal-dual interior point with its fallbacks.
+        InteriorPoint = "interior-point",
+        /// Rows inserted one at a time into the factor of the joints, in sweeps; islands without joints are solved as under `Auto`.
+        Articulated = "articulated",
+    }
 }
 
 /// The shape of the friction cone in space; in the plane friction is exact either way.
@@ -62,52 +69,60 @@ pub enum FrictionCone {
     Polyhedral(usize),
 }
 
-/// How a step moves the bodies.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Integrator {
-    /// Kick, move, kick: second order, keeps the energy in a band.
-    #[default]
-    Verlet,
-    /// Semi-implicit Euler: first order, the source's scheme.
-    Euler,
-    /// Midpoint rule with mean joint rows: keeps energy and momentum of a mechanism exactly, theory chapter 13.
-    EnergyMomentum,
+worded! {
+    /// How a step moves the bodies.
+    #[derive(Default)]
+    Integrator {
+        /// Kick, move, kick: second order, keeps the energy in a band.
+        #[default]
+        Verlet = "verlet",
+        /// Semi-implicit Euler: first order, the source's scheme.
+        Euler = "euler",
+        /// Midpoint rule with mean joint rows: keeps energy and momentum of a mechanism exactly, theory chapter 13.
+        EnergyMomentum = "energy-momentum",
+    }
 }
 
-/// Where `verlet` takes the gyroscopic torque of the move in space; in the plane there is none.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Gyroscopic {
-    /// At the velocity before the torques of the loads act: the exact Verlet scheme.
-    #[default]
-    Exact,
-    /// At the velocity after them, theory (13.1): same order, twice the error under a torque.
-    Forward,
+worded! {
+    /// Where `verlet` takes the gyroscopic torque of the move in space; in the plane there is none.
+    #[derive(Default)]
+    Gyroscopic {
+        /// At the velocity before the torques of the loads act: the exact Verlet scheme.
+        #[default]
+        Exact = "exact",
+        /// At the velocity after them, theory (13.1): same order, twice the error under a torque.
+        Forward = "forward",
+    }
 }
 
-/// What is done about bodies that would meet within the step.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum TimeOfImpact {
-    /// The step is cut at the time of impact.
-    #[default]
-    Event,
-    /// The step is halved until nothing overlaps, and solved anew each time.
-    Halving,
-    /// The same as printed in de Avila Belbute-Peres et al. 2018, A.1: the velocity of the whole step is kept while the step shrinks.
-    HalvingLiteral,
-    /// Nothing: overlap is removed afterwards.
-    Off,
+worded! {
+    /// What is done about bodies that would meet within the step.
+    #[derive(Default)]
+    TimeOfImpact {
+        /// The step is cut at the time of impact.
+        #[default]
+        Event = "event",
+        /// The step is halved until nothing overlaps, and solved anew each time.
+        Halving = "halving",
+        /// The same as printed in de Avila Belbute-Peres et al. 2018, A.1: the velocity of the whole step is kept while the step shrinks.
+        HalvingLiteral = "halving-literal",
+        /// Nothing: overlap is removed afterwards.
+        Off = "off",
+    }
 }
 
-/// What takes back the drift of joints at the end of a step.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Stabilisation {
-    /// The position error itself, by Newton.
-    #[default]
-    Position,
-    /// Half a step with the change of velocity that the rows at the new pose ask for: what the authors' code does with A.7.
-    Velocity,
-    /// A whole step with it, as A.7 is printed.
-    VelocityLiteral,
+worded! {
+    /// What takes back the drift of joints at the end of a step.
+    #[derive(Default)]
+    Stabilisation {
+        /// The position error itself, by Newton.
+        #[default]
+        Position = "position",
+        /// Half a step with the change of velocity that the rows at the new pose ask for: what the authors' code does with A.7.
+        Velocity = "velocity",
+        /// A whole step with it, as A.7 is printed.
+        VelocityLiteral = "velocity-literal",
+    }
 }
 
 impl Stabilisation {
@@ -148,14 +163,18 @@ pub struct Options {
 }
 
 impl Options {
+    /// What its integrator does.
+    pub(crate) fn scheme(&self) -> Scheme {
+        Scheme::of(self.integrator)
+    }
     /// The scheme of de Avila Belbute-Peres et al. 2018: one solve of (4.25) with the rows of the start pose, restitution inside it, and the velocity
     /// left as it comes out. Every other move is corrected until joints and contacts hold at its end.
     pub(crate) fn start_pose_only(&self) -> bool {
         let halves = matches!(self.time_of_impact, TimeOfImpact::Halving | TimeOfImpact::HalvingLiteral);
-        self.integrator == Integrator::Euler && self.impact == ImpactLaw::Newton && halves
+        self.scheme().one_solve() && self.impact == ImpactLaw::Newton && halves
     }
     /// Whether the move of `verlet` takes the gyroscopic torque after the kick of the loads.
     pub(crate) fn forward(&self) -> bool {
-        self.integrator == Integrator::Verlet && self.gyroscopic == Gyroscopic::Forward
+        self.scheme().kicks_again() && self.gyroscopic == Gyroscopic::Forward
     }
 }

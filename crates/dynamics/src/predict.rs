@@ -1,17 +1,26 @@
-//! Room 3: loads, and the accelerations they give, theory (2.2)-(2.3).
+//! Stage 3: loads, and the accelerations they give, theory (2.2)-(2.3).
 
 use crate::body_load::{BodyLoad, RESISTANCES};
 use crate::constraints::{Joint, JointKind, Row};
+use crate::island::parts::{Links, Loading, Members, Motion, System};
 use crate::island::{Context, Island, Loads};
-use crate::model::{BodyKind, Model};
-use crate::options::{Integrator, Options};
+use crate::model::Model;
+use crate::options::Options;
+use crate::tendon::{self, least_inertia};
 use carom_geometry::Geometry;
 use carom_math::{Pose, Twist, Vector, Wrench};
 
 /// Gravity, springs, damping, forces and controls at given poses and velocities; the gyroscopic torque is not a load.
 pub(crate) fn loads<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, at: Instant, time: f64) {
     let model = ctx.model;
-    let Island { bodies, poses, twists, half, joints, acting, forces, loads, worked, weight_alone, falling, .. } = island;
+    let Island {
+        members: Members { bodies, .. },
+        motion: Motion { poses, twists, half, .. },
+        loading: Loading { loads, worked, weight_alone, falling, forces },
+        links: Links { joints, acting, tendons, .. },
+        system: System { assembly, .. },
+        ..
+    } = island;
     // After the move the poses of the island are already q'; the velocity is then that of the move.
     let (poses, twists): (&[Pose<G>], &[Twist<G>]) = match at {
         Instant::Start => (poses, twists),
@@ -22,7 +31,7 @@ pub(crate) fn loads<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, at: I
     }
     *falling = false;
     loads.clear();
-    *worked = !(acting.is_empty() && forces.is_empty());
+    *worked = !(acting.is_empty() && tendons.is_empty() && forces.is_empty());
     for (local, twist) in bodies.iter().zip(twists) {
         let mut load = Loads::zero();
         if local.dynamic {
@@ -30,7 +39,7 @@ pub(crate) fn loads<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, at: I
                 gravity: model.gravity,
                 mass: local.mass,
                 inertia: local.inertia,
-                resistances: if local.damped { model.bodies[local.index].resistances() } else { [0.0; RESISTANCES] },
+                resistances: if local.damped { model.bodies[local.index].resistances.list() } else { [0.0; RESISTANCES] },
                 gyroscopic: false,
                 twist: *twist,
             };
@@ -78,6 +87,10 @@ pub(crate) fn loads<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, at: I
             }
         }
     }
+    tendon::pulls(&assembly.equalities, tendons, model, at, (poses, twists), |body, pull, drag| {
+        loads[body].total = loads[body].total.plus(1.0, pull);
+        loads[body].damping = loads[body].damping.plus(1.0, drag);
+    });
     for &(index, local, control) in forces.iter() {
         let force = &model.forces[index];
         if time < force.from || time > force.until {
@@ -93,28 +106,13 @@ pub(crate) fn loads<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, at: I
 }
 
 /// Whether the motor of a joint pulls so slowly that `verlet` takes it at both ends of a move and not ahead of it: then it is exact to second order,
-/// theory (22.9). The inertia that it is measured against is the least that the coordinate may have: that of its two bodies alone, at any pose.
+/// theory (21.9). The inertia that it is measured against is the least that the coordinate may have: that of its two bodies alone, at any pose.
 pub(crate) fn pulls_slowly<G: Geometry>(model: &Model<G>, joint: &Joint<G>) -> bool {
     let Some(pull) = joint.motor.and_then(|motor| motor.pull(0.0)) else { return false };
-    if model.options.integrator != Integrator::Verlet {
+    if !model.options.scheme().kicks_again() {
         return false;
     }
-    let mut inverse = 0.0;
-    for (side, body) in joint.bodies.iter().enumerate() {
-        let Some(body) = body.map(|body| &model.bodies[body]).filter(|body| body.kind == BodyKind::Dynamic) else { continue };
-        inverse += if !joint.is_angular() {
-            1.0 / body.mass
-        } else {
-            let mut axis = G::Ang::zero();
-            axis[0] = 1.0;
-            if G::ANG > 1 {
-                axis = G::Ang::from_slice(joint.axes[side].as_slice());
-            }
-            G::inertia_invert(body.inertia).map_or(0.0, |inverse| axis.dot(G::inertia_apply(inverse, axis)))
-        };
-    }
-    let inertia = joint.armature + if inverse > 0.0 { 1.0 / inverse } else { 0.0 };
-    model.step * (model.step * pull.stiffness + pull.damping) <= inertia
+    model.step * (model.step * pull.stiffness + pull.damping) <= least_inertia(model, joint)
 }
 
 /// The force of a motor that pulls slowly, as a load: at the end of a move its damper is a row and only a spring alone is one.
@@ -129,9 +127,9 @@ pub(crate) fn slow_pull<G: Geometry>(
     if at == Instant::End && pull.damping > 0.0 {
         return None;
     }
-    let row = joint.coordinate_row(a.0, b.0);
+    let (coordinate, row) = joint.coordinate_and_row(a.0, b.0);
     let max = motor.row_max().unwrap_or(f64::INFINITY);
-    let way = pull.position - joint.motor_coordinate(&pull, a.0, b.0);
+    let way = pull.position - joint.as_motor_measures(&pull, coordinate);
     let force = pull.stiffness * way + pull.damping * (pull.rate - row.speed(a.1, b.1));
     Some((force.clamp(-max, max), row))
 }
@@ -150,14 +148,19 @@ pub(crate) fn soft_spring(step: f64, [stiffness, damping]: [f64; 2], mass: f64) 
     mass > 0.0 && step * (step * stiffness + damping) > mass
 }
 
-/// The smaller mass of two joined bodies [kg], infinite for immovable ones.
+/// The smaller mass of two joined bodies \[kg\], infinite for immovable ones.
 pub(crate) fn effective_mass<G: Geometry>(bodies: &[crate::island::LocalBody<G>], pair: [usize; 2]) -> f64 {
     pair.iter().map(|&b| if bodies[b].dynamic { bodies[b].mass } else { f64::INFINITY }).fold(f64::INFINITY, f64::min)
 }
 
 /// Accelerations under the loads alone, gyroscopic torque included: M^-1 (f - w x I w), theory (2.2).
 pub(crate) fn accelerate<G: Geometry>(island: &mut Island<G>) {
-    let Island { bodies, twists, loads, free, weight_alone, falling, .. } = island;
+    let Island {
+        members: Members { bodies, .. },
+        motion: Motion { twists, free, .. },
+        loading: Loading { loads, weight_alone, falling, .. },
+        ..
+    } = island;
     if std::mem::replace(falling, *weight_alone && G::ANG == 1) {
         return;
     }
@@ -172,32 +175,24 @@ pub(crate) fn accelerate<G: Geometry>(island: &mut Island<G>) {
     }
 }
 
-/// Part of the step over which the impulses of room 5 act: half of it for `verlet` and `energy-momentum`, all of it for `euler`.
-pub(crate) fn kick_share(integrator: Integrator) -> f64 {
-    match integrator {
-        Integrator::Verlet | Integrator::EnergyMomentum => 0.5,
-        Integrator::Euler => 1.0,
-    }
-}
-
 /// v + s t a for one body, theory (2.3): its velocity before rows act in a move of length t. Under `euler` the gyroscopic torque is implicit,
-/// theory (2.24) over the whole step: explicit it would feed energy to a fast-spinning body until it flies apart.
+/// theory (2.32).
 pub(crate) fn kick<G: Geometry>(island: &Island<G>, body: usize, options: &Options, t: f64) -> Twist<G> {
     kick_found(island, body, options, t).0
 }
 
 /// The same, and whether the implicit torque was found; where it was not it is explicit.
 pub(crate) fn kick_found<G: Geometry>(island: &Island<G>, body: usize, options: &Options, t: f64) -> (Twist<G>, bool) {
-    let integrator = options.integrator;
-    let twist = island.twists[body];
-    let mut kicked = twist.plus(kick_share(integrator) * t, island.free[body]);
+    let scheme = options.scheme();
+    let twist = island.motion.twists[body];
+    let mut kicked = twist.plus(scheme.share * t, island.motion.free[body]);
     let mut found = true;
-    let local = &island.bodies[body];
+    let local = &island.members.bodies[body];
     if options.forward() && local.dynamic {
         kicked.ang -= forward_gyroscopic(island, body, t);
     }
-    if integrator == Integrator::Euler && G::ANG > 1 && local.dynamic {
-        let momentum = G::inertia_apply(local.inertia, twist.ang) + island.loads[body].total.ang * t;
+    if scheme.one_solve() && G::ANG > 1 && local.dynamic {
+        let momentum = G::inertia_apply(local.inertia, twist.ang) + island.loading.loads[body].total.ang * t;
         let turns = G::inertia_apply(local.inv_inertia, momentum).norm() > 0.0;
         match if turns { G::implicit_rate(local.inertia, t, momentum, twist.ang) } else { Some(kicked.ang) } {
             Some(rate) => kicked.ang = rate,
@@ -210,32 +205,32 @@ pub(crate) fn kick_found<G: Geometry>(island: &Island<G>, body: usize, options: 
 /// How much the gyroscopic torque of half a move of length t slows a body more at the velocity after the torques of the loads than before them,
 /// theory (13.1) [rad/s].
 pub(crate) fn forward_gyroscopic<G: Geometry>(island: &Island<G>, body: usize, t: f64) -> G::Ang {
-    let local = &island.bodies[body];
-    let before = island.twists[body].ang;
-    let after = before + G::inertia_apply(local.inv_inertia, island.loads[body].total.ang) * (0.5 * t);
+    let local = &island.members.bodies[body];
+    let before = island.motion.twists[body].ang;
+    let after = before + G::inertia_apply(local.inv_inertia, island.loading.loads[body].total.ang) * (0.5 * t);
     let torque = G::gyroscopic(local.inertia, after) - G::gyroscopic(local.inertia, before);
     G::inertia_apply(local.inv_inertia, torque) * (0.5 * t)
 }
 
-/// Largest turn [rad] in a move of length t of a jointed body, or of the line between the anchors of a distance joint: a short rod between
+/// Largest turn \[rad\] in a move of length t of a jointed body, or of the line between the anchors of a distance joint: a short rod between
 /// slow bodies turns fast, and start-pose impulses along it go astray just as much, theory (2.9).
 pub(crate) fn largest_turn<G: Geometry>(island: &Island<G>, ctx: &Context<G>, twists: &[Twist<G>], t: f64) -> f64 {
     let fold = |most: f64, v: &Twist<G>| most.max(v.ang.dot(v.ang));
-    let most = if island.loose {
-        island.bodies.iter().zip(twists).filter(|(b, _)| b.jointed).fold(0.0f64, |m, (_, v)| fold(m, v))
+    let most = if island.members.loose {
+        island.members.bodies.iter().zip(twists).filter(|(b, _)| b.jointed).fold(0.0f64, |m, (_, v)| fold(m, v))
     } else {
         // What does not move does not turn.
         twists.iter().fold(0.0f64, fold)
     };
     let mut fastest = most.sqrt();
-    for &joint in &island.acting {
-        let joint = &island.joints[joint];
+    for &joint in &island.links.acting {
+        let joint = &island.links.joints[joint];
         let spec = &ctx.model.joints[joint.index];
         if spec.kind == JointKind::Distance {
             let [a, b] = joint.bodies;
-            let [pa, pb] = spec.points(&island.poses[a], &island.poses[b]);
-            let speed = twists[a].at(pa - island.poses[a].position) - twists[b].at(pb - island.poses[b].position);
-            fastest = fastest.max(speed.norm() / spec.length);
+            let [pa, pb] = spec.points(&island.motion.poses[a], &island.motion.poses[b]);
+            let speed = twists[a].at(pa - island.motion.poses[a].position) - twists[b].at(pb - island.motion.poses[b].position);
+            fastest = fastest.max(speed.norm() / spec.measures.length);
         }
     }
     fastest * t

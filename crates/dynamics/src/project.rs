@@ -1,17 +1,19 @@
 //! Position correction: overlap beyond the slop, limits that are passed and joint error are moved out by the least mass-weighted displacement,
-//! theory (2.27). What a state that starts wrong asks of it is in `start.rs`.
+//! theory (2.35). What a state that starts wrong asks of it is in `start.rs`.
 
 use crate::assembly::{self, Source};
 use crate::constraints::JointKind;
 use crate::contacts;
-use crate::error::{Cause, Room, StepError};
+use crate::error::{Cause, Stage, StepError};
 use crate::integrate::grow_travelled;
+use crate::island::parts::{Books, Links, Members, Motion, System, Touch};
 use crate::island::{Context, Island};
 use crate::solve::gather_matrix;
-use crate::sparse_rows::solve_sparse;
+use crate::sparse_rows::{Purpose, solve_sparse};
+use crate::tendon;
 use carom_geometry::Geometry;
 use carom_math::{Twist, Vector};
-use carom_solve::problem::{Block, Cone, Problem};
+use carom_solve::contact::problem::{Block, Cone, Problem};
 
 /// Newton rounds; each squares the error where the rows keep their features, and more are needed where a body is squeezed.
 const PROJECTION_CAP: usize = 30;
@@ -31,7 +33,7 @@ const JOINT_CLOSED: f64 = 1e-11;
 /// Joints open by more than this fraction of their size were set apart: steps leave a thousandth of a millionth, differences a millionth.
 pub(crate) const SET_APART: f64 = 1e-2;
 
-/// Limits and ropes passed by more than this [rad, or of the length] are projected at the end of a move: the rows hold them where they are.
+/// Limits and ropes passed by more than this \[rad, or of the length\] are projected at the end of a move: the rows hold them where they are.
 const LIMIT_SLOP: f64 = 1e-6;
 
 /// What is left of them then: where they are held from there on.
@@ -46,7 +48,7 @@ const BACKTRACK_CAP: usize = 12;
 /// Kinetic energy that comes and goes with this part of it, because inertias turn with their bodies, is that of turns within the slop, of either sign.
 const TURNING_NOISE: f64 = 1e-5;
 
-/// Largest turn of a body in one round [rad], so that the rows stay meaningful.
+/// Largest turn of a body in one round \[rad\], so that the rows stay meaningful.
 const TURN_CLAMP: f64 = 0.2;
 
 /// The same where a state starts wrong: all bodies are held back by the one that turns most, which keeps them together, so the rows stay
@@ -89,31 +91,32 @@ impl Aim {
 fn needed<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, limit: f64) -> bool {
     deepest(island, ctx) > 0.0 || worst_limit(island, ctx) > limit || {
         // Where the move was corrected until the joints held, they do.
-        !island.solve.closed && worst_joint(island, ctx) > JOINT_SLOP
+        !island.system.solve.closed && worst_joint(island, ctx) > JOINT_SLOP
     }
 }
 
 /// The deepest overlap beyond the slop, over the size of its pair; not above 0 where there is none.
 pub(crate) fn deepest<G: Geometry>(island: &Island<G>, ctx: &Context<G>) -> f64 {
     let slop = ctx.model.tolerances.slop;
-    island.near.iter().fold(0.0f64, |m, near| m.max(-near.contact.gap / island.pairs[near.pair].size - slop))
+    island.touch.near.iter().fold(0.0f64, |m, near| m.max(-near.contact.gap / island.links.pairs[near.pair].size - slop))
 }
 
 /// What a limit of a joint of the island is measured against: an angle against a radian, a rope against its length, a slide against the size of
 /// what it joins.
 pub(crate) fn limit_scale<G: Geometry>(island: &Island<G>, ctx: &Context<G>, joint: usize) -> f64 {
-    let spec = &ctx.model.joints[island.joints[joint].index];
+    let spec = &ctx.model.joints[island.links.joints[joint].index];
     match spec.kind {
         _ if spec.is_angular() => 1.0,
-        JointKind::Rope if spec.length > 0.0 => spec.length,
-        _ => island.joints[joint].size,
+        JointKind::Rope if spec.measures.length > 0.0 => spec.measures.length,
+        _ => island.links.joints[joint].size,
     }
 }
 
 /// How far a limit or rope is passed at most, over its scale, at the pose of the assembly; 0 where none is.
 pub(crate) fn worst_limit<G: Geometry>(island: &Island<G>, ctx: &Context<G>) -> f64 {
-    island.assembly.groups.iter().fold(0.0f64, |worst, group| match group.source {
+    island.system.assembly.groups.iter().fold(0.0f64, |worst, group| match group.source {
         Source::Limit { joint, gap, .. } if gap < 0.0 => worst.max(-gap / limit_scale(island, ctx, joint)),
+        Source::TendonLimit { gap, .. } => worst.max(-gap),
         _ => worst,
     })
 }
@@ -121,17 +124,26 @@ pub(crate) fn worst_limit<G: Geometry>(island: &Island<G>, ctx: &Context<G>) -> 
 /// The sum of the squares of what limits and ropes are passed by at the present pose, each over its scale.
 fn passed_limits<G: Geometry>(island: &Island<G>, ctx: &Context<G>) -> f64 {
     let mut sum = 0.0;
-    for &number in &island.acting {
-        let joint = &island.joints[number];
+    for &number in &island.links.acting {
+        let joint = &island.links.joints[number];
         let spec = &ctx.model.joints[joint.index];
         let [a, b] = joint.bodies;
         for inequality in 0..spec.inequality_count() {
-            let (gap, _) = spec.inequality(inequality, &island.poses[a], &island.poses[b]);
+            let (gap, _) = spec.inequality(inequality, &island.motion.poses[a], &island.motion.poses[b]);
             let passed = gap.min(0.0) / limit_scale(island, ctx, number);
             sum += passed * passed;
         }
     }
+    each_tendon(island, ctx, |_, _, gap| sum += gap.min(0.0) * gap.min(0.0));
     sum
+}
+
+/// Visits the limits of every tendon: which it is in the model, whether the limit is the upper one, its gap.
+pub(crate) fn each_tendon<G: Geometry>(island: &Island<G>, ctx: &Context<G>, mut visit: impl FnMut(usize, bool, f64)) {
+    for (k, local) in island.links.tendons.iter().enumerate() {
+        let stretch = island.system.assembly.equalities.tendons.error(k, ctx.model, &island.motion.poses);
+        [false, true].into_iter().for_each(|upper| visit(local.index, upper, tendon::room(ctx.model, local, stretch, upper)));
+    }
 }
 
 /// The largest joint error over its size.
@@ -139,7 +151,7 @@ pub(crate) fn worst_joint<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>)
     open_joint(island, ctx).0
 }
 
-/// The same, with the joint and its error [m or rad].
+/// The same, with the joint and its error \[m or rad\].
 fn open_joint<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>) -> (f64, usize, f64) {
     let mut worst = (0.0, 0, 0.0);
     each_joint(island, ctx, |_, index, gap, size| {
@@ -150,20 +162,20 @@ fn open_joint<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>) -> (f64, us
     worst
 }
 
-/// Visits every joint with rows: (joint of the island, of the model, largest error [m or rad], size).
+/// Visits every joint with rows: (joint of the island, of the model, largest error \[m or rad\], size).
 pub(crate) fn each_joint<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, mut visit: impl FnMut(usize, usize, f64, f64)) {
-    for (number, joint) in island.joints.iter().enumerate().filter(|(_, j)| j.rows > 0) {
+    for (number, joint) in island.links.joints.iter().enumerate().filter(|(_, j)| j.rows > 0) {
         let [a, b] = joint.bodies;
-        let error = &mut island.solve.error;
+        let error = &mut island.system.solve.error;
         error.clear();
         error.resize(joint.rows, 0.0);
-        ctx.model.joints[joint.index].error(&island.poses[a], &island.poses[b], error);
+        ctx.model.joints[joint.index].error(&island.motion.poses[a], &island.motion.poses[b], error);
         visit(number, joint.index, error.iter().fold(0.0f64, |m, e| m.max(e.abs())), joint.size);
     }
-    let ties = &island.assembly.equalities.ties;
-    ties.errors(ctx.model, &island.poses, |_, row, error| {
+    let ties = &island.system.assembly.equalities.ties;
+    ties.errors(ctx.model, &island.motion.poses, |_, row, error| {
         let number = ties.joint(row - ties.first);
-        visit(number, island.joints[number].index, error.abs(), 1.0);
+        visit(number, island.links.joints[number].index, error.abs(), 1.0);
     });
 }
 
@@ -174,7 +186,7 @@ pub(crate) fn refuse_open<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>)
         return Ok(());
     }
     let cause = Cause::JointOpen { joint: ctx.model.joints[joint].name.clone(), gap };
-    Err(StepError { room: Room::Finish, time: ctx.time, cause })
+    Err(StepError { stage: Stage::Finish, time: ctx.time, cause })
 }
 
 /// What the rounds bring down: the largest overlap beyond the slop, the limit that is passed most and, weighing far more, the largest joint error,
@@ -189,11 +201,11 @@ fn miss<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, aim: Aim) -> f64 
             sum += passed_limits(island, ctx);
             // Contacts stand pair by pair; how many a pair has says nothing.
             let mut index = 0;
-            while aim.contacts() && index < island.near.len() {
-                let pair = island.near[index].pair;
+            while aim.contacts() && index < island.touch.near.len() {
+                let pair = island.touch.near[index].pair;
                 let mut depth = 0.0f64;
-                while index < island.near.len() && island.near[index].pair == pair {
-                    depth = depth.max(-island.near[index].contact.gap / island.pairs[pair].size - ctx.model.tolerances.slop);
+                while index < island.touch.near.len() && island.touch.near[index].pair == pair {
+                    depth = depth.max(-island.touch.near[index].contact.gap / island.links.pairs[pair].size - ctx.model.tolerances.slop);
                     index += 1;
                 }
                 sum += depth * depth;
@@ -203,15 +215,15 @@ fn miss<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, aim: Aim) -> f64 
     }
 }
 
-/// Potential energy [J] of the island's bodies and springs.
+/// Potential energy \[J\] of the island's bodies and springs.
 pub(crate) fn potential<G: Geometry>(island: &Island<G>, ctx: &Context<G>) -> f64 {
-    let weights = island.bodies.iter().zip(&island.poses).filter(|(b, _)| b.dynamic);
+    let weights = island.members.bodies.iter().zip(&island.motion.poses).filter(|(b, _)| b.dynamic);
     let lifted: f64 = weights.map(|(b, p)| -b.mass * ctx.model.gravity.dot(p.position)).sum();
-    let springs = island.joints.iter().filter_map(|joint| {
+    let springs = island.links.joints.iter().filter_map(|joint| {
         let [a, b] = joint.bodies;
-        ctx.model.joints[joint.index].spring(&island.poses[a], &island.poses[b])
+        ctx.model.joints[joint.index].spring(&island.motion.poses[a], &island.motion.poses[b])
     });
-    lifted + springs.map(|spring| spring.energy()).sum::<f64>()
+    lifted + springs.map(|spring| spring.energy()).sum::<f64>() + tendon::stored(island, ctx.model)
 }
 
 /// Projects positions where it is needed, and velocities onto what the joints allow there. What that gains in energy is taken from the kinetic energy
@@ -220,24 +232,24 @@ pub(crate) fn project<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>) -> 
     if !needed(island, ctx, LIMIT_SLOP) {
         return Ok(());
     }
-    island.report.projected = true;
-    island.solve.closed = false;
-    let (potential_before, kinetic_before) = (potential(island, ctx), island.kinetic(&island.twists));
+    island.books.report.projected = true;
+    island.system.solve.closed = false;
+    let (potential_before, kinetic_before) = (potential(island, ctx), island.kinetic(&island.motion.twists));
     let far = worst_limit(island, ctx) > SET_APART;
     bring_home(island, ctx, if far { Aim::Start } else { Aim::Step })?;
-    let (lifted, kinetic) = (potential(island, ctx) - potential_before, island.kinetic(&island.twists));
+    let (lifted, kinetic) = (potential(island, ctx) - potential_before, island.kinetic(&island.motion.twists));
     // Bodies that were turned have other inertias: their kinetic energy counts as well.
     let turned = kinetic - kinetic_before;
     let gained = if turned.abs() > TURNING_NOISE * kinetic_before { lifted + turned } else { lifted };
     if gained > 0.0 && kinetic > 0.0 && !ctx.model.options.start_pose_only() {
         let kept = ((kinetic - gained) / kinetic).max(0.0).sqrt();
-        for (body, twist) in island.bodies.iter().zip(island.twists.iter_mut()) {
+        for (body, twist) in island.members.bodies.iter().zip(island.motion.twists.iter_mut()) {
             if body.dynamic {
                 *twist = Twist { lin: twist.lin * kept, ang: twist.ang * kept };
             }
         }
     }
-    island.flow.projection += lifted + island.kinetic(&island.twists) - kinetic_before;
+    island.books.flow.projection += lifted + island.kinetic(&island.motion.twists) - kinetic_before;
     Ok(())
 }
 
@@ -262,7 +274,7 @@ pub(crate) fn bring_home<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, 
         // Positions alone: the velocity is that of the solve, and the next one holds it at these poses.
         return Ok(());
     }
-    let Island { assembly, solve, twists, .. } = island;
+    let Island { system: System { assembly, solve, .. }, motion: Motion { twists, .. }, .. } = island;
     solve.joint_target.clear();
     solve.joint_target.resize(assembly.equalities.len(), 0.0);
     assembly.equalities.spin_rotors(twists);
@@ -278,10 +290,10 @@ pub(crate) fn rounds<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, aim:
             return;
         }
         displacement(island, ctx, aim);
-        contacts::remember(&island.near, &mut island.memory);
-        let mut from = std::mem::take(&mut island.retreat);
+        contacts::remember(&island.touch.near, &mut island.touch.memory);
+        let mut from = std::mem::take(&mut island.motion.retreat);
         from.clear();
-        from.extend_from_slice(&island.poses);
+        from.extend_from_slice(&island.motion.poses);
         let mut share = if aim.far() { common_share(island) } else { 1.0 };
         let mut better = false;
         for _ in 0..BACKTRACK_CAP {
@@ -298,9 +310,9 @@ pub(crate) fn rounds<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, aim:
         }
         if !better {
             // Nothing helps further (a body deep inside another, a joint that cannot close): stay where it was least bad.
-            island.poses.copy_from_slice(&from);
+            island.motion.poses.copy_from_slice(&from);
         }
-        island.retreat = from;
+        island.motion.retreat = from;
         if !(aim.contacts() && better) {
             contacts::detect(island, ctx.model);
         }
@@ -319,7 +331,7 @@ pub(crate) fn rounds<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, aim:
 
 /// The share of the displacement that turns no body by more than the rows stay meaningful for.
 fn common_share<G: Geometry>(island: &Island<G>) -> f64 {
-    let moved = island.bodies.iter().zip(&island.scratch).filter(|(body, _)| body.dynamic);
+    let moved = island.members.bodies.iter().zip(&island.motion.scratch).filter(|(body, _)| body.dynamic);
     let turn = moved.fold(0.0f64, |m, (_, by)| m.max(by.ang.norm()));
     if turn > START_TURN { START_TURN / turn } else { 1.0 }
 }
@@ -329,11 +341,18 @@ fn common_share<G: Geometry>(island: &Island<G>) -> f64 {
 fn displacement<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, aim: Aim) {
     let tolerances = &ctx.model.tolerances;
     // Every near contact takes part, so that the correction of one opens no other.
-    for near in &mut island.near {
+    for near in &mut island.touch.near {
         near.extra = true;
     }
     assembly::assemble(island, ctx);
-    let Island { bodies, poses, joints, near, pairs, assembly, solve, scratch, .. } = island;
+    let Island {
+        members: Members { bodies, .. },
+        motion: Motion { poses, scratch, .. },
+        links: Links { joints, pairs, .. },
+        touch: Touch { near, .. },
+        system: System { assembly, solve, .. },
+        ..
+    } = island;
     solve.joint_target.clear();
     solve.joint_target.resize(assembly.equalities.len(), 0.0);
     for joint in joints.iter().filter(|j| j.rows > 0) {
@@ -354,7 +373,7 @@ fn displacement<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, aim: Aim)
     for group in assembly.groups.iter().filter(|g| !g.locked) {
         let room = match group.source {
             Source::Contact(c) if aim.contacts() => near[c].contact.gap + 0.5 * tolerances.slop * pairs[near[c].pair].size,
-            Source::Limit { gap, .. } if aim.limits() => gap,
+            Source::Limit { gap, .. } | Source::TendonLimit { gap, .. } if aim.limits() => gap,
             _ => continue,
         };
         solve.lines.push(group.first);
@@ -369,12 +388,18 @@ fn displacement<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, aim: Aim)
 /// The least mass-weighted change of the scratch velocities after which the joints have the speeds of `solve.joint_target`, and the lines of `solve.lines` at
 /// least those of `solve.target`.
 pub(crate) fn least_change<G: Geometry>(island: &mut Island<G>) {
-    let Island { assembly, solve, solver, scratch, report, .. } = island;
+    let Island { system: System { assembly, solve, solver }, motion: Motion { scratch, .. }, books: Books { report, .. }, .. } = island;
     assembly.hold_joints(&solve.joint_target, &mut solve.reaction, scratch);
     let n = solve.lines.len();
     solve.arms.clear();
     solve.free.clear();
-    solve.free.extend(solve.lines.iter().zip(&solve.target).map(|(&line, target)| assembly.lines[line].speed(scratch) - target));
+    solve.free.extend(
+        solve
+            .lines
+            .iter()
+            .zip(&solve.target)
+            .map(|(&line, target)| assembly.equalities.line_speed(&assembly.lines[line], scratch) - target),
+    );
     solve.impulses.clear();
     solve.impulses.resize(n, 0.0);
     let outcome = if assembly.sparse {
@@ -383,7 +408,7 @@ pub(crate) fn least_change<G: Geometry>(island: &mut Island<G>) {
         solve.warm.clear();
         solve.warm.resize(n, 0.0);
         solve.sparse.ready = false;
-        solve_sparse(assembly, solve, solver, Cone::Round, None)
+        solve_sparse(assembly, solve, solver, Cone::Round, Purpose::Places)
     } else {
         gather_matrix(assembly, solve);
         let problem = Problem { tangents: G::TANGENTS, blocks: &solve.blocks, matrix: &solve.matrix, free: &solve.free, cone: Cone::Round };
@@ -400,14 +425,14 @@ pub(crate) fn least_change<G: Geometry>(island: &mut Island<G>) {
 
 /// Moves every body from where it was by a share of the displacement, in which none turns by more than the clamp.
 fn displace<G: Geometry>(island: &mut Island<G>, from: &[carom_math::Pose<G>], share: f64, clamp: f64) {
-    for (index, body) in island.bodies.iter().enumerate() {
+    for (index, body) in island.members.bodies.iter().enumerate() {
         if body.dynamic {
-            let mut by = island.scratch[index];
+            let mut by = island.motion.scratch[index];
             let turn = by.ang.norm();
             if turn > clamp {
                 by.ang = by.ang * (clamp / turn);
             }
-            island.poses[index] = from[index].advanced(by, share);
+            island.motion.poses[index] = from[index].advanced(by, share);
         }
     }
 }

@@ -36,11 +36,11 @@ pub struct ContactEvent<G: Geometry> {
     pub kind: Happened,
     /// Bodies a and b.
     pub bodies: [usize; 2],
-    /// Where, at the end of the step [m]: of several points of the pair the one with the greatest impulse.
+    /// Where, at the end of the step \[m\]: of several points of the pair the one with the greatest impulse.
     pub point: G::Lin,
     /// Unit normal there, from b to a.
     pub normal: G::Lin,
-    /// Impulse on a in world axes [N s]: of a strike that of its impacts, otherwise all of the step.
+    /// Impulse on a in world axes \[N s\]: of a strike that of its impacts, otherwise all of the step.
     pub impulse: G::Lin,
 }
 
@@ -49,9 +49,9 @@ pub struct ContactEvent<G: Geometry> {
 pub struct RayReport<G: Geometry> {
     /// The body.
     pub body: usize,
-    /// Distance from the start of the ray [m].
+    /// Distance from the start of the ray \[m\].
     pub distance: f64,
-    /// Where [m].
+    /// Where \[m\].
     pub point: G::Lin,
     /// Outward unit normal of the surface.
     pub normal: G::Lin,
@@ -68,13 +68,13 @@ pub(crate) fn touching<G: Geometry>(memory: &[Memory<G>], out: &mut Vec<Key<G>>)
 }
 
 impl<G: Geometry> World<G> {
-    /// Force and torque [N, N m] of contacts on a body over the last step, from one other body or from all: impulse over step, world axes, about its centre
+    /// Force and torque \[N, N m\] of contacts on a body over the last step, from one other body or from all: impulse over step, world axes, about its centre
     /// of mass.
     pub fn contact_force(&self, body: usize, other: Option<usize>) -> Wrench<G> {
         let mut out = Wrench::zero();
         let Some(pose) = self.state().poses.get(body) else { return out };
         let per_step = 1.0 / self.model().step;
-        for report in &self.reports {
+        for report in &self.past.reports {
             let [a, b] = report.key.bodies;
             let sign = match body {
                 _ if other.is_some_and(|other| other != a && other != b) => continue,
@@ -91,19 +91,20 @@ impl<G: Geometry> World<G> {
     }
 
     /// What the last step brought about, by pair: contacts that struck, began and ended, in the order of the bodies.
+    #[inline(never)]
     pub fn events(&self) -> Vec<ContactEvent<G>> {
         let mut now = Vec::new();
         touching(self.memory(), &mut now);
         let has = |list: &[Key<G>], key: &Key<G>| list.binary_search_by_key(&key.bodies, |other| other.bodies).is_ok();
         let mut out: Vec<ContactEvent<G>> = Vec::new();
-        for key in now.iter().filter(|key| !has(&self.touched, key)) {
+        for key in now.iter().filter(|key| !has(&self.past.touched, key)) {
             out.push(self.event(Happened::Began, *key));
         }
-        for key in self.touched.iter().filter(|key| !has(&now, key)) {
+        for key in self.past.touched.iter().filter(|key| !has(&now, key)) {
             out.push(self.event(Happened::Ended, *key));
         }
         let mut struck: Vec<Key<G>> =
-            self.reports.iter().filter(|report| report.struck != G::Lin::zero()).map(|report| report.key).collect();
+            self.past.reports.iter().filter(|report| report.struck != G::Lin::zero()).map(|report| report.key).collect();
         struck.dedup_by_key(|key| key.bodies);
         out.extend(struck.into_iter().map(|key| self.event(Happened::Struck, key)));
         out.sort_by_key(|event| (event.bodies, event.kind));
@@ -113,7 +114,7 @@ impl<G: Geometry> World<G> {
     /// An event of a pair, at the point of its greatest impulse; `key` names a point of the pair where none had any.
     fn event(&self, kind: Happened, key: Key<G>) -> ContactEvent<G> {
         let (mut impulse, mut greatest, mut at) = (G::Lin::zero(), 0.0, key);
-        for report in self.reports.iter().filter(|report| report.key.bodies == key.bodies) {
+        for report in self.past.reports.iter().filter(|report| report.key.bodies == key.bodies) {
             let one = if kind == Happened::Struck { report.struck } else { report.impulse };
             impulse += one;
             if one.norm() > greatest {
@@ -137,8 +138,9 @@ impl<G: Geometry> World<G> {
         )
     }
 
-    /// Distance of two bodies [m] at the present state, whether they may touch or not: exact where they are apart, minus the depth where they overlap,
+    /// Distance of two bodies \[m\] at the present state, whether they may touch or not: exact where they are apart, minus the depth where they overlap,
     /// infinite where one has no shape or both are surfaces without volume.
+    #[inline(never)]
     pub fn distance(&self, a: usize, b: usize) -> f64 {
         self.separation(a, b, f64::INFINITY)
     }
@@ -156,6 +158,7 @@ impl<G: Geometry> World<G> {
     }
 
     /// What a ray first meets at the present state, but for the bodies to `ignore`: `None` where it meets nothing, or has no direction.
+    #[inline(never)]
     pub fn ray(&self, origin: G::Lin, direction: G::Lin, ignore: &[usize]) -> Option<RayReport<G>> {
         let length = direction.norm();
         if !(length > 0.0 && length.is_finite() && origin.is_finite()) {
@@ -175,7 +178,8 @@ impl<G: Geometry> World<G> {
         best
     }
 
-    /// Pairs that may touch and overlap at the present state, with their depths [m], the deepest first.
+    /// Pairs that may touch and overlap at the present state, with their depths \[m\], the deepest first.
+    #[inline(never)]
     pub fn overlaps(&self) -> Vec<([usize; 2], f64)> {
         // What overlaps has boxes that do.
         let bodies = &self.model().bodies;
@@ -184,11 +188,15 @@ impl<G: Geometry> World<G> {
             let boxes = bodies[body].colliders.iter().map(|collider| G::bounds(&collider.shape, &pose.compose(&collider.local)));
             boxes.reduce(|all, one| all.union(&one)).unwrap_or_else(|| Aabb::of_point(pose.position))
         };
-        let boxes: Vec<Aabb<G>> = self.shaped.iter().map(|&body| bounds(body)).collect();
+        let boxes: Vec<Aabb<G>> = self.search.shaped.iter().map(|&body| bounds(body)).collect();
         let mut pairs = Vec::new();
         let mut out = Vec::new();
-        Broadphase::new().pairs(&boxes, |i, j| self.table.collide(self.model(), self.shaped[i], self.shaped[j]), &mut pairs);
-        for (a, b) in pairs.into_iter().map(|(i, j)| (self.shaped[i], self.shaped[j])) {
+        Broadphase::new().pairs(
+            &boxes,
+            |i, j| self.search.table.collide(self.model(), self.search.shaped[i], self.search.shaped[j]),
+            &mut pairs,
+        );
+        for (a, b) in pairs.into_iter().map(|(i, j)| (self.search.shaped[i], self.search.shaped[j])) {
             let depth = -self.separation(a, b, 0.0);
             if depth > 0.0 && [a, b].iter().any(|&body| bodies[body].kind != BodyKind::Static) {
                 out.push(([a, b], depth));
@@ -198,7 +206,7 @@ impl<G: Geometry> World<G> {
         out
     }
 
-    /// Deepest overlap [m] at the present state over all pairs that may touch: 0 or negative.
+    /// Deepest overlap \[m\] at the present state over all pairs that may touch: 0 or negative.
     pub fn deepest(&self) -> f64 {
         self.overlaps().first().map_or(0.0, |(_, depth)| -depth)
     }

@@ -1,17 +1,28 @@
-//! The reduced matrix J M~^-1 J' of the rows at one pose, theory (2.12): what impulses along rows do to each other while the joints hold.
+//! The reduced matrix J M~^-1 J' of the rows at one pose, theory (2.13): what impulses along rows do to each other while the joints hold.
 
-use crate::assembly::{Assembly, couple_joints};
+use crate::assembly::Assembly;
 use crate::island::LocalBody;
+use crate::joint_factor::JointFactor;
+use crate::joint_rows::{Basis, JointRows};
 use crate::line::Line;
-use crate::secants::dot;
 use carom_geometry::Geometry;
 use carom_math::block_ldl::LANES;
-use carom_math::{Twist, Vector, Wrench};
+use carom_math::{Twist, Vector, Wrench, widened};
 
 /// Marks the end of a body's rows.
 const NO_LINE: usize = usize::MAX;
 
-/// What unit impulses along rows do with the joints held: P = M~^-1 J' and M P, row by row, DOF numbers for every body that moves.
+/// Most freedoms of a body.
+const FREEDOMS: usize = 6;
+
+/// Numbers of several rows side by side.
+type Lanes = [f64; LANES];
+
+/// Sums of a product of two rows that go side by side, and products at once.
+const SIDE_BY_SIDE: usize = 4;
+
+/// What unit impulses along rows do with the joints held: P = M~^-1 J' and M P, row by row: DOF numbers for every body that moves, then one for every rotor,
+/// then nought up to a multiple of [`SIDE_BY_SIDE`].
 #[derive(Debug)]
 pub(crate) struct Columns<G: Geometry> {
     /// The rows they are of; none where nothing is known.
@@ -28,8 +39,20 @@ pub(crate) struct Columns<G: Geometry> {
     change: Vec<f64>,
     /// Rows to be solved for, and several of them at once.
     wanted: Vec<usize>,
-    lanes: Vec<[f64; LANES]>,
-    wrenches: Vec<Wrench<G>>,
+    lanes: Vec<Lanes>,
+    wrenches: Vec<[Lanes; FREEDOMS]>,
+    /// M^-1 of the bodies that move.
+    inverse: Vec<Answer<G>>,
+    /// What the joints of a tree let the bodies do. Where it serves, a row stands for itself by its parts along these motions, in `held`.
+    pub basis: Basis<G>,
+    pub by_basis: bool,
+}
+
+/// What a body that moves answers: its inverse mass by axis and its inverse inertia by columns.
+#[derive(Clone, Copy, Debug)]
+struct Answer<G: Geometry> {
+    mass: G::Lin,
+    inertia: [G::Ang; 3],
 }
 
 impl<G: Geometry> Default for Columns<G> {
@@ -46,6 +69,9 @@ impl<G: Geometry> Default for Columns<G> {
             wanted: Vec::new(),
             lanes: Vec::new(),
             wrenches: Vec::new(),
+            inverse: Vec::new(),
+            basis: Basis::default(),
+            by_basis: false,
         }
     }
 }
@@ -54,6 +80,20 @@ impl<G: Geometry> Columns<G> {
     /// Forgets the rows.
     pub fn forget(&mut self) {
         self.of.clear();
+        self.basis.forget();
+    }
+
+    /// Whether the joints make a tree, along whose motions these rows are taken.
+    fn take_parts(&mut self, equalities: &JointRows<G>, bodies: &[LocalBody<G>], lines: &[Line<G>]) -> bool {
+        self.by_basis = !lines.is_empty() && self.basis.find(equalities, bodies);
+        if self.by_basis {
+            let stride = self.basis.freedoms().next_multiple_of(SIDE_BY_SIDE);
+            self.of.clear();
+            self.of.extend_from_slice(lines);
+            self.held.resize(lines.len() * stride, 0.0);
+            self.basis.write_parts(lines, stride, &mut self.held);
+        }
+        self.by_basis
     }
 
     /// Whether these are the columns of so many rows.
@@ -62,20 +102,28 @@ impl<G: Geometry> Columns<G> {
     }
 
     /// What impulses along selected rows do: v += P l, and the joint impulses that answer are added to `reaction`.
-    pub fn push(&mut self, selected: &[usize], impulses: &[f64], reaction: &mut [f64], twists: &mut [Twist<G>]) {
+    pub fn push(&mut self, equalities: &JointRows<G>, selected: &[usize], impulses: &[f64], reaction: &mut [f64], twists: &mut [Twist<G>]) {
+        if self.by_basis {
+            return self.basis.push(equalities, (&self.of, &self.held), (selected, impulses), reaction, twists);
+        }
+        let (stride, rows) = (self.stride(), reaction.len());
         let Columns { held, answers, moving, change, .. } = self;
-        let (width, rows) = (moving.len() * G::DOF, reaction.len());
         change.clear();
-        change.resize(width, 0.0);
-        for (&line, &impulse) in selected.iter().zip(impulses).filter(|(_, impulse)| **impulse != 0.0) {
-            change.iter_mut().zip(&held[line * width..][..width]).for_each(|(sum, x)| *sum += impulse * x);
-            reaction.iter_mut().zip(&answers[line * rows..][..rows]).for_each(|(sum, x)| *sum += impulse * x);
+        change.resize(stride, 0.0);
+        add_columns(selected, impulses, held, change);
+        if rows > 0 {
+            add_columns(selected, impulses, answers, reaction);
         }
         for (&body, change) in moving.iter().zip(change.chunks_exact(G::DOF)) {
             let twist = &mut twists[body];
             twist.lin += G::Lin::from_slice(change);
             twist.ang += G::Ang::from_slice(&change[G::DIM..]);
         }
+    }
+
+    /// Numbers of a row.
+    fn stride(&self) -> usize {
+        if self.of.is_empty() { 0 } else { self.held.len() / self.of.len() }
     }
 
     /// Takes over the columns of rows that were there before, which come in the same order; the others are wanted.
@@ -88,6 +136,8 @@ impl<G: Geometry> Columns<G> {
         let mut lists = [held, momenta, answers];
         for ((list, before), width) in lists.iter_mut().zip(before.iter_mut()).zip(widths) {
             std::mem::swap(*list, before);
+            // What stands behind the numbers of a row is nought, whatever stood there when rows were longer.
+            list.clear();
             list.resize(lines.len() * width, 0.0);
         }
         let mut next = 0;
@@ -122,56 +172,166 @@ pub(crate) fn reduce<G: Geometry>(assembly: &mut Assembly<G>, bodies: &[LocalBod
         return;
     }
     let n = lines.len();
+    if columns.take_parts(equalities, bodies, lines) {
+        matrix.clear();
+        matrix.resize(n * n, 0.0);
+        multiply_rows(n, &columns.held, &columns.held, matrix);
+        find_locked(equalities, lines, locked, matrix, locked_rows);
+        assembly.reduced = true;
+        return;
+    }
     columns.moving.clear();
     columns.moving.extend((0..bodies.len()).filter(|&body| bodies[body].dynamic));
+    columns.inverse.clear();
+    columns.inverse.extend(columns.moving.iter().map(|&body| Answer::of(&bodies[body])));
     let (width, rows) = (columns.moving.len() * G::DOF, equalities.len());
-    columns.take_over(lines, [width, width, rows]);
-    let Columns { held, momenta, answers, moving, wanted, lanes, wrenches, .. } = columns;
+    let stride = (width + equalities.rotors.len()).next_multiple_of(SIDE_BY_SIDE);
+    columns.take_over(lines, [stride, stride, rows]);
+    let Columns { held, momenta, answers, moving, wanted, lanes, wrenches, inverse, .. } = columns;
     for few in wanted.chunks(LANES) {
         lanes.clear();
-        lanes.resize(equalities.len(), [0.0; LANES]);
+        lanes.resize(rows, [0.0; LANES]);
+        wrenches.clear();
+        wrenches.resize(bodies.len(), [[0.0; LANES]; FREEDOMS]);
         for (lane, &row) in few.iter().enumerate() {
-            couple_joints(factor, equalities, &lines[row], -1.0, |r, x| lanes[r][lane] += x);
+            let line = &lines[row];
+            couple_joints(factor, equalities, line, -1.0, |r, x| lanes[r][lane] += x);
+            let mut side = |body: usize, own: &Wrench<G>| {
+                let parts = own.lin.as_slice().iter().chain(own.ang.as_slice());
+                wrenches[body].iter_mut().zip(parts).for_each(|(sum, x)| sum[lane] += x);
+            };
+            line.bodies.into_iter().zip([&line.row.a, &line.row.b]).for_each(|(body, own)| side(body, own));
+            equalities.tendon_sides(line, |body, wrench| side(body, &wrench));
         }
         factor.solve_lanes(lanes, column);
+        equalities.add_wrenches(lanes, wrenches);
         for (lane, &row) in few.iter().enumerate() {
-            wrenches.clear();
-            wrenches.resize(bodies.len(), Wrench::zero());
             answers[row * rows..][..rows].iter_mut().zip(lanes.iter()).for_each(|(answer, x)| *answer = x[lane]);
-            equalities.add_wrenches(lanes, lane, wrenches);
-            let line = &lines[row];
-            for (body, wrench) in line.bodies.into_iter().zip([line.row.a, line.row.b]) {
-                wrenches[body] = wrenches[body].plus(1.0, wrench);
-            }
-            let own = row * width..(row + 1) * width;
-            let places = held[own.clone()].chunks_exact_mut(G::DOF).zip(momenta[own].chunks_exact_mut(G::DOF));
-            for (&body, (held, momentum)) in moving.iter().zip(places) {
-                let wrench = &wrenches[body];
-                let Twist { lin, ang } = bodies[body].response(wrench);
-                held[..G::DIM].copy_from_slice(lin.as_slice());
-                held[G::DIM..].copy_from_slice(ang.as_slice());
-                momentum[..G::DIM].copy_from_slice(wrench.lin.as_slice());
-                momentum[G::DIM..].copy_from_slice(wrench.ang.as_slice());
+            let own = row * stride..(row + 1) * stride;
+            let numbers = held[own.clone()].iter_mut().zip(&mut momenta[own]).skip(width);
+            for (rotor, (held, momentum)) in equalities.rotors.iter().zip(numbers) {
+                *momentum = lanes[rotor.row][lane];
+                *held = rotor.inverse * lanes[rotor.row][lane];
             }
         }
+        write_answers(few, stride, (moving, inverse), wrenches, held, momenta);
     }
     matrix.clear();
     matrix.resize(n * n, 0.0);
+    multiply_rows(n, momenta, held, matrix);
+    find_locked(equalities, lines, locked, matrix, locked_rows);
+    assembly.reduced = true;
+}
+
+/// Finds the rows that the joints leave no freedom, leaves them out of the lower triangle of a matrix, and fills the upper one.
+fn find_locked<G: Geometry>(equalities: &JointRows<G>, lines: &[Line<G>], locked: f64, matrix: &mut [f64], locked_rows: &mut Vec<bool>) {
+    let n = lines.len();
     locked_rows.clear();
     for i in 0..n {
-        let momentum = &momenta[i * width..][..width];
-        for j in 0..=i {
-            matrix[i * n + j] = dot(momentum, &held[j * width..][..width]);
-            // Rotors answer as well.
-            for rotor in &equalities.rotors {
-                matrix[i * n + j] += rotor.inverse * answers[i * rows + rotor.row] * answers[j * rows + rotor.row];
-            }
-        }
-        let unheld = lines[i].couple(&lines[i]);
+        let unheld = equalities.line_answer(&lines[i]);
         locked_rows.push(unheld <= 0.0 || matrix[i * n + i] <= locked * unheld);
     }
     close(matrix, locked_rows);
-    assembly.reduced = true;
+}
+
+impl<G: Geometry> Answer<G> {
+    fn of(body: &LocalBody<G>) -> Self {
+        let mut inertia = [G::Ang::zero(); 3];
+        for (k, column) in inertia[..G::ANG].iter_mut().enumerate() {
+            let mut unit = G::Ang::zero();
+            unit[k] = 1.0;
+            *column = G::inertia_apply(body.inv_inertia, unit);
+        }
+        Answer { mass: body.inv_mass, inertia }
+    }
+
+    /// M^-1 applied to wrenches.
+    #[inline(always)]
+    fn apply(&self, wrench: &[Lanes; FREEDOMS]) -> [Lanes; FREEDOMS] {
+        let mut out = [[0.0; LANES]; FREEDOMS];
+        for c in 0..G::DIM {
+            for lane in 0..LANES {
+                out[c][lane] = self.mass[c] * wrench[c][lane];
+            }
+        }
+        for k in 0..G::ANG {
+            for c in 0..G::ANG {
+                for lane in 0..LANES {
+                    out[G::DIM + c][lane] += self.inertia[k][c] * wrench[G::DIM + k][lane];
+                }
+            }
+        }
+        out
+    }
+}
+
+widened! {
+    /// sum += the columns of selected rows times their impulses.
+    fn add_columns = add_columns_wide / add_columns_plain (selected: &[usize], impulses: &[f64], columns: &[f64], sum: &mut [f64]);
+    /// Writes what wrenches do to the bodies that move into the rows they are of, and the wrenches themselves.
+    fn write_answers = write_answers_wide / write_answers_plain [G: Geometry] (
+        few: &[usize], stride: usize, bodies: (&[usize], &[Answer<G>]), wrenches: &[[Lanes; FREEDOMS]], held: &mut [f64], momenta: &mut [f64]
+    );
+    /// The lower triangle of the products of each row of one list with each of another.
+    fn multiply_rows = multiply_rows_wide / multiply_rows_plain (n: usize, left: &[f64], right: &[f64], out: &mut [f64]);
+}
+
+#[inline(always)]
+fn add_columns_plain(selected: &[usize], impulses: &[f64], columns: &[f64], sum: &mut [f64]) {
+    let width = sum.len();
+    for (&line, &impulse) in selected.iter().zip(impulses).filter(|(_, impulse)| **impulse != 0.0) {
+        sum.iter_mut().zip(&columns[line * width..][..width]).for_each(|(sum, x)| *sum += impulse * x);
+    }
+}
+
+#[inline(always)]
+fn write_answers_plain<G: Geometry>(
+    few: &[usize],
+    stride: usize,
+    (moving, inverse): (&[usize], &[Answer<G>]),
+    wrenches: &[[Lanes; FREEDOMS]],
+    held: &mut [f64],
+    momenta: &mut [f64],
+) {
+    for (place, (&body, inverse)) in moving.iter().zip(inverse).enumerate() {
+        let wrench = &wrenches[body];
+        let twist = inverse.apply(wrench);
+        for (lane, &row) in few.iter().enumerate() {
+            let own = row * stride + place * G::DOF..row * stride + (place + 1) * G::DOF;
+            let (held, momenta) = (&mut held[own.clone()], &mut momenta[own]);
+            for k in 0..G::DOF {
+                held[k] = twist[k][lane];
+                momenta[k] = wrench[k][lane];
+            }
+        }
+    }
+}
+
+#[inline(always)]
+fn multiply_rows_plain(n: usize, left: &[f64], right: &[f64], out: &mut [f64]) {
+    let Some(stride) = left.len().checked_div(n) else { return };
+    let own = |row: usize| row * stride..(row + 1) * stride;
+    for i in 0..n {
+        let (a, _) = left[own(i)].as_chunks::<SIDE_BY_SIDE>();
+        let mut j = 0;
+        while j <= i {
+            // Past the triangle the last row is taken once more.
+            let [b, c, d, e] = [0, 1, 2, 3].map(|k| right[own((j + k).min(i))].as_chunks::<SIDE_BY_SIDE>().0);
+            let mut sums = [[0.0; SIDE_BY_SIDE]; 4];
+            for ((((a, b), c), d), e) in a.iter().zip(b).zip(c).zip(d).zip(e) {
+                for k in 0..SIDE_BY_SIDE {
+                    sums[0][k] += a[k] * b[k];
+                    sums[1][k] += a[k] * c[k];
+                    sums[2][k] += a[k] * d[k];
+                    sums[3][k] += a[k] * e[k];
+                }
+            }
+            for (sum, out) in sums.iter().zip(&mut out[i * n + j..=i * n + i]) {
+                *out = (sum[0] + sum[1]) + (sum[2] + sum[3]);
+            }
+            j += 4;
+        }
+    }
 }
 
 /// The same where there are no joints.
@@ -275,4 +435,58 @@ fn reduce_unjointed<G: Geometry>(assembly: &mut Assembly<G>) {
         }
     }
     assembly.reduced = true;
+}
+
+/// s J_e M^-1 J' for one row, its couplings with the joints at its bodies: `out(r, x)` is told what to add to row r.
+#[inline]
+pub(crate) fn couple_joints<G: Geometry>(
+    factor: &JointFactor,
+    equalities: &JointRows<G>,
+    line: &Line<G>,
+    s: f64,
+    mut out: impl FnMut(usize, f64),
+) {
+    for side in 0..2 {
+        for joint in factor.attached(line.bodies[side]) {
+            equalities.speeds_at(joint.node, joint.side, &line.response[side], |r, speed| out(joint.first + r, s * speed));
+        }
+    }
+    equalities.ties.sides(|row, body, wrench| {
+        for side in (0..2).filter(|&side| line.bodies[side] == body) {
+            out(row, s * wrench.power(&line.response[side]));
+        }
+    });
+    equalities.tendon_sides(line, |body, wrench| {
+        let answer = equalities.answer(body, &wrench);
+        for joint in factor.attached(body) {
+            equalities.speeds_at(joint.node, joint.side, &answer, |r, speed| out(joint.first + r, s * speed));
+        }
+        equalities.ties.sides(|row, other, covector| {
+            if other == body {
+                out(row, s * covector.power(&answer));
+            }
+        });
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tendon::AlongTendon;
+    use carom_math::Planar;
+
+    /// Products of rows go over what stands behind their numbers: the answers of other islands may not be left there.
+    #[test]
+    fn nothing_is_left_behind_the_numbers_of_a_row() {
+        let longer = || vec![7.0; 12];
+        let mut columns = Columns::<Planar> { held: longer(), momenta: longer(), answers: longer(), ..Columns::default() };
+        columns.before = [longer(), longer(), longer()];
+        let line = Line::of_tendon(AlongTendon { tendon: 0, against: false });
+        for _ in 0..2 {
+            columns.take_over(&[line], [4, 4, 2]);
+            let Columns { held, momenta, answers, .. } = &columns;
+            assert_eq!((&held[..], &momenta[..], &answers[..]), (&[0.0; 4][..], &[0.0; 4][..], &[0.0; 2][..]));
+            columns.forget();
+        }
+    }
 }

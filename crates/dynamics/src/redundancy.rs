@@ -1,4 +1,4 @@
-//! Joints that hold nothing the others do not hold already, theory (9.10).
+//! Joints that hold nothing the others do not hold already, theory (9.12).
 
 use crate::constraints::Row;
 use crate::island::{LocalBody, LocalJoint};
@@ -58,7 +58,7 @@ impl<G: Geometry> Jointed<G> {
             lines.extend(rows.iter().map(|row| Line::new(pair, *row, &bodies)));
         }
         let mut factor = JointFactor::default();
-        let graph = JointGraphs::default().of(&joints, &bodies, !model.options.whole_bodies);
+        let graph = JointGraphs::default().of(&joints, &bodies, &[], !model.options.whole_bodies);
         factor.prepare(graph, &joints, &bodies);
         let mut compact = JointRows::default();
         compact.lay_out(&joints, model);

@@ -1,8 +1,9 @@
-//! Rotors of joints in a step, theory (22.1)-(22.3): a body of one degree of freedom that turns with the free coordinate of a joint.
+//! Rotors of joints in a step, theory (21.1)-(21.3): a body of one degree of freedom that turns with the free coordinate of a joint.
 //!
 //! Its row J_r v - rho = 0 is the last of its joint. Eliminated, the rotor leaves 1/I on the diagonal of that row and asks for the rate that it had before the
 //! impulse: J_r v + y/I = rho. Every rate is taken with the row of its own pose, so that nothing of the turning of rows is lost.
 
+use crate::island::parts::{Links, Motion, System};
 use crate::island::{Context, Island};
 use carom_geometry::Geometry;
 
@@ -31,7 +32,7 @@ impl Rotor {
 
 /// Rates and coordinates at the start of a move, before loads kick the velocities.
 pub(crate) fn begin_move<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>) {
-    let Island { joints, poses, twists, assembly, .. } = island;
+    let Island { links: Links { joints, .. }, motion: Motion { poses, twists, .. }, system: System { assembly, .. }, .. } = island;
     if assembly.equalities.rotors.is_empty() {
         return;
     }
@@ -45,7 +46,7 @@ pub(crate) fn begin_move<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>) 
 
 /// Takes the rates of the move, which are those at its end before rows act there.
 pub(crate) fn end_move<G: Geometry>(island: &mut Island<G>) {
-    let Island { assembly, solve, .. } = island;
+    let Island { system: System { assembly, solve, .. }, .. } = island;
     for rotor in &mut assembly.equalities.rotors {
         rotor.rate = rotor.after(solve.reaction[rotor.row]);
     }

@@ -1,4 +1,4 @@
-//! The correction of joints along the secants of its last rounds, theory (2.28).
+//! The correction of joints along the secants of its last rounds, theory (2.20).
 //!
 //! Impulses act along the rows of the start of a move and errors are met at its end, so that a round leaves a part of the error that grows with the turn of the
 //! bodies. What the rounds before did to the errors says how much, and the next one takes it out beforehand.
@@ -35,7 +35,7 @@ impl Secants {
     /// Forgets all rounds and keeps the residual [m/s or rad/s] of the first, which is taken as it is.
     pub fn begin(&mut self, residual: &[f64]) {
         self.known = 0;
-        // Room for all rounds at once: the first whip may come long after the first step.
+        // Space for all rounds at once: the first fast fold may come long after the first step.
         let pairs = self.pairs.iter_mut().flat_map(|pair| [&mut pair.residual, &mut pair.change]);
         for vector in pairs.chain([&mut self.residual, &mut self.change]) {
             vector.clear();
@@ -93,7 +93,7 @@ impl Secants {
 }
 
 /// a . b in as many sums as are added side by side, so that none waits for itself.
-pub(crate) fn dot(a: &[f64], b: &[f64]) -> f64 {
+fn dot(a: &[f64], b: &[f64]) -> f64 {
     let mut sums = [0.0; LANES];
     let ((a, rest_a), (b, rest_b)) = (a.as_chunks::<LANES>(), b.as_chunks::<LANES>());
     for (a, b) in a.iter().zip(b) {

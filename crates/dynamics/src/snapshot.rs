@@ -13,7 +13,7 @@ use std::fmt;
 
 /// The version of the physics: raised whenever the step that follows a state may end in other bits than before. Snapshots and the logs of runs say which
 /// they were made with, and no other goes on from them.
-pub const PHYSICS: u32 = 3;
+pub const PHYSICS: u32 = 4;
 
 /// What stands before the version in the first word of a snapshot. The first version wrote no word for it but its number of bodies, which is never as
 /// large.
@@ -32,7 +32,7 @@ struct Remembered<G: Geometry> {
     colliders: [usize; 2],
     place: usize,
     active: bool,
-    rowed: bool,
+    had_row: bool,
     warm: [G::Lin; 2],
 }
 
@@ -133,7 +133,7 @@ impl<G: Geometry> Snapshot<G> {
         for contact in &self.contacts {
             let [a, b] = contact.bodies;
             let [ca, cb] = contact.colliders;
-            for index in [a, b, ca, cb, contact.place, usize::from(contact.active), usize::from(contact.rowed)] {
+            for index in [a, b, ca, cb, contact.place, usize::from(contact.active), usize::from(contact.had_row)] {
                 word(index as u64);
             }
             contact.warm.iter().for_each(|w| w.as_slice().iter().for_each(|x| word(x.to_bits())));
@@ -189,14 +189,14 @@ impl<G: Geometry> Snapshot<G> {
             let bodies = [index()?, index()?];
             let colliders = [index()?, index()?];
             let place = index()?;
-            let (active, rowed) = (index()? != 0, index()? != 0);
+            let (active, had_row) = (index()? != 0, index()? != 0);
             let mut warm = [G::Lin::zero(); 2];
             for w in &mut warm {
                 for k in 0..G::DIM {
                     w[k] = f64::from_bits(word()?);
                 }
             }
-            remembered.push(Remembered { bodies, colliders, place, active, rowed, warm });
+            remembered.push(Remembered { bodies, colliders, place, active, had_row, warm });
         }
         let mut joints = Vec::new();
         for _ in 0..joint_numbers {
@@ -225,7 +225,7 @@ impl<G: Geometry> World<G> {
                     colliders: memory.key.colliders,
                     place,
                     active: memory.active,
-                    rowed: memory.rowed,
+                    had_row: memory.had_row,
                     warm: memory.warm,
                 });
             }
@@ -257,7 +257,7 @@ impl<G: Geometry> World<G> {
             self.manifold(contact.bodies, contact.colliders, &mut manifold);
             let feature = manifold.get(contact.place).ok_or(SnapshotError::Value)?.feature;
             let key = Key { bodies: contact.bodies, colliders: contact.colliders, feature };
-            memory.push(Memory { key, active: contact.active, rowed: contact.rowed, warm: contact.warm });
+            memory.push(Memory { key, active: contact.active, had_row: contact.had_row, warm: contact.warm });
         }
         memory.sort_unstable_by_key(|a| a.key);
         if !self.curvature().restore(&snapshot.joints) {

@@ -1,21 +1,25 @@
-//! Rooms 5 and 7: which rows take part, with which targets, and the complementarity problem they make, theory (2.14).
+//! Stages 5 and 7: which rows take part, with which targets, and the complementarity problem they make, theory (2.15).
+
+mod tried;
 
 use crate::articulated;
 use crate::assembly::{Assembly, Source};
 use crate::constraints::{Motor, Pull};
 use crate::contacts::Near;
+use crate::island::parts::{Links, Members, System, Touch};
 use crate::island::{Context, Island, IslandReport, LocalPair};
 use crate::moments::{self, Arms};
 use crate::options::FrictionCone;
-use crate::predict::kick_share;
 use crate::secants::Secants;
-use crate::sparse_rows::{SPEED_WANTED, SparseRows, capture, solve_sparse};
+use crate::sparse_rows::{Purpose, SPEED_WANTED, SparseRows, capture, solve_sparse};
+use crate::tendon::row_pull;
 use carom_geometry::Geometry;
 use carom_math::{Twist, Vector};
+use carom_solve::contact::chain::ContactSolver;
 use carom_solve::contact::law::Law;
-use carom_solve::contact_solver::ContactSolver;
-use carom_solve::problem::{Block, Cone, Problem};
+use carom_solve::contact::problem::{Block, Cone, Problem};
 use carom_solve::status::{Method, Outcome, SPEED_FLOOR, Status};
+pub(crate) use tried::Tried;
 
 /// The selected part of an assembly, its targets and its solution.
 #[derive(Debug, Default)]
@@ -42,9 +46,11 @@ pub(crate) struct Solve {
     pub impulses: Vec<f64>,
     /// Impulses of the last solution, the next one's start.
     pub warm: Vec<f64>,
+    /// Impulses of the other of the two solves, another start for the first solve of the selected rows over bodies.
+    pub other: Vec<f64>,
     /// By how much the last solve missed its laws [m/s].
     pub missed: f64,
-    /// How long the impulses of the selected rows act [s].
+    /// How long the impulses of the selected rows act \[s\].
     pub duration: f64,
     /// The last move from these poses: a search for an event tries several lengths of one move.
     pub tried: Tried,
@@ -90,75 +96,18 @@ struct Selected {
     softness: Vec<(usize, f64)>,
 }
 
-/// A move that was solved, for the next one with the same rows.
-#[derive(Debug, Default)]
-pub(crate) struct Tried {
-    /// The assembly it was solved with.
-    version: u64,
-    lines: Vec<usize>,
-    impulses: Vec<f64>,
-    /// By how much its targets were corrected.
-    corrections: Vec<f64>,
-    /// Its targets before any correction.
-    first_target: Vec<f64>,
-    duration: f64,
-}
-
 impl Solve {
-    /// Begins the selected move where the last one with the same rows ended: impulses grow with the length of a move, and so do the corrections of its
-    /// targets, which its curvature asks for.
-    pub fn begin_where_tried<G: Geometry>(&mut self, assembly: &Assembly<G>) {
-        let tried = &mut self.tried;
-        if tried.version == assembly.version && tried.lines == self.lines && tried.duration > 0.0 && self.duration > 0.0 {
-            let ratio = self.duration / tried.duration;
-            for (position, &row) in self.first.iter().enumerate() {
-                let end = self.first.get(position + 1).copied().unwrap_or(self.lines.len());
-                let pushes = tried.impulses[row] > 0.0;
-                let contact = matches!(self.blocks[position], Block::Contact { .. });
-                for row in row..end {
-                    self.warm[row] = ratio * tried.impulses[row];
-                    if pushes && contact {
-                        tried.first_target[row] = self.target[row];
-                        self.target[row] += ratio * tried.corrections[row];
-                    } else {
-                        tried.first_target[row] = self.target[row];
-                    }
-                }
-            }
-        } else {
-            tried.version = assembly.version;
-            tried.lines.clone_from(&self.lines);
-            tried.first_target.clone_from(&self.target);
-            tried.duration = 0.0;
-        }
-    }
-
     /// Takes all friction out of the contacts; whether there was any.
     pub fn slacken(&mut self) -> bool {
         let mut any = false;
         for block in &mut self.blocks {
-            if let Block::Contact { friction } = block {
-                any |= *friction > 0.0;
-                *friction = 0.0;
-            }
+            any |= block.smooth();
         }
         for arms in self.arms.iter_mut().flatten() {
             any |= *arms != [0.0; 2];
             *arms = [0.0; 2];
         }
         any
-    }
-
-    /// Keeps the move at hand for the next one with the same rows.
-    pub fn note_tried(&mut self) {
-        let tried = &mut self.tried;
-        if tried.lines != self.lines {
-            return;
-        }
-        tried.duration = self.duration;
-        tried.impulses.clone_from(&self.impulses);
-        tried.corrections.clear();
-        tried.corrections.extend(self.target.iter().zip(&tried.first_target).map(|(now, first)| now - first));
     }
 }
 
@@ -174,9 +123,9 @@ pub(crate) struct OpenRow {
 /// Which of the two solves of a substep is at hand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Phase {
-    /// Room 5: positions at the end of the move count.
+    /// Stage 5: positions at the end of the move count.
     Move,
-    /// Room 7: velocities count.
+    /// Stage 7: velocities count.
     Finish,
 }
 
@@ -189,9 +138,15 @@ pub(crate) fn select<G: Geometry>(
     takes_part: impl Fn(&Near<G>, &LocalPair) -> bool,
 ) {
     let model = ctx.model;
-    let Island { bodies, joints, near, assembly, solve, pairs, .. } = island;
+    let Island {
+        members: Members { bodies, .. },
+        links: Links { joints, tendons, pairs, .. },
+        touch: Touch { near, .. },
+        system: System { assembly, solve, .. },
+        ..
+    } = island;
     let share = match phase {
-        Phase::Move => kick_share(model.options.integrator),
+        Phase::Move => model.options.scheme().share,
         Phase::Finish => 0.5,
     };
     let duration = share * t;
@@ -208,6 +163,7 @@ pub(crate) fn select<G: Geometry>(
     solve.target.clear();
     solve.warm.clear();
     solve.arms.clear();
+    solve.other.clear();
     solve.softness.clear();
     solve.leaving.clear();
     solve.pushed.clear();
@@ -226,16 +182,20 @@ pub(crate) fn select<G: Geometry>(
                 }
                 let gap = match phase {
                     // Where rows outnumber freedoms, gaps that only touch would contradict each other.
-                    Phase::Move if assembly.sparse && contact.contact.gap <= model.tolerances.touch * pairs[contact.pair].size => 0.0,
+                    Phase::Move if assembly.crowded && contact.contact.gap <= model.tolerances.touch * pairs[contact.pair].size => 0.0,
                     Phase::Move => contact.contact.gap.max(0.0),
                     Phase::Finish => 0.0,
                 };
                 solve.target.push(if t > 0.0 { -gap / t } else { 0.0 });
-                let warm = contact.warm[phase as usize];
+                let (warm, other) = (contact.warm[phase as usize], contact.warm[1 - phase as usize]);
+                // Rows without another start have none.
+                solve.other.resize(row, 0.0);
                 solve.warm.push(warm.dot(contact.contact.normal));
+                solve.other.push(other.dot(contact.contact.normal));
                 for tangent in &G::tangents(contact.contact.normal)[..G::TANGENTS] {
                     solve.target.push(0.0);
                     solve.warm.push(warm.dot(*tangent));
+                    solve.other.push(other.dot(*tangent));
                 }
                 if group.rows > 1 + G::TANGENTS {
                     let length = moments::length(assembly, group);
@@ -243,7 +203,7 @@ pub(crate) fn select<G: Geometry>(
                     solve.target.extend((1 + G::TANGENTS..group.rows).map(|_| 0.0));
                     solve.warm.extend((1 + G::TANGENTS..group.rows).map(|_| 0.0));
                 }
-                Block::Contact { friction: if solve.jammed { 0.0 } else { pairs[contact.pair].friction } }
+                Block::contact(if solve.jammed { 0.0 } else { pairs[contact.pair].friction })
             }
             Source::Limit { gap, .. } => {
                 if phase == Phase::Finish && gap > model.tolerances.touch {
@@ -273,6 +233,24 @@ pub(crate) fn select<G: Geometry>(
                     None => Block::Bounded { lower: f64::NEG_INFINITY, upper: f64::INFINITY },
                 }
             }
+            Source::TendonLimit { gap, .. } => {
+                if phase == Phase::Finish && gap > model.tolerances.touch {
+                    continue;
+                }
+                solve.target.push(if phase == Phase::Move && t > 0.0 { -gap.max(0.0) / t } else { 0.0 });
+                solve.warm.push(0.0);
+                Block::Unilateral
+            }
+            Source::Tendon { tendon, stretch } => {
+                let local = &tendons[tendon];
+                let spring = model.couplings[local.index].tendon.unwrap_or_default();
+                let Some((pull, ahead)) = row_pull(&spring, local.stiff, phase == Phase::Finish, t) else { continue };
+                let (target, soft) = soft_row(&pull, stretch, ahead, duration);
+                solve.softness.push((row, soft));
+                solve.target.push(target);
+                solve.warm.push(0.0);
+                Block::Bounded { lower: f64::NEG_INFINITY, upper: f64::INFINITY }
+            }
             Source::Friction { joint } => {
                 let bound = model.joints[joints[joint].index].friction * duration;
                 solve.target.push(0.0);
@@ -281,7 +259,12 @@ pub(crate) fn select<G: Geometry>(
             }
             Source::Spring { joint, length } => {
                 let spring = &model.joints[joints[joint].index];
-                let pull = Pull { position: spring.rest, rate: 0.0, stiffness: spring.stiffness, damping: spring.damping };
+                let pull = Pull {
+                    position: spring.measures.rest,
+                    rate: 0.0,
+                    stiffness: spring.measures.stiffness,
+                    damping: spring.measures.damping,
+                };
                 let (target, soft) = soft_row(&pull, length, t, duration);
                 solve.softness.push((row, soft));
                 solve.target.push(target);
@@ -295,7 +278,9 @@ pub(crate) fn select<G: Geometry>(
         solve.blocks.push(block);
         solve.arms.push(arms);
         solve.lines.extend(group.first..group.first + group.rows);
-        assembly.lines[group.first].bodies.into_iter().for_each(|body| solve.pushed[body] = true);
+        let line = &assembly.lines[group.first];
+        line.bodies.into_iter().for_each(|body| solve.pushed[body] = true);
+        assembly.equalities.tendon_sides(line, |body, _| solve.pushed[body] = true);
     }
     let Solve { before, groups, blocks, softness, known, .. } = &mut *solve;
     let same = (before.pose, &before.groups, &before.blocks, &before.softness) == (assembly.number, &*groups, &*blocks, &*softness);
@@ -310,6 +295,11 @@ pub(crate) fn select<G: Geometry>(
             gather_matrix(assembly, solve);
         }
     }
+    if assembly.sparse && assembly.equalities.is_empty() {
+        solve.other.resize(solve.lines.len(), 0.0);
+    } else {
+        solve.other.clear();
+    }
     solve.impulses.clear();
     solve.impulses.resize(solve.lines.len(), 0.0);
     solve.joint_target.clear();
@@ -320,19 +310,19 @@ pub(crate) fn select<G: Geometry>(
 pub(crate) fn gather_matrix<G: Geometry>(assembly: &mut Assembly<G>, solve: &mut Solve) {
     assembly.reduce();
     let (n, all) = (solve.lines.len(), assembly.lines.len());
-    solve.matrix.clear();
-    solve.matrix.resize(n * n, 0.0);
-    for i in 0..n {
-        for j in 0..n {
-            solve.matrix[i * n + j] = assembly.matrix[solve.lines[i] * all + solve.lines[j]];
-        }
+    let Solve { matrix, lines, .. } = solve;
+    matrix.clear();
+    matrix.reserve(n * n);
+    for &line in lines.iter() {
+        let row = &assembly.matrix[line * all..][..all];
+        matrix.extend(lines.iter().map(|&other| row[other]));
     }
     for &(row, soft) in &solve.softness {
         solve.matrix[row * n + row] += soft;
     }
 }
 
-/// Target and softness of an implicit row: l = d (k (x - t s) + c (r - s)), with x the way still to go, r the rate aimed at and s the speed, theory (22.8).
+/// Target and softness of an implicit row: l = d (k (x - t s) + c (r - s)), with x the way still to go, r the rate aimed at and s the speed, theory (21.8).
 fn soft_row(pull: &Pull, coordinate: f64, t: f64, duration: f64) -> (f64, f64) {
     let Pull { position, rate, stiffness, damping } = *pull;
     let resistance = stiffness * t + damping;
@@ -359,9 +349,9 @@ pub(crate) fn resolve<G: Geometry>(
     solve.free.clear();
     for (&line, target) in solve.lines.iter().zip(&solve.target) {
         // A direction that the joints lock has nothing to answer with.
-        solve.free.push(if assembly.locked_rows[line] { 0.0 } else { assembly.lines[line].speed(out) - target });
+        solve.free.push(if assembly.locked_rows[line] { 0.0 } else { assembly.equalities.line_speed(&assembly.lines[line], out) - target });
     }
-    if solve.sparse.capture && !solve.lines.is_empty() && assembly.equalities.ties.is_empty() {
+    if solve.sparse.capture && !solve.lines.is_empty() && !assembly.equalities.tied() {
         capture(assembly, solve, shape_of(cone));
     }
     let mut outcome = Outcome::failed(0, Method::Sweep);
@@ -386,6 +376,7 @@ pub(crate) fn resolve<G: Geometry>(
         report.inaccurate = true;
     }
     solve.warm.copy_from_slice(&solve.impulses);
+    solve.other.clear();
     assembly.push(&solve.lines, &solve.impulses, &mut solve.reaction, &mut solve.scratch, out);
     outcome
 }
@@ -428,12 +419,8 @@ fn resolve_reduced<G: Geometry>(
     let before = solver.factorisations();
     report.solves += usize::from(!matrix.is_empty());
     let mut outcome = solver.solve(&Problem { tangents: G::TANGENTS, blocks, matrix, free: speeds, cone }, Some(warm), impulses);
-    let rough = |block: &Block| matches!(block, Block::Contact { friction } if *friction > 0.0);
-    if outcome.status == Status::Failed && blocks.iter().any(rough) {
-        // Dry friction can jam: no impulse inside the cones opens the contacts. Without friction the problem is convex and has a solution.
-        for block in blocks.iter_mut().filter(|block| rough(block)) {
-            *block = Block::Contact { friction: 0.0 };
-        }
+    // Dry friction can jam: no impulse inside the cones opens the contacts. Without friction the problem is convex and has a solution.
+    if outcome.status == Status::Failed && blocks.iter_mut().map(Block::smooth).fold(false, |any, rough| any | rough) {
         outcome = solver.solve(&Problem { tangents: G::TANGENTS, blocks, matrix, free: speeds, cone }, Some(warm), impulses);
         solve.jammed = true;
         report.inaccurate = true;
@@ -460,11 +447,11 @@ fn resolve_sparse<G: Geometry>(
     cone: Cone,
     report: &mut IslandReport,
 ) -> Outcome {
-    let tolerance = solve.tolerance;
+    let purpose = solve.tolerance.map_or(Purpose::Speeds, Purpose::Rough);
     let before = solver.factorisations();
-    let mut outcome = solve_sparse(assembly, solve, solver, cone, tolerance);
+    let mut outcome = solve_sparse(assembly, solve, solver, cone, purpose);
     if outcome.status == Status::Failed && solve.slacken() {
-        outcome = solve_sparse(assembly, solve, solver, cone, tolerance);
+        outcome = solve_sparse(assembly, solve, solver, cone, purpose);
         solve.jammed = true;
         report.inaccurate = true;
     }

@@ -1,4 +1,4 @@
-//! Room 5 of large islands: the selected rows over bodies, joints among them, for the sparse contact solver; theory (4.32).
+//! Stage 5 of large islands: the selected rows over bodies, joints among them, for the sparse contact solver; theory (4.32).
 //!
 //! Rows are scaled by the root of the inverse mass, so that the solver needs no masses. Joints are rows that hold; their impulses serve the solve alone,
 //! since the joint factor answers the contact impulses exactly afterwards.
@@ -12,12 +12,12 @@ use crate::solve::Solve;
 use carom_geometry::Geometry;
 use carom_math::{Twist, Vector, Wrench};
 use carom_solve::contact::bodies::Bodies;
+use carom_solve::contact::chain::ContactSolver;
 use carom_solve::contact::law::{Equality, Law};
+use carom_solve::contact::problem::{Block, Cone};
 use carom_solve::contact::problem_file::Stored;
 use carom_solve::contact::system::System;
 use carom_solve::contact::task::Task;
-use carom_solve::contact_solver::ContactSolver;
-use carom_solve::problem::{Block, Cone};
 use carom_solve::status::{Outcome, RESIDUAL_AIM, RESIDUAL_WANTED};
 
 /// Rows up to which the dense matrix of all rows is solved by its modes first: exact to rounding, and cheap while modes are known.
@@ -29,11 +29,18 @@ pub(crate) const ROW: usize = 2;
 /// Bodies of a heap from which on modes change all over from one step to the next.
 pub(crate) const HEAP: usize = 20;
 
-/// The same where rows outnumber freedoms by far, so that many of them say the same: a dense matrix has nothing to offer there.
+/// The same of bodies without joints of which one has more contacts than those of a row: as these lean on each other few modes are known, and every search
+/// of them factors the whole matrix anew.
+const GROUP_ROWS: usize = 90;
+
+/// The same where rows outnumber freedoms by far, so that many of them say the same, and in a heap: a dense matrix has nothing to offer there.
 const CROWDED_ROWS: usize = 36;
 
 /// Miss of a law [m/s] above which a solve is called inaccurate, where its relative residual is not as small as is wanted either.
 pub(crate) const SPEED_WANTED: f64 = 1e-8;
+
+/// Relative residual of the warm impulses above which those of the other solve are looked at.
+const OTHER_WORTH: f64 = 1e-6;
 
 /// By how much they do then.
 const CROWDED: f64 = 1.4;
@@ -45,8 +52,10 @@ fn crowded<G: Geometry>(rows: usize, bodies: usize) -> bool {
 
 /// Whether so many rows of so many bodies are solved over bodies, the busiest of which has so many contacts; `None` where joints hold them.
 pub(crate) fn many<G: Geometry>(rows: usize, bodies: usize, busiest: Option<usize>) -> bool {
-    let heap = bodies >= HEAP && rows > CROWDED_ROWS && busiest.is_some_and(|contacts| contacts > ROW);
-    rows > DENSE_ROWS || heap || crowded::<G>(rows, bodies)
+    // A group is solved to the last digit all the same, as long as it is no heap.
+    let least = if bodies >= HEAP { CROWDED_ROWS } else { GROUP_ROWS };
+    let group = rows > least && busiest.is_some_and(|contacts| contacts > ROW);
+    rows > DENSE_ROWS || group || crowded::<G>(rows, bodies)
 }
 
 /// A root L of the inverse mass of a body, L L' = M^-1.
@@ -145,28 +154,58 @@ pub(crate) struct SparseRows {
     pub factors: usize,
 }
 
-/// Solves the selected rows for the free velocities in `solve`, from its warm impulses; `tolerance` is the miss of a law [m/s] that will do, where the
-/// user gave one.
+/// What the selected rows are solved for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Purpose {
+    /// Velocities, as exactly as it matters.
+    Speeds,
+    /// Velocities to a miss of a law [m/s] that the user gave.
+    Rough(f64),
+    /// Displacements.
+    Places,
+}
+
+impl Purpose {
+    fn tolerance(self) -> Option<f64> {
+        if let Purpose::Rough(tolerance) = self { Some(tolerance) } else { None }
+    }
+}
+
+/// Solves the selected rows for the free velocities in `solve`, from its warm impulses.
 pub(crate) fn solve_sparse<G: Geometry>(
     assembly: &Assembly<G>,
     solve: &mut Solve,
     solver: &mut ContactSolver,
     cone: Cone,
-    tolerance: Option<f64>,
+    purpose: Purpose,
 ) -> Outcome {
     pose(assembly, solve, cone);
     let contact_rows = solve.lines.len();
-    let SparseRows { plane, space, laws, free, warm, impulses, .. } = &mut solve.sparse;
+    let Solve { sparse: SparseRows { plane, space, laws, free, warm, impulses, .. }, other, .. } = solve;
     impulses.clear();
     impulses.resize(free.len(), 0.0);
     let mut task = Task::new(laws, free, RESIDUAL_AIM);
     // So many rows are solved as far as it matters: 1e-8 m/s, whatever the speeds.
     let mut wanted = RESIDUAL_WANTED.max(SPEED_WANTED / task.scale);
-    if let Some(tolerance) = tolerance {
-        wanted = tolerance / task.scale;
-        task.aim = wanted;
+    let rough = purpose.tolerance().is_some();
+    let bodies = if G::DIM == 2 { plane.count() } else { space.count() };
+    // A few bodies cost little to the last digit, and a stack that stands for seconds adds up what is missed.
+    if purpose != Purpose::Places && assembly.equalities.is_empty() && bodies >= HEAP {
+        (task.enough, task.serves) = (wanted, wanted);
     }
-    let rough = tolerance.is_some();
+    if let Some(tolerance) = purpose.tolerance() {
+        wanted = tolerance / task.scale;
+        task = Task::new(laws, free, wanted);
+    }
+    if purpose != Purpose::Places && !other.is_empty() {
+        // The same solve of the last substep had these targets, the other solve came later: where modes change, whichever misses its laws by less.
+        let mut residual =
+            |start: &[f64]| if G::DIM == 2 { task.judge(plane, start, impulses) } else { task.judge(space, start, impulses) };
+        let first = residual(warm);
+        if first > OTHER_WORTH && residual(other) < first {
+            warm.copy_from_slice(other);
+        }
+    }
     let answer = if G::DIM == 2 {
         solver.solve_sparse(plane, &task, warm, wanted, rough, impulses)
     } else {

@@ -5,7 +5,7 @@ use carom_math::{Pose, Space, Twist, Vector};
 /// Poses and velocities of all bodies at one time, statics included.
 #[derive(Clone, Debug, PartialEq)]
 pub struct State<S: Space> {
-    /// Time since the start [s].
+    /// Time since the start \[s\].
     pub time: f64,
     /// Pose of each body.
     pub poses: Vec<Pose<S>>,

@@ -1,12 +1,13 @@
-//! The step of an island as the numbered rooms of docs/theory.md, section 2: a chain of substeps on the island's own clock.
+//! The step of an island as the numbered stages of docs/theory.md, section 2: a chain of substeps on the island's own clock.
 
 use crate::contacts::{NO_GROUP, Near};
-use crate::error::{Cause, Room, StepError};
+use crate::error::{Cause, Stage, StepError};
 use crate::finish::finish;
-use crate::gradient::record::{IslandRecord, Length};
 use crate::impact::impact;
-use crate::integrate::{first_not_finite, grow_travelled, integrate};
+use crate::integrate::{Decided, Length, Moved, first_not_finite, grow_travelled, search_move};
+use crate::island::parts::{Motion, System};
 use crate::island::{Context, Island};
+use crate::observe::report;
 use crate::options::{ImpactLaw, SolverChoice, TimeOfImpact};
 use crate::predict::{Instant, accelerate, loads};
 use crate::project::project;
@@ -25,19 +26,19 @@ pub(crate) const SUBSTEP_CAP: usize = 16_384;
 
 /// Takes an island to where its step starts: contacts and rows at its poses, and what starts wrong put right.
 pub(crate) fn begin<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>) -> Result<(), StepError> {
-    island.solver.heed(ctx.interrupt);
+    island.system.solver.heed(ctx.interrupt);
     island.impact.heed(ctx.interrupt);
     // A step is the same whether or not others went before it.
-    island.solve.sparse.forget();
-    island.solver.prefer_interior_point(ctx.model.options.solver == SolverChoice::InteriorPoint);
-    island.record = ctx.record.then(|| IslandRecord::begin(island));
+    island.system.solve.sparse.forget();
+    island.system.solver.prefer_interior_point(ctx.model.options.solver == SolverChoice::InteriorPoint);
+    island.books.observer = ctx.watch.map(|watch| watch(island));
     // The box swept by a body in company holds the place it starts from.
-    if island.company == 0 {
+    if island.members.company == 0 {
         grow_travelled(island, ctx);
     }
     if !island.current {
         island.refresh_inertia();
-        if island.found {
+        if island.touch.found {
             contacts::recall(island);
         } else {
             contacts::detect(island, ctx.model); //                                        1. gaps, normals, arms   (2.1)
@@ -46,13 +47,14 @@ pub(crate) fn begin<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>) -> Re
             assembly::assemble(island, ctx);
         }
     }
-    place(island, ctx) //                                                                  what starts wrong        (2.29)
+    place(island, ctx) //                                                                  what starts wrong        (2.36)
 }
 
 /// Whether the rows that the last step ended with are those of its contacts still: the same poses and the same contacts have the same rows.
 fn stands<G: Geometry>(island: &Island<G>, ctx: &Context<G>) -> bool {
     let same = |near: &Near<G>| (near.touching || near.active) == (near.group != NO_GROUP);
-    island.found && island.joints.is_empty() && !ctx.capture && island.near.iter().all(same)
+    let serves = || island.links.joints.is_empty() || island.system.assembly.serves(&island.links.joints, ctx, &island.motion.twists);
+    island.touch.found && !ctx.capture && island.touch.near.iter().all(same) && serves()
 }
 
 /// Advances an island by a whole step.
@@ -66,42 +68,68 @@ pub(crate) fn advance<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>) -> 
             break;
         }
         remaining -= substep(island, ctx, step - remaining, remaining)?;
-        island.report.substeps += 1;
+        island.books.report.substeps += 1;
     }
     if remaining > NOTHING_LEFT * step {
-        let cause = Cause::TooManySubsteps { substeps: island.report.substeps, left: remaining };
-        return Err(StepError { room: Room::Integrate, time: ctx.time, cause });
+        let cause = Cause::TooManySubsteps { substeps: island.books.report.substeps, left: remaining };
+        return Err(StepError { stage: Stage::Integrate, time: ctx.time, cause });
     }
-    contacts::remember(&island.near, &mut island.memory);
-    island.report.contacts = island.near.iter().filter(|n| n.active || n.touching).count();
+    contacts::remember(&island.touch.near, &mut island.touch.memory);
+    island.books.report.contacts = island.touch.near.iter().filter(|n| n.active || n.touching).count();
     Ok(())
 }
 
-/// One substep of at most `remaining`; returns its length.
+/// One substep of at most `remaining`, stage by stage as in theory chapter 2; returns its length.
 fn substep<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, elapsed: f64, remaining: f64) -> Result<f64, StepError> {
     let time = ctx.time + elapsed;
-    note(island, |record, island| record.open(island, time));
-    let options = &ctx.model.options;
+    open(island, ctx, time); //                                                 loads at q and v                       (2.2)
+    let capped = jump(island, ctx, time)?; //                                2. impacts                                (2.4)
+    let (moved, decided) = search_move(island, ctx, remaining)?; //          3-6. predict, rows, solve, move           (2.3)-(2.30)
+    arrive(island, ctx, &moved, decided, remaining, capped)?;
+    finish(island, ctx, &moved, time)?; //                                   7. second kick                            (2.31)
+    close(island, ctx)?;
+    take_back_drift(island, ctx, moved.time)?; //                               positions                              (2.35)
+    Ok(moved.time)
+}
+
+/// Loads and accelerations where the substep starts.
+fn open<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, time: f64) {
+    report(island, |observer, island| observer.open(island, time));
     island.midpoint.time = time;
     loads(island, ctx, Instant::Start, time);
-    accelerate(island); //                                                                 loads at q and v         (2.2)
-    if !island.pairs.is_empty() {
+    accelerate(island);
+    if !island.links.pairs.is_empty() {
         held_accelerations(island);
     }
-    // Mean rows have no stepped move: past the cap their impacts are inelastic.
+}
+
+/// Velocities jump where contacts strike. Returns whether impacts must be inelastic from here on: mean rows have no stepped move, past the cap.
+fn jump<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, time: f64) -> Result<bool, StepError> {
+    let options = &ctx.model.options;
     let capped = !stepped::steps(ctx) && stepped::spent(island, ctx);
     let inside_the_problem = options.impact == ImpactLaw::Newton && options.time_of_impact != TimeOfImpact::Event;
     if !inside_the_problem && impact(island, ctx, capped)? {
-        // 2. v jumped: what depends on it is taken anew                                                            (2.4)
+        // v jumped: what depends on it is taken anew.
         loads(island, ctx, Instant::Start, time);
         accelerate(island);
     }
     // What a tape asks for may have been solved since: modes are known from one length of the same move to the next only.
-    island.solve.known = false;
-    let (moved, decided) = integrate(island, ctx, remaining)?; //                                      3-6. predict, rows, solve, move  (2.3)-(2.22)
+    island.system.solve.known = false;
+    Ok(capped)
+}
+
+/// The move is found: a solve that failed is an error, and what decided its length is reported.
+fn arrive<G: Geometry>(
+    island: &mut Island<G>,
+    ctx: &Context<G>,
+    moved: &Moved,
+    decided: Decided<G>,
+    remaining: f64,
+    capped: bool,
+) -> Result<(), StepError> {
     ctx.go_on()?;
-    if let Some(body) = first_not_finite(island, &island.half, &[]) {
-        return Err(not_finite(ctx, Room::Solve, body));
+    if let Some(body) = first_not_finite(island, &island.motion.half, &[]) {
+        return Err(not_finite(ctx, Stage::Solve, body));
     }
     if moved.held.outcome.status == Status::Failed {
         let cause = Cause::NoConvergence {
@@ -109,63 +137,51 @@ fn substep<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, elapsed: f64, 
             residual: moved.held.outcome.residual,
             wanted: RESIDUAL_WANTED,
         };
-        return Err(StepError { room: Room::Solve, time: ctx.time, cause });
+        return Err(StepError { stage: Stage::Solve, time: ctx.time, cause });
     }
     if moved.event {
-        island.report.events += 1;
+        island.books.report.events += 1;
     }
-    // An event at the very end of the step leaves the step as long as it is; the strike that follows moves in time, theory (17.59).
+    // An event at the very end of the step leaves the step as long as it is; the strike that follows moves in time, theory (17.39).
     let last = remaining - moved.time <= NOTHING_LEFT * ctx.model.step;
-    let rule = if moved.event && last { Length::OfRemaining(moved.time / remaining) } else { decided.length };
+    let length = if moved.event && last { Length::OfRemaining(moved.time / remaining) } else { decided.length };
     let stepped = moved.stepped || capped;
-    note(island, |record, island| {
-        if let Some(substep) = record.last() {
-            substep.stepped = stepped;
-        }
-        let weak = record.last().map_or(0, |s| s.note_move(island, ctx, moved.time, rule, decided.pace));
-        record.weak += weak;
-    });
-    island.report.stepped += usize::from(moved.stepped || capped);
-    finish(island, ctx, &moved, time)?; //                                                   7. second kick           (2.23)
-    if let Some(body) = first_not_finite(island, &island.twists, &island.poses) {
-        return Err(not_finite(ctx, Room::Finish, body));
-    }
-    note(island, |record, island| {
-        let weak = record.last().map_or(0, |s| s.note_finish(island, ctx));
-        record.weak += weak;
-    });
-    let projected = island.report.projected;
-    island.report.projected = false;
-    match options.stabilisation.share() {
-        None => project(island, ctx)?, //                                                      positions             (2.27)
-        Some(share) => stabilise(island, ctx, share * moved.time), //                          A.7                   (2.60)
-    }
-    let now = island.report.projected;
-    note(island, |record, _| {
-        if let Some(substep) = record.last() {
-            substep.projected = now;
-        }
-    });
-    island.report.projected |= projected;
-    Ok(moved.time)
+    report(island, |observer, island| observer.moved(island, ctx, moved, &Decided { length, ..decided }, stepped));
+    island.books.report.stepped += usize::from(stepped);
+    Ok(())
 }
 
-/// Lets the record of an island, if there is one, take something down.
-pub(crate) fn note<G: Geometry>(island: &mut Island<G>, take: impl FnOnce(&mut IslandRecord<G>, &Island<G>)) {
-    if let Some(mut record) = island.record.take() {
-        take(&mut record, island);
-        island.record = Some(record);
+/// Velocities at the end are found: they must be finite.
+fn close<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>) -> Result<(), StepError> {
+    if let Some(body) = first_not_finite(island, &island.motion.twists, &island.motion.poses) {
+        return Err(not_finite(ctx, Stage::Finish, body));
     }
+    report(island, |observer, island| observer.finished(island, ctx));
+    Ok(())
 }
 
-fn not_finite<G: Geometry>(ctx: &Context<G>, room: Room, body: usize) -> StepError {
+/// Positions that drifted are projected, or taken back by velocities (2.37).
+fn take_back_drift<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, length: f64) -> Result<(), StepError> {
+    let projected = island.books.report.projected;
+    island.books.report.projected = false;
+    match ctx.model.options.stabilisation.share() {
+        None => project(island, ctx)?,
+        Some(share) => stabilise(island, ctx, share * length),
+    }
+    let now = island.books.report.projected;
+    report(island, |observer, _| observer.projected(now));
+    island.books.report.projected |= projected;
+    Ok(())
+}
+
+fn not_finite<G: Geometry>(ctx: &Context<G>, stage: Stage, body: usize) -> StepError {
     let name = ctx.model.bodies.get(body).map_or_else(|| "world".to_string(), |b| b.name.clone());
-    StepError { room, time: ctx.time, cause: Cause::NotFinite { body: name } }
+    StepError { stage, time: ctx.time, cause: Cause::NotFinite { body: name } }
 }
 
 /// Accelerations under loads and joints, which set the rest speeds, theory (2.4).
 fn held_accelerations<G: Geometry>(island: &mut Island<G>) {
-    let Island { free, held, assembly, solve, .. } = island;
+    let Island { motion: Motion { free, held, .. }, system: System { assembly, solve, .. }, .. } = island;
     held.clear();
     held.extend_from_slice(free);
     solve.joint_target.clear();

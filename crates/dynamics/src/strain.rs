@@ -1,19 +1,20 @@
-//! Moves over which joints or contacts would feed in energy: a linkage that whips through a straight pose, a light body squeezed out between heavy ones,
-//! theory (2.30).
+//! Moves over which joints or contacts would feed in energy: a linkage that snaps through a straight pose, a light body squeezed out between heavy ones,
+//! theory (2.10).
 
 use crate::assembly::Source;
+use crate::island::parts::{Members, Motion, System, Touch};
 use crate::island::{Context, Island};
 use carom_geometry::Geometry;
 
 /// Work of the joints in the first half of a move, over the kinetic energy after it. A steady turn of 0.2 rad does a quarter of its square, 0.01: no
-/// move that (2.9) allows is halved unless its linkage whips. Steps of changing length keep energy less well than equal ones, so the bound is no
+/// move that (2.9) allows is halved unless its linkage snaps through. Steps of changing length keep energy less well than equal ones, so the bound is no
 /// smaller than it must be: at a fiftieth a released chain of ten at 1/240 s is off by 6 % instead of 4 %, at a fifth a rod between two balls gains a
-/// fifteenth of its energy in a second of whips.
+/// fifteenth of its energy in a second of fast folding.
 const STRAIN: f64 = 0.05;
 
 /// Whether the impulses of joints, contacts and limits along the rows of the start pose do too much work on the way to q', in a move of length t.
 pub(crate) fn strained<G: Geometry>(island: &Island<G>, ctx: &Context<G>, t: f64) -> bool {
-    let Island { bodies, half, solve, assembly, .. } = island;
+    let Island { members: Members { bodies, .. }, motion: Motion { half, .. }, system: System { solve, assembly, .. }, .. } = island;
     // Rows meet their targets, and the velocities before met none: the mean speed of (10.3) is half the target. What closes a joint that was open is no bend, and
     // the shorter the move the faster it is.
     let per_time = if t > 0.0 { 1.0 / t } else { 0.0 };
@@ -35,13 +36,13 @@ pub(crate) fn strained<G: Geometry>(island: &Island<G>, ctx: &Context<G>, t: f64
 /// The same work of contacts and limits, twice that of the first half: what the correction of the move added to their targets is their bend. Where it is
 /// negative they brake.
 fn squeezed<G: Geometry>(island: &Island<G>, per_time: f64) -> f64 {
-    let Island { near, solve, assembly, .. } = island;
+    let Island { touch: Touch { near, .. }, system: System { solve, assembly, .. }, .. } = island;
     let mut work = 0.0;
     for (position, &index) in solve.groups.iter().enumerate() {
         let group = &assembly.groups[index];
         let gap = match group.source {
             Source::Contact(c) => near[c].contact.gap,
-            Source::Limit { gap, .. } => gap,
+            Source::Limit { gap, .. } | Source::TendonLimit { gap, .. } => gap,
             _ => continue,
         };
         // What restitution drives apart is meant to.

@@ -18,11 +18,11 @@ pub struct Tolerances {
     pub position: f64,
     /// A contact row whose effective inverse mass falls below this fraction of its unjointed value is locked by the joints.
     pub locked: f64,
-    /// Largest turn [rad] of a jointed body in one substep; beyond it start-pose impulses lose the energy (theory 2.9).
+    /// Largest turn \[rad\] of a jointed body in one substep; beyond it start-pose impulses lose the energy (theory 2.9).
     pub turn: f64,
     /// Miss of a contact law [m/s] at which a solve may stop; without it solves go as far as rounding lets them. Joints are exact either way.
     pub solve: Option<f64>,
-    /// Events at which a step and island may be cut; past them the rest of the step is one stepped move, theory (2.32).
+    /// Events at which a step and island may be cut; past them the rest of the step is one stepped move, theory (2.25).
     pub max_events: usize,
     /// Rounds of impact at one instant; the first with restitution.
     pub max_rounds: usize,

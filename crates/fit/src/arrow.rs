@@ -16,6 +16,8 @@ pub struct Part {
     pub slope: DVector<f64>,
     /// J'r, own.
     own_slope: DVector<f64>,
+    /// How the cost bends along each shared coordinate, where that was seen over finite steps; otherwise empty.
+    pub bend: Vec<f64>,
 }
 
 impl Part {
@@ -26,7 +28,28 @@ impl Part {
         let matrix = |columns: &[Vec<f64>]| DMatrix::from_fn(rows, columns.len(), |i, j| root[i] * columns[j][i]);
         let (s, l) = (matrix(&block.columns[..shared]), matrix(&block.columns[shared..]));
         let r = DVector::from_fn(rows, |i, _| root[i] * block.residuals[i]);
-        Part { shared: s.tr_mul(&s), mixed: l.tr_mul(&s), own: l.tr_mul(&l), slope: s.tr_mul(&r), own_slope: l.tr_mul(&r) }
+        Part {
+            shared: s.tr_mul(&s),
+            mixed: l.tr_mul(&s),
+            own: l.tr_mul(&l),
+            slope: s.tr_mul(&r),
+            own_slope: l.tr_mul(&r),
+            bend: Vec::new(),
+        }
+    }
+
+    /// The same with the slopes of the cost itself, and how it bends along the shared coordinates, as seen over finite steps.
+    pub fn seen(mut self, slopes: &[f64], bend: Vec<f64>) -> Self {
+        let (shared, own) = slopes.split_at(self.slope.len());
+        self.slope.as_mut_slice().copy_from_slice(shared);
+        self.own_slope.as_mut_slice().copy_from_slice(own);
+        self.bend = bend;
+        self
+    }
+
+    /// Whether the motion has coordinates of its own.
+    pub fn owns(&self) -> bool {
+        self.own.nrows() > 0
     }
 
     /// The same, counted so many times.
@@ -36,6 +59,7 @@ impl Part {
         self.own *= by;
         self.slope *= by;
         self.own_slope *= by;
+        self.bend.iter_mut().for_each(|x| *x *= by);
         self
     }
 

@@ -9,11 +9,11 @@ use carom_math::Vector;
 
 /// Lengths of a quaternion that differ from one by more are no rotation.
 const UNIT: f64 = 1e-2;
-/// A reading of the data that fits so many times better than the one given is told.
+/// A reading of the data that fits so many times better than the one given is reported.
 const BETTER: f64 = 5.0;
 /// Rows that are looked at for that, at most.
 const ROWS: usize = 200;
-/// A start so many times the size of the scene away from it is told.
+/// A start so many times the size of the scene away from it is reported.
 const FAR: f64 = 3.0;
 /// Units that are mixed up, by what one of them is in the right one.
 const UNITS: [(f64, &str); 6] = [
@@ -142,18 +142,18 @@ fn rates_against_poses<G: Geometry>(table: &Table, column: usize, bodies: usize)
             ));
         }
     }
-    let turned = |order: &dyn Fn(&[f64]) -> Vec<f64>, local: bool| {
+    let turned = |order: &dyn Fn(&[f64]) -> Vec<f64>, local: bool, unit: f64| {
         let misses = seen.iter().filter_map(|(a, b, v, time)| {
             let (ra, rb) = (G::read_rotation(&order(&a[G::DIM..]))?, G::read_rotation(&order(&b[G::DIM..]))?);
             let rate = G::log(G::compose(rb, G::inverse(ra))) * (1.0 / time);
-            let said = G::Ang::from_slice(&v[G::DIM..]);
+            let said = G::Ang::from_slice(&v[G::DIM..]) * unit;
             let said = if local { G::rotate_rate(ra, said) } else { said };
             Some((rate - said).norm())
         });
         middle(misses.collect())
     };
     let rates = middle(seen.iter().map(|s| s.2[G::DIM..].iter().map(|x| x * x).sum::<f64>().sqrt()).collect());
-    let given = turned(&|q| q.to_vec(), false);
+    let given = turned(&|q| q.to_vec(), false, 1.0);
     if !(given > 0.2 * rates && rates > 1e-3) {
         return out;
     }
@@ -165,10 +165,15 @@ fn rates_against_poses<G: Geometry>(table: &Table, column: usize, bodies: usize)
         }
         return out;
     }
-    let readings: [(&str, f64); 3] = [
-        ("rates in the frame of the body: turn columns wx to wz into world axes", turned(&|q| q.to_vec(), true)),
-        ("quaternions in the order x, y, z, w: columns qw to qz want w first", turned(&|q| vec![q[3], q[0], q[1], q[2]], false)),
-        ("quaternions of the inverse rotation, or of the other sign of their x, y, z", turned(&|q| vec![q[0], -q[1], -q[2], -q[3]], false)),
+    let one = |q: &[f64]| q.to_vec();
+    let readings: [(&str, f64); 4] = [
+        ("rates in the frame of the body: turn columns wx to wz into world axes", turned(&one, true, 1.0)),
+        ("rates in degrees: columns wx to wz want rad/s", turned(&one, false, std::f64::consts::PI / 180.0)),
+        ("quaternions in the order x, y, z, w: columns qw to qz want w first", turned(&|q| vec![q[3], q[0], q[1], q[2]], false, 1.0)),
+        (
+            "quaternions of the inverse rotation, or of the other sign of their x, y, z",
+            turned(&|q| vec![q[0], -q[1], -q[2], -q[3]], false, 1.0),
+        ),
     ];
     if let Some((words, miss)) = readings.iter().min_by(|a, b| a.1.total_cmp(&b.1))
         && miss * BETTER < given

@@ -2,7 +2,7 @@
 //!
 //! Masses and planar moments of inertia by their logarithm. The three principal moments of a body in space by the logarithms of the second moments
 //! (a, b, c) of its mass along the principal axes, of which they are the sums (b + c, a + c, a + b): so they obey the triangle inequality whatever is
-//! tried (theory 26.2). With them the centre of mass is free.
+//! tried (theory 22.2). With them the centre of mass is free.
 
 use crate::variable::Variable;
 
@@ -104,10 +104,51 @@ impl Coordinates {
             .collect()
     }
 
+    /// Bounds of coordinates as bounds of values; those of moments of inertia are their own sign.
+    pub fn value_bounds(&self, bounds: &[[f64; 2]]) -> Vec<[f64; 2]> {
+        self.0
+            .iter()
+            .zip(bounds)
+            .map(|(chart, [low, high])| match chart {
+                Chart::Plain => [*low, *high],
+                Chart::Log => [low.exp(), high.exp()],
+                Chart::Second(..) => [0.0, f64::INFINITY],
+            })
+            .collect()
+    }
+
     /// A size of a coordinate against which its changes count.
     pub fn scale(&self, k: usize, y: f64) -> f64 {
         /// Size of a plain coordinate that is near zero.
         const SMALL: f64 = 0.1;
         if self.is_log(k) { 1.0 } else { y.abs().max(SMALL) }
     }
+}
+
+/// Factor within which starts are spread where there are no bounds.
+const SPREAD: f64 = 10.0;
+
+/// A number between 0 and 1 by the digits of another in a prime base, mirrored at the point: evenly spread, and the same on every run.
+fn mirrored(mut number: usize, base: usize) -> f64 {
+    let (mut out, mut part) = (0.0, 1.0);
+    while number > 0 {
+        part /= base as f64;
+        out += part * (number % base) as f64;
+        number /= base;
+    }
+    out
+}
+
+const PRIMES: [usize; 12] = [2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37];
+
+/// Start number `k` of a search: the first is the one given, the others are spread over the bounds, or about the given one.
+pub(crate) fn spread(first: &[f64], bounds: &[[f64; 2]], coordinates: &Coordinates, k: usize) -> Vec<f64> {
+    let one = |j: usize| {
+        let u = mirrored(k, PRIMES[j % PRIMES.len()]);
+        let ([low, high], at) = (bounds[j], first[j]);
+        let wide = if coordinates.is_log(j) { SPREAD.ln() } else { 2.0 * coordinates.scale(j, at) };
+        let (a, b) = (low.max(at - wide), high.min(at + wide));
+        a + u * (b - a)
+    };
+    if k == 0 { first.to_vec() } else { (0..first.len()).map(one).collect() }
 }

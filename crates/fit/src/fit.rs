@@ -1,13 +1,14 @@
 //! A fit: motions in, values out, with what is known about them.
 
 use crate::complaint::{Complaint, bad, unknown};
-use crate::coordinate::Coordinates;
+use crate::coordinate::{Coordinates, spread};
 use crate::keep::Kept;
 use crate::motion::{Compare, Motion, QUANTITIES, Table};
 use crate::noise::noise;
 use crate::problem::{Point, Problem};
 use crate::report::Fit;
-use crate::search::{Choices, Found, Loss, Progress, Status, blocks, search};
+use crate::search::{Choices, Found, Loss, Progress, Status, cost, search};
+use crate::surface::Surface;
 use crate::variable::{Start, Variable, split};
 use carom_dynamics::Interrupt;
 use carom_dynamics::gradient::Weak;
@@ -27,11 +28,14 @@ pub(crate) const MORE: usize = 4;
 const CHEAP: usize = 60_000;
 /// On a rough landscape steps below this size of the coordinates are not worth a run.
 const ROUGH: f64 = 1e-3;
-/// Factor within which starts are spread where there are no bounds.
-const SPREAD: f64 = 10.0;
-/// Of the deviation of robust losses: 95 % as efficient as squares where the noise is normal.
-const HUBER: f64 = 1.345;
-const CAUCHY: f64 = 2.385;
+/// Slopes over finite steps where tangents lead no further.
+const FINITE: [f64; 2] = [0.05, 2e-3];
+/// Most iterations with them, and the gain that makes them count.
+pub(crate) const FURTHER: usize = 30;
+const GAIN: f64 = 1e-4;
+
+/// Better minima that are followed, one after the other.
+const LOWER: usize = 6;
 
 /// What is asked of a fit.
 #[derive(Clone, Debug)]
@@ -54,7 +58,7 @@ pub struct Ask {
     pub starts: usize,
     /// The first of them that is done here, and how many: all where absent.
     pub only: Option<[usize; 2]>,
-    /// Length of windows [s].
+    /// Length of windows \[s\].
     pub shooting: Option<f64>,
     /// `huber` or `cauchy`.
     pub robust: Option<String>,
@@ -62,7 +66,7 @@ pub struct Ask {
     pub rotations: bool,
     /// Compare velocities.
     pub velocities: bool,
-    /// Rows up to this time only [s].
+    /// Rows up to this time only \[s\].
     pub until: f64,
     /// Most iterations of a search.
     pub iterations: usize,
@@ -159,31 +163,6 @@ fn weights<G: Geometry>(ask: &Ask, motions: &[Motion<G>]) -> Result<([f64; QUANT
     Ok((out, noise))
 }
 
-/// A number between 0 and 1 by the digits of another in a prime base, mirrored at the point: evenly spread, and the same on every run.
-fn mirrored(mut number: usize, base: usize) -> f64 {
-    let (mut out, mut part) = (0.0, 1.0);
-    while number > 0 {
-        part /= base as f64;
-        out += part * (number % base) as f64;
-        number /= base;
-    }
-    out
-}
-
-const PRIMES: [usize; 12] = [2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37];
-
-/// Start number `k` of a search: the first is the one given, the others are spread over the bounds, or about the given one.
-fn spread(first: &[f64], bounds: &[[f64; 2]], coordinates: &Coordinates, k: usize) -> Vec<f64> {
-    let one = |j: usize| {
-        let u = mirrored(k, PRIMES[j % PRIMES.len()]);
-        let ([low, high], at) = (bounds[j], first[j]);
-        let wide = if coordinates.is_log(j) { SPREAD.ln() } else { 2.0 * coordinates.scale(j, at) };
-        let (a, b) = (low.max(at - wide), high.min(at + wide));
-        a + u * (b - a)
-    };
-    if k == 0 { first.to_vec() } else { (0..first.len()).map(one).collect() }
-}
-
 /// Fits a scene to motions. `tell` hears of every iteration.
 ///
 /// # Errors
@@ -241,7 +220,14 @@ pub fn fit<G: Geometry>(
         .with(&all, &first)
         .map_err(|error| bad(format!("the starting values make no scene: {error}"), "change the start or the bounds"))?;
 
-    let compare = Compare { rotations: ask.rotations, velocities: ask.velocities, until: ask.until, scene_start };
+    let compare = Compare {
+        rotations: ask.rotations,
+        velocities: ask.velocities,
+        until: ask.until,
+        scene_start,
+        initial: ask.initial,
+        windows: ask.shooting.is_some(),
+    };
     let (mut motions, mut warnings) = (Vec::new(), Vec::new());
     for table in tables {
         let (motion, notes) = Motion::read(table, &start, &compare)?;
@@ -271,6 +257,7 @@ pub fn fit<G: Geometry>(
         motions: &motions,
         weights,
         initial: ask.initial,
+        bounds: &bounds,
         window: None,
         joined: 0.0,
         horizon: 1.0,
@@ -282,7 +269,18 @@ pub fn fit<G: Geometry>(
         return Err(bad(format!("{numbers} measured numbers for {free} parameters"), "give at least as many as parameters"));
     }
     let labels: Vec<String> = all.iter().map(|v| v.label.clone()).collect();
-    let mut hunt = Hunt { problem, ask, bounds: &bounds, window, labels: &labels, first: coordinates.of(&first), noises, numbers, free };
+    let mut hunt = Hunt {
+        problem,
+        ask,
+        bounds: &bounds,
+        window,
+        labels: &labels,
+        first: coordinates.of(&first),
+        noises,
+        numbers,
+        free,
+        surface: None,
+    };
     let kept = Kept::open(ask.path.as_deref(), &hunt.key(tables))?;
     hunt.run(kept, first, warnings, clock, tell)
 }
@@ -298,6 +296,8 @@ pub(crate) struct Hunt<'a, G: Geometry> {
     pub(crate) noises: [Option<f64>; QUANTITIES.len()],
     pub(crate) numbers: usize,
     pub(crate) free: usize,
+    /// What the last rough search saw about its end.
+    pub(crate) surface: Option<Surface>,
 }
 
 impl<G: Geometry> Hunt<'_, G> {
@@ -335,48 +335,37 @@ impl<G: Geometry> Hunt<'_, G> {
         Some((sum / counts.iter().sum::<usize>() as f64).sqrt())
     }
 
-    /// The loss at a point: the size beyond which a robust one gives way is that of most of its residuals.
-    fn loss(&self, point: &Point<G>) -> Result<Loss, Complaint> {
-        let Some(name) = &self.ask.robust else { return Ok(Loss::Square) };
-        let known = ["huber", "cauchy"];
-        if !known.contains(&name.as_str()) {
-            return Err(unknown(format!("robust: no loss \"{name}\""), name, known, "losses: huber, cauchy"));
-        }
-        let all = blocks(&self.problem, point, false).unwrap_or_default();
-        let mut sizes: Vec<f64> = all.iter().flat_map(|b| &b.residuals[..b.data]).map(|r| r.abs()).collect();
-        sizes.sort_by(f64::total_cmp);
-        let deviation = sizes.get(sizes.len() / 2).map_or(1.0, |m| m / 0.6745).max(f64::MIN_POSITIVE);
-        Ok(if name == "huber" { Loss::Huber(HUBER * deviation) } else { Loss::Cauchy(CAUCHY * deviation) })
-    }
-
     /// One search: windows first where they are asked for, growing horizons where `grow`, then the whole motions.
     fn search(
-        &self,
+        &mut self,
         number: usize,
         y: &[f64],
         grow: bool,
+        fixed: Option<Loss>,
         tell: &mut dyn FnMut(&[String], usize, Progress<'_>),
     ) -> Result<(Found<G>, Loss), Complaint> {
         let (mut point, mut iterations) = (self.point(y), 0);
         let shared = self.problem.shared;
         let rough = self.problem.motions.len() > 1 && self.ask.robust.is_some();
-        let mut hear = |iteration: usize, cost: f64, point: &Point<G>| {
-            let values = self.problem.coordinates.values(&[&point.shared[..], &self.first[shared..]].concat());
-            tell(self.labels, self.numbers, Progress { search: number, iteration, cost, values: &values[..shared] });
+        let mut hear = |hunt: &Self, iteration: usize, cost: f64, point: &Point<G>| {
+            let values = hunt.problem.coordinates.values(&[&point.shared[..], &hunt.first[shared..]].concat());
+            tell(hunt.labels, hunt.numbers, Progress { search: number, iteration, cost, values: &values[..shared] });
         };
-        let base = Choices { loss: Loss::Square, bounds: self.bounds, most: self.ask.iterations, clip: true, enough: 0.0 };
+        let base = Choices { loss: Loss::Square, bounds: self.bounds, most: self.ask.iterations, clip: true, enough: 0.0, reach: None };
         if let Some(window) = self.window {
             let cut = Problem { window: Some(window), ..self.problem.clone() };
             point.states =
                 (0..self.problem.motions.len()).map(|m| self.cut(&cut, m, &point)).collect::<Option<_>>().unwrap_or(point.states);
+            let loss = match fixed {
+                Some(loss) => loss,
+                None => {
+                    let start = self.point(y);
+                    self.scaled(&start)?
+                }
+            };
             for joined in JOINED {
-                let problem = Problem { joined, ..cut.clone() };
-                let found = search(
-                    &problem,
-                    point,
-                    &Choices { loss: self.loss(&self.point(y))?, enough: ROUGH, ..base.clone() },
-                    &mut |_, _, _| {},
-                );
+                let problem = Problem { joined, weights: self.problem.weights, ..cut.clone() };
+                let found = search(&problem, point, &Choices { loss, enough: ROUGH, ..base.clone() }, &mut |_, _, _| {});
                 iterations += found.iterations;
                 point = found.point;
             }
@@ -391,38 +380,33 @@ impl<G: Geometry> Hunt<'_, G> {
                 point = found.point;
             }
         }
-        let mut loss = self.loss(&point)?;
         if rough {
-            // Slopes clipped first, with the scale of the loss set anew once it has come near.
-            for _ in 0..2 {
-                let found = search(&self.problem, point, &Choices { loss, enough: ROUGH, ..base.clone() }, &mut hear);
+            let (mut found, loss) = self.rough(point, fixed, &base, &mut hear)?;
+            found.iterations += iterations;
+            return Ok((found, loss));
+        }
+        let loss = match fixed {
+            Some(loss) => loss,
+            None => self.scaled(&point)?,
+        };
+        let choices = Choices { loss, clip: false, ..base };
+        let mut found = search(&self.problem, point, &choices, &mut |i, c, p| hear(self, i, c, p));
+        // Tangents may lead astray where bodies stick for a step of their way: with noise in the data the last word is that of slopes over finite steps.
+        let stuck = found.status == Status::Stuck;
+        if stuck || (found.status.settled() && self.misfit(&found.point).is_some_and(|m| m.noise.is_some_and(|n| n > ROUNDING))) {
+            let choices = Choices { reach: Some(FINITE), most: FURTHER, ..choices };
+            let further = search(&self.problem, found.point.clone(), &choices, &mut |i, c, p| hear(self, i, c, p));
+            let gained = found.cost - further.cost > GAIN * found.cost;
+            if further.status == Status::Smooth && (gained || stuck && further.cost <= found.cost) {
                 iterations += found.iterations;
-                point = found.point;
-                loss = self.loss(&point)?;
+                // Slopes that reach that far end near a minimum; tangents end in it.
+                let last = self.polished(further.point.clone(), loss, further.status);
+                iterations += last.iterations;
+                found = if last.cost < further.cost { last } else { further };
             }
         }
-        let enough = if rough { ROUGH } else { 0.0 };
-        let mut found = search(&self.problem, point, &Choices { loss, clip: false, enough, ..base }, &mut hear);
         found.iterations += iterations;
         Ok((found, loss))
-    }
-
-    /// The states at the starts of windows: those measured there where a row has all of them, otherwise those of a run.
-    fn cut(&self, problem: &Problem<'_, G>, m: usize, point: &Point<G>) -> Option<Vec<carom_dynamics::State<G>>> {
-        let values = problem.values(m, point);
-        let mut world = problem.start.with(problem.variables, &values).ok()?.world;
-        world.set_state(point.states[m][0].clone()).ok()?;
-        let mut out = Vec::new();
-        let motion = &problem.motions[m];
-        for [first, last] in problem.windows(m) {
-            let state = crate::motion::seen_at(motion, first, &world).unwrap_or_else(|| world.state().clone());
-            world.set_state(state.clone()).ok()?;
-            out.push(state);
-            for _ in first..last {
-                world.step().ok()?;
-            }
-        }
-        Some(out)
     }
 
     fn run(
@@ -436,20 +420,29 @@ impl<G: Geometry> Hunt<'_, G> {
         let cheap =
             self.problem.motions.iter().map(|m| m.steps).sum::<usize>() * (self.problem.shared + self.problem.locals(0) + 1) <= CHEAP;
         let mut done: Vec<(usize, Found<G>, Loss)> = Vec::new();
+        let mut surfaces: Vec<(usize, Surface)> = Vec::new();
         let [from, count] = self.ask.only.unwrap_or([0, self.ask.starts.max(1)]);
         let mut wanted: Vec<(usize, bool)> = (from..from + count).map(|k| (k, k > 0)).collect();
         let mut next = 0;
+        // The first search decides how differences count, for all of them.
+        let mut fixed: Option<Loss> = None;
         while next < wanted.len() && !self.problem.interrupt.raised() {
             let (number, grow) = wanted[next];
             next += 1;
             let y = spread(&self.first, self.bounds, self.problem.coordinates, if number == usize::MAX { 0 } else { number });
             let (found, loss) = match kept.take(number, self.problem.motions, self.problem.shared) {
-                Some(found) => {
-                    let loss = self.loss(&found.point)?;
+                Some(mut found) => {
+                    let loss = match fixed {
+                        Some(loss) => loss,
+                        None => self.scaled(&found.point)?,
+                    };
+                    found.cost = cost(&self.problem, &found.point, loss).unwrap_or(found.cost);
                     (found, loss)
                 }
-                None => self.search(number, &y, grow, tell)?,
+                None => self.search(number, &y, grow, fixed, tell)?,
             };
+            fixed = Some(loss);
+            surfaces.extend(self.surface.take().map(|s| (number, s)));
             if !self.problem.interrupt.raised() {
                 kept.put(number, &found)?;
             }
@@ -467,10 +460,23 @@ impl<G: Geometry> Hunt<'_, G> {
             }
         }
         done.sort_by(|a, b| a.1.cost.total_cmp(&b.1.cost));
-        let Some((number, best, loss)) = done.first().cloned() else {
+        let Some((number, mut best, loss)) = done.first().cloned() else {
             return Err(bad("stopped before the first search".to_string(), "let it run"));
         };
-        let _ = number;
-        Ok(self.report(&done, &best, loss, &first, &mut warnings, clock))
+        self.surface = surfaces.into_iter().find(|s| s.0 == number).map(|s| s.1);
+        let mut known = self.known(&best, loss);
+        for _ in 0..LOWER {
+            // A walk to the edge of an interval that comes by a lower place says where to search again.
+            let Some(point) = known.1.take().filter(|_| best.status.settled()) else { break };
+            let mut found = self.polished(point, loss, best.status);
+            if found.cost.is_nan() || found.cost >= best.cost {
+                break;
+            }
+            found.iterations += best.iterations;
+            best = found;
+            done[0].1 = best.clone();
+            known = self.known(&best, loss);
+        }
+        Ok(self.report(&done, &best, &known.0, &first, &mut warnings, clock))
     }
 }

@@ -1,19 +1,26 @@
 //! What the data say about the parameters: which directions they determine, and how closely.
 //!
 //! The singular values are those of the Jacobian in units of the sizes of the coordinates, with what each motion has of its own eliminated. A direction
-//! along which the 95 % interval would be wider than the coordinates are large is not determined (theory 26.3). Intervals are found by walking away from
+//! along which the 95 % interval would be wider than the coordinates are large is not determined (theory 22.3). Intervals are found by walking away from
 //! the minimum along the line on which all other parameters follow, through impacts and whatever else comes: where the misfit is explained by noise until it
-//! has risen by what noise allows (theory 26.4), otherwise by drawing motions anew from those there are and asking each time where along the line
-//! the misfit is least (theory 26.5).
+//! has risen by what noise allows (theory 22.4), otherwise by drawing motions anew from those there are and asking each time where along the line
+//! the misfit is least (theory 22.5).
 
-use crate::coordinate::Coordinates;
+use crate::finite;
 use crate::problem::{Point, Problem};
 use crate::quantile::{part_below, student};
-use crate::search::{Loss, blocks, gathered, parts};
+use crate::search::{self, Loss, blocks, gathered, parts};
+use crate::surface::Surface;
 use carom_geometry::Geometry;
 use nalgebra::{DMatrix, DVector, SymmetricEigen};
 use serde::Serialize;
 
+/// Over finite steps, eigenvalues below this part of the largest may be rounding by their tangents.
+const NEARLY: f64 = 1e-3;
+/// ...which then is at most this part of theirs.
+const TANGENT: f64 = 1e-6;
+/// Size of a value that is near zero.
+const SMALL: f64 = 0.1;
 /// Eigenvalues below this part of the largest are rounding.
 const ROUNDING: f64 = 1e-14;
 /// Entries of a direction below this part of its largest are left out of the words.
@@ -22,6 +29,8 @@ const PART: f64 = 0.1;
 const CLOSE: f64 = 0.02;
 /// Most steps of a walk to the edge of an interval.
 const WALK: usize = 8;
+/// Part of the rise to the edge of an interval by which a place must lie lower to be a better minimum.
+const LOWER: f64 = 0.02;
 /// Motions from which on they may be drawn anew.
 const DRAW_FROM: usize = 5;
 /// Points along a line on each side.
@@ -49,8 +58,8 @@ pub struct Knowledge {
     pub singular: Vec<f64>,
     /// What is not determined.
     pub open: Vec<Open>,
-    /// Coordinates at both ends of the 95 % interval; infinite where it has none.
-    pub intervals: Vec<[f64; 2]>,
+    /// Values at both ends of the 95 % interval; nothing where the data give none.
+    pub intervals: Vec<Option<[f64; 2]>>,
     /// How they were found.
     pub how: &'static str,
 }
@@ -65,6 +74,11 @@ fn power(x: f64) -> String {
     format!("^{x:.2}")
 }
 
+/// Whether all entries are one.
+fn same(direction: &[f64]) -> bool {
+    direction.iter().all(|x| (x / direction[0] - 1.0).abs() < CLOSE)
+}
+
 /// A direction of change that nothing resists, in words.
 fn words(labels: &[&str], direction: &[f64], logs: &[bool]) -> String {
     match labels {
@@ -76,6 +90,9 @@ fn words(labels: &[&str], direction: &[f64], logs: &[bool]) -> String {
             let unit = p.min(q);
             let between = if direction[0] * direction[1] < 0.0 { "x" } else { "/" };
             format!("only {a}{} {between} {b}{} is determined", power(p / unit), power(q / unit))
+        }
+        [rest @ .., last] if rest.len() > 1 && logs.iter().all(|l| *l) && same(direction) => {
+            format!("only the ratios of {} and {last} are determined", rest.join(", "))
         }
         [a, b] if logs.iter().all(|l| !*l) => {
             let (p, q) = (direction[1].abs(), direction[0].abs());
@@ -92,7 +109,9 @@ fn words(labels: &[&str], direction: &[f64], logs: &[bool]) -> String {
 }
 
 impl Knowledge {
-    /// What is known at a point. `deviation`: of a residual; `freedom`: residuals less parameters; `explained`: whether noise explains the misfit.
+    /// What is known at a point. `deviation`: of a residual; `freedom`: residuals less parameters; `explained`: whether noise explains the misfit; `reach`: how
+    /// far slopes reach where those of tangents say little. With it a point that a walk came by and that is better, where there is one.
+    #[allow(clippy::too_many_arguments)]
     pub fn at<G: Geometry>(
         problem: &Problem<'_, G>,
         point: &Point<G>,
@@ -102,15 +121,40 @@ impl Knowledge {
         deviation: f64,
         freedom: usize,
         explained: bool,
-    ) -> Option<Self> {
+        reach: Option<f64>,
+        surface: Option<&Surface>,
+    ) -> Option<(Self, Option<Point<G>>)> {
         let shared = problem.shared;
-        let all = blocks(problem, point, true)?;
-        let now: f64 = all.iter().map(|b| loss.of(b)).sum();
+        if shared == 0 {
+            // Starts alone are fitted: there is no direction that all motions share.
+            return None;
+        }
         let scales: Vec<f64> = (0..shared).map(|k| problem.coordinates.scale(k, point.shared[k])).collect();
-        let parts = parts(&all, loss, shared, &scales, !explained);
+        // By tangents, or over finite steps where the search needed them; what a parabola was laid through is known by it.
+        let (now, parts) = match reach.filter(|_| surface.is_none()) {
+            None if surface.is_some() => (0.0, Vec::new()),
+            Some(reach) => finite::parts(problem, point, loss, &vec![reach; shared + 1])?,
+            None => {
+                let all = blocks(problem, point, true)?;
+                (all.iter().map(|b| loss.of(b)).sum(), parts(&all, loss, shared, &scales, !explained))
+            }
+        };
         let reduced = parts.iter().map(|p| p.eliminated(0.0)).collect::<Option<Vec<_>>>()?;
-        let (matrix, _) = gathered(&reduced, shared);
-        let scaled = DMatrix::from_fn(shared, shared, |i, j| matrix[(i, j)] * scales[i] * scales[j]);
+        let (mut matrix, _) = gathered(&reduced, shared);
+        if let Some(curvature) = surface.and_then(Surface::curvature) {
+            matrix = curvature;
+        }
+        let in_sizes = |matrix: &DMatrix<f64>| DMatrix::from_fn(shared, shared, |i, j| matrix[(i, j)] * scales[i] * scales[j]);
+        let scaled = in_sizes(&matrix);
+        // What finite steps only nearly leave open is left open where tangents say so to rounding.
+        let tangents = match reach.filter(|_| surface.is_none()) {
+            None => None,
+            Some(_) => {
+                let parts = search::parts(&blocks(problem, point, true)?, loss, shared, &scales, false);
+                let reduced = parts.iter().map(|p| p.eliminated(0.0)).collect::<Option<Vec<_>>>()?;
+                Some(in_sizes(&gathered(&reduced, shared).0))
+            }
+        };
         let eigen = SymmetricEigen::new(scaled);
         let mut order: Vec<usize> = (0..shared).collect();
         order.sort_by(|a, b| eigen.eigenvalues[*b].total_cmp(&eigen.eigenvalues[*a]));
@@ -123,7 +167,8 @@ impl Knowledge {
             let (value, vector) = (eigen.eigenvalues[k].max(0.0), eigen.eigenvectors.column(k));
             out.singular.push(value.sqrt());
             let vague = freedom > 0 && quantile * deviation / value.sqrt() > 1.0;
-            let wide = value <= ROUNDING * largest || largest == 0.0 || vague;
+            let null = |t: &DMatrix<f64>| value <= NEARLY * largest && (t * vector).dot(&vector) <= TANGENT * t.trace();
+            let wide = value <= ROUNDING * largest || largest == 0.0 || vague || tangents.as_ref().is_some_and(null);
             if !wide {
                 inverse += vector * vector.transpose() / value;
                 continue;
@@ -131,10 +176,15 @@ impl Knowledge {
             let most = vector.amax();
             let taking: Vec<usize> = (0..shared).filter(|j| vector[*j].abs() > PART * most).collect();
             taking.iter().for_each(|j| open[*j] = true);
-            // In values for plain coordinates, in factors for logarithms.
-            let logs: Vec<bool> = taking.iter().map(|j| problem.coordinates.is_log(*j)).collect();
-            let direction: Vec<f64> =
-                taking.iter().map(|j| vector[*j] * if problem.coordinates.is_log(*j) { 1.0 } else { scales[*j] }).collect();
+            // In values where all coordinates are plain; in factors otherwise.
+            let plain = taking.iter().all(|j| !problem.coordinates.is_log(*j));
+            let logs = vec![!plain; taking.len()];
+            let direction: Vec<f64> = taking
+                .iter()
+                .map(|j| {
+                    vector[*j] * if problem.coordinates.is_log(*j) { 1.0 } else { scales[*j] / if plain { 1.0 } else { point.shared[*j] } }
+                })
+                .collect();
             let names: Vec<&str> = taking.iter().map(|j| labels[*j].as_str()).collect();
             out.open.push(Open {
                 words: words(&names, &direction, &logs),
@@ -143,39 +193,64 @@ impl Knowledge {
             });
         }
         let draw = !explained && problem.motions.len() >= DRAW_FROM;
+        let y: Vec<f64> = [&point.shared[..], &vec![0.0; problem.variables.len() - shared]].concat();
+        let values = problem.coordinates.values(&y);
+        // Slopes of the values by the scaled coordinates; moments of inertia are sums of two.
+        let mut slopes = DMatrix::<f64>::zeros(shared, shared);
+        for j in 0..shared {
+            problem.coordinates.slopes(&y, j).into_iter().for_each(|(value, slope)| slopes[(value, j)] = slope * scales[j]);
+        }
+        let drawn: Vec<Vec<f64>> = surface.filter(|_| draw).map(Surface::drawn).unwrap_or_default();
+        let room = problem.coordinates.value_bounds(&bounds[..shared]);
+        let mut lower: Option<(f64, Point<G>)> = None;
         for k in 0..shared {
-            let [low, high] = bounds[k];
-            let variance = inverse[(k, k)];
-            if open[k] || variance.is_nan() || variance <= 0.0 || freedom == 0 || !quantile.is_finite() {
-                out.intervals.push([low, high]);
+            let slope = slopes.row(k).transpose();
+            let follow = &inverse * &slope;
+            let variance = slope.dot(&follow);
+            let blind = (0..shared).any(|j| open[j] && slope[j] != 0.0);
+            if blind || variance.is_nan() || variance <= 0.0 || freedom == 0 || !quantile.is_finite() {
+                out.intervals.push(None);
                 continue;
             }
-            // The line on which the others follow, in units of this coordinate.
-            let line = DVector::from_fn(shared, |j, _| inverse[(j, k)] / variance * scales[j] / scales[k]);
+            // The line on which the others follow, in units of this value.
+            let line = DVector::from_fn(shared, |j, _| follow[j] / variance * scales[j]);
             let own: Vec<Vec<f64>> = reduced.iter().map(|r| r.own(&line, false)).collect();
             let walk = Walk { problem, point, line: &line, own: &own, bounds, loss };
-            let half = quantile * deviation * variance.sqrt() * scales[k];
-            let ends = if draw {
+            let half = quantile * deviation * variance.sqrt();
+            let [low, high] = room[k];
+            if !drawn.is_empty() {
                 out.how = "bootstrap of motions";
-                walk.drawn(now, half, [low - point.shared[k], high - point.shared[k]], scales[k])
+                let whole = |there: &Vec<f64>| [&there[..], &y[shared..]].concat();
+                let mut all: Vec<f64> = drawn.iter().map(|there| problem.coordinates.values(&whole(there))[k]).collect();
+                all.sort_by(f64::total_cmp);
+                out.intervals.push(Some([part_below(&all, 0.025).min(values[k]), part_below(&all, 0.975).max(values[k])]));
+                continue;
+            }
+            let ends = if draw && surface.is_none() {
+                out.how = "bootstrap of motions";
+                walk.drawn(now, half, [low - values[k], high - values[k]], values[k].abs().max(SMALL))
+            } else if reach.is_some() {
+                out.how = "slopes over finite steps";
+                [-half, half]
             } else {
                 let rise = 0.5 * (quantile * deviation).powi(2);
-                [-walk.edge(now, rise, half, -1.0), walk.edge(now, rise, half, 1.0)]
+                let ends = [-1.0, 1.0].map(|sign| walk.edge(now, rise, half, sign));
+                for (cost, distance) in ends.iter().filter_map(|end| end.1) {
+                    if lower.as_ref().is_none_or(|l| cost < l.0) {
+                        lower = walk.at(distance).map(|there| (cost, there)).or(lower);
+                    }
+                }
+                // The valley may bend away from the line: what the parabola says is the least.
+                [-ends[0].0.max(half), ends[1].0.max(half)]
             };
-            out.intervals.push([(point.shared[k] + ends[0]).max(low), (point.shared[k] + ends[1]).min(high)]);
+            // Along a logarithm both ends are factors.
+            let at = |distance: f64| {
+                let there: Vec<f64> = y.iter().enumerate().map(|(j, y)| if j < shared { y + line[j] * distance } else { *y }).collect();
+                problem.coordinates.values(&there)[k].clamp(low, high)
+            };
+            out.intervals.push(Some(ends.map(at)));
         }
-        Some(out)
-    }
-
-    /// The intervals in values: both ends of each parameter, the others where they are.
-    pub fn values(&self, coordinates: &Coordinates, at: &[f64]) -> Vec<[f64; 2]> {
-        let alone = |k: usize, y: f64| {
-            let mut other = at.to_vec();
-            // Second moments are sums of others: a change of one of them is felt by two.
-            other[k] = y;
-            coordinates.values(&other)[k]
-        };
-        self.intervals.iter().enumerate().map(|(k, [low, high])| [alone(k, *low), alone(k, *high)]).collect()
+        Some((out, lower.map(|l| l.1)))
     }
 }
 
@@ -190,22 +265,33 @@ struct Walk<'a, G: Geometry> {
 }
 
 impl<G: Geometry> Walk<'_, G> {
-    /// Costs of the motions at a distance along the line.
-    fn costs(&self, distance: f64) -> Option<Vec<f64>> {
+    /// The point at a distance along the line.
+    fn at(&self, distance: f64) -> Option<Point<G>> {
         let shared: Vec<f64> = self.line.iter().map(|x| x * distance).collect();
         let own: Vec<Vec<f64>> = self.own.iter().map(|one| one.iter().map(|x| x * distance).collect()).collect();
-        let there = self.problem.moved(self.point, &shared, &own, self.bounds)?;
+        self.problem.moved(self.point, &shared, &own, self.bounds)
+    }
+
+    /// Costs of the motions at a distance along the line.
+    fn costs(&self, distance: f64) -> Option<Vec<f64>> {
+        let there = self.at(distance)?;
         Some(blocks(self.problem, &there, false)?.iter().map(|b| self.loss.of(b)).collect())
     }
 
-    /// How far the cost may be followed until it has risen so much; `half` is what a parabola says.
-    fn edge(&self, now: f64, rise: f64, half: f64, sign: f64) -> f64 {
+    /// How far the cost may be followed until it has risen so much; `half` is what a parabola says. With it the place on the way where it is lower than at
+    /// the point itself, by a part of that rise that counts.
+    fn edge(&self, now: f64, rise: f64, half: f64, sign: f64) -> (f64, Option<(f64, f64)>) {
         let (mut below, mut above, mut here) = (0.0, f64::INFINITY, half);
+        let mut least: Option<(f64, f64)> = None;
         for _ in 0..WALK {
-            let Some(costs) = self.costs(sign * here) else { return half };
-            let found = (costs.iter().sum::<f64>() - now) / rise;
-            if (found.sqrt() - 1.0).abs() < 0.05 {
-                return here / found.sqrt();
+            let Some(costs) = self.costs(sign * here) else { return (half, least) };
+            let cost: f64 = costs.iter().sum();
+            let found = (cost - now) / rise;
+            if found < -LOWER && least.is_none_or(|l| cost < l.0) {
+                least = Some((cost, sign * here));
+            }
+            if found > 0.0 && (found.sqrt() - 1.0).abs() < 0.05 {
+                return (here / found.sqrt(), least);
             }
             if found < 1.0 {
                 below = here;
@@ -220,7 +306,7 @@ impl<G: Geometry> Walk<'_, G> {
                 break;
             }
         }
-        here
+        (here, least)
     }
 
     /// Both ends between which motions drawn anew would put the minimum along the line.
@@ -290,6 +376,7 @@ mod tests {
         assert_eq!(words(&["mass[a]", "stiffness"], &[half, half], &[true, true]), "only mass[a] / stiffness is determined");
         assert_eq!(words(&["a", "b"], &[2.0, -1.0], &[true, true]), "only a x b^2 is determined");
         assert_eq!(words(&["a", "b"], &[half, -half], &[false, false]), "only a + b is determined");
+        assert_eq!(words(&["m", "k", "c"], &[0.577, 0.578, 0.577], &[true; 3]), "only the ratios of m, k and c are determined");
         assert_eq!(words(&["a"], &[1.0], &[false]), "a is not determined");
     }
 

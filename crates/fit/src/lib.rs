@@ -2,12 +2,13 @@
 //! data determine, how closely, and what they do not.
 //!
 //! [`variable`] gives numbers of a scene their names, [`motion`] lays measurements onto the steps of runs and says what is wrong with them, [`fit()`] searches
-//! and reports. The equations stand in chapter 26 of `docs/theory.md`.
+//! and reports. The equations stand in chapter 22 of `docs/theory.md`.
 
 mod arrow;
 mod check;
 mod complaint;
 mod coordinate;
+mod finite;
 mod fit;
 mod keep;
 mod knowledge;
@@ -17,7 +18,9 @@ mod problem;
 mod quantile;
 mod report;
 mod retract;
+mod rough;
 mod search;
+mod surface;
 pub mod variable;
 
 pub use complaint::Complaint;

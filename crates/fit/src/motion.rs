@@ -18,7 +18,7 @@ pub const QUANTITIES: [&str; 6] = ["position", "rotation", "velocity", "spin", "
 pub struct Table {
     /// Its name in messages.
     pub name: String,
-    /// Times [s], one per row.
+    /// Times \[s\], one per row.
     pub time: Vec<f64>,
     /// Bodies, one per column of `q` and `v`.
     pub bodies: Vec<String>,
@@ -41,16 +41,20 @@ pub struct Compare {
     pub rotations: bool,
     /// Velocities of bodies and joints.
     pub velocities: bool,
-    /// Rows up to this time only [s].
+    /// Rows up to this time only \[s\].
     pub until: f64,
     /// Runs start where the scene starts, whatever was measured: poses or velocities of the start are among the parameters.
     pub scene_start: bool,
+    /// Measured starts are fitted: then their velocities are compared like any other.
+    pub initial: bool,
+    /// Motions are cut into windows: the states that were seen are kept, for windows to start from.
+    pub windows: bool,
 }
 
 /// One thing that was measured.
 #[derive(Clone, Copy, Debug)]
 pub enum Sample<G: Geometry> {
-    /// A coordinate of a body [m].
+    /// A coordinate of a body \[m\].
     Position(usize, usize, f64),
     /// The orientation of a body.
     Rotation(usize, G::Rot),
@@ -66,6 +70,16 @@ impl<G: Geometry> Sample<G> {
     /// Numbers it is compared by.
     pub fn count(&self) -> usize {
         if matches!(self, Sample::Rotation(..)) { G::ANG } else { 1 }
+    }
+    /// The vector it is a number of: quantity, and body or joint.
+    pub fn vector(&self) -> (usize, usize) {
+        match *self {
+            Sample::Position(at, ..)
+            | Sample::Rotation(at, _)
+            | Sample::Velocity(at, ..)
+            | Sample::Joint(at, _)
+            | Sample::JointRate(at, _) => (self.quantity(), at),
+        }
     }
     /// Which of the quantities it is.
     pub fn quantity(&self) -> usize {
@@ -101,12 +115,20 @@ pub struct Motion<G: Geometry> {
     pub moments: Vec<Moment<G>>,
     /// Steps until the last moment.
     pub steps: usize,
+    /// States that rows have whole, by step; where windows were asked for.
+    pub seen: Vec<(usize, State<G>)>,
 }
 
 impl<G: Geometry> Motion<G> {
     /// Numbers in all.
     pub fn count(&self) -> usize {
         self.moments.iter().flat_map(|m| &m.samples).map(Sample::count).sum()
+    }
+
+    /// Numbers of the row that a run starts from: they are met whatever is tried.
+    pub fn met(&self) -> usize {
+        let first = self.moments.iter().take_while(|m| m.step == 0 && self.measured_start);
+        first.flat_map(|m| &m.samples).map(Sample::count).sum()
     }
 
     /// Lays a table onto the steps of a scene; says what looks wrong about it besides.
@@ -135,16 +157,23 @@ impl<G: Geometry> Motion<G> {
             joints.push(found.ok_or_else(words)?);
         }
         let mut warnings = check::numbers::<G>(table, &bodies)?;
-        let first = if compare.scene_start { None } else { measured_state(table, start, &bodies, &joints) };
+        let first = if compare.scene_start { None } else { seen_in(table, 0, start, &bodies, &joints) };
         let origin = if first.is_some() { table.time[0] } else { 0.0 };
-        let mut moments = Vec::new();
+        let (mut moments, mut seen) = (Vec::new(), Vec::new());
         for (row, time) in table.time.iter().enumerate().filter(|(_, t)| **t - origin <= compare.until * (1.0 + ON_STEP)) {
             let steps = (time - origin) / model.step;
             if steps < -ON_STEP || (steps - steps.round()).abs() > ON_STEP * steps.abs().max(1.0) {
                 let help = format!("the scene's step is {} s; give it one that divides the times", model.step);
                 return Err(bad(format!("{name}: time {time} s is not the end of a step (row {row})"), help));
             }
-            let samples = samples(table, row, &bodies, &joints, start, compare);
+            let mut samples = samples(table, row, &bodies, &joints, start, compare);
+            if first.is_some() && !compare.initial && steps.abs() < ON_STEP {
+                // The velocities that a run starts with are met whatever is tried.
+                samples.retain(|s| !matches!(s, Sample::Velocity(..) | Sample::JointRate(..)));
+            }
+            if compare.windows {
+                seen.extend(seen_in(table, row, start, &bodies, &joints).map(|state| (steps.round() as usize, state)));
+            }
             if !samples.is_empty() {
                 moments.push(Moment { step: steps.round() as usize, samples });
             }
@@ -161,7 +190,7 @@ impl<G: Geometry> Motion<G> {
         if !measured_start {
             warnings.extend(check::far_from_the_scene(&moments[0], &state, start, name));
         }
-        Ok((Motion { name: name.clone(), start: state, measured_start, moments, steps }, warnings))
+        Ok((Motion { name: name.clone(), start: state, measured_start, moments, steps, seen }, warnings))
     }
 }
 
@@ -202,13 +231,13 @@ pub fn part(values: &[f64], row: usize, width: usize) -> Option<&[f64]> {
     values.get(row * width..(row + 1) * width)
 }
 
-/// The state that the first row measured, where it has the pose of every body that moves; velocities that were not measured are those between the
-/// first two rows. In a mechanism the joint coordinates count, so that joints hold.
-fn measured_state<G: Geometry>(table: &Table, start: &Start<G>, bodies: &[usize], joints: &[usize]) -> Option<State<G>> {
+/// The state that a row measured, where it has the pose of every body that moves; velocities that were not measured are those between the rows about it.
+/// In a mechanism the joint coordinates count, so that joints hold.
+fn seen_in<G: Geometry>(table: &Table, row: usize, start: &Start<G>, bodies: &[usize], joints: &[usize]) -> Option<State<G>> {
     let model = start.world.model();
     let moves: Vec<usize> = (0..model.bodies.len()).filter(|b| model.bodies[*b].kind == BodyKind::Dynamic).collect();
     if table.q.is_empty() && !joints.is_empty() {
-        return from_joints(table, start, joints);
+        return from_joints(table, row, start, joints);
     }
     let whole = |row: usize, body: usize| {
         let column = bodies.iter().position(|b| *b == body)?;
@@ -217,19 +246,22 @@ fn measured_state<G: Geometry>(table: &Table, start: &Start<G>, bodies: &[usize]
     };
     let mut state = start.world.state().clone();
     for &body in &moves {
-        let pose = whole(0, body)?;
+        let pose = whole(row, body)?;
         let column = bodies.iter().position(|b| *b == body)?;
-        let seen = part(&table.v, column, G::DOF).filter(|v| v.iter().all(|x| x.is_finite()));
-        state.twists[body] = match (seen, whole(1, body)) {
-            (Some(v), _) => Twist { lin: G::Lin::from_slice(v), ang: G::Ang::from_slice(&v[G::DIM..]) },
-            (None, Some(next)) => {
-                let time = table.time[1] - table.time[0];
-                let turn = G::log(G::compose(next.rotation, G::inverse(pose.rotation)));
-                // The mean velocity of the first interval is that at its middle.
-                let lin = (next.position - pose.position) * (1.0 / time) - model.gravity * (0.5 * time);
+        let seen = part(&table.v, row * bodies.len() + column, G::DOF).filter(|v| v.iter().all(|x| x.is_finite()));
+        let (before, after) = (row.saturating_sub(1), row + 1);
+        state.twists[body] = match (seen, whole(before, body), whole(after, body)) {
+            (Some(v), ..) => Twist { lin: G::Lin::from_slice(v), ang: G::Ang::from_slice(&v[G::DIM..]) },
+            (None, Some(last), Some(next)) => {
+                let time = table.time[after] - table.time[before];
+                let turn = G::log(G::compose(next.rotation, G::inverse(last.rotation)));
+                // The mean velocity of an interval is that at its middle.
+                let late = 0.5 * (table.time[after] + table.time[before]) - table.time[row];
+                let lin = (next.position - last.position) * (1.0 / time) - model.gravity * late;
                 Twist { lin, ang: turn * (1.0 / time) }
             }
-            (None, None) => state.twists[body],
+            _ if row == 0 => state.twists[body],
+            _ => return None,
         };
         state.poses[body] = pose;
     }
@@ -250,57 +282,21 @@ fn measured_state<G: Geometry>(table: &Table, start: &Start<G>, bodies: &[usize]
     Some(placed.state().clone())
 }
 
-fn from_joints<G: Geometry>(table: &Table, start: &Start<G>, joints: &[usize]) -> Option<State<G>> {
+fn from_joints<G: Geometry>(table: &Table, row: usize, start: &Start<G>, joints: &[usize]) -> Option<State<G>> {
     let names = start.world.joint_names();
     if joints.len() < names.len() {
         return None;
     }
-    let row = |x: &[f64], row: usize| part(x, row, joints.len()).filter(|x| x.iter().all(|x| x.is_finite())).map(<[f64]>::to_vec);
-    let q = row(&table.joint_q, 0)?;
-    let v = row(&table.joint_v, 0).or_else(|| {
-        let (next, time) = (row(&table.joint_q, 1)?, table.time.get(1)? - table.time[0]);
-        Some(next.iter().zip(&q).map(|(b, a)| (b - a) / time).collect())
+    let read = |x: &[f64], row: usize| part(x, row, joints.len()).filter(|x| x.iter().all(|x| x.is_finite())).map(<[f64]>::to_vec);
+    let q = read(&table.joint_q, row)?;
+    let v = read(&table.joint_v, row).or_else(|| {
+        let (before, after) = (row.saturating_sub(1), row + 1);
+        let (last, next) = (read(&table.joint_q, before)?, read(&table.joint_q, after)?);
+        let time = table.time[after] - table.time[before];
+        Some(next.iter().zip(&last).map(|(b, a)| (b - a) / time).collect())
     })?;
     let named = |x: &[f64]| joints.iter().zip(x).map(|(j, x)| (names[*j].as_str(), *x)).collect::<Vec<_>>();
     let mut world = start.world.copy();
     world.set_joints(&named(&q), &named(&v)).ok()?;
     Some(world.state().clone())
-}
-
-/// The state measured at a step, where every body that moves has a whole row there.
-pub(crate) fn seen_at<G: Geometry>(motion: &Motion<G>, step: usize, world: &World<G>) -> Option<State<G>> {
-    let moment = motion.moments.iter().find(|m| m.step == step)?;
-    let model = world.model();
-    if !model.joints.is_empty() {
-        return None;
-    }
-    let mut state = world.state().clone();
-    for body in (0..model.bodies.len()).filter(|b| model.bodies[*b].kind == BodyKind::Dynamic) {
-        let (mut positions, mut rates, mut turned) = (0, 0, false);
-        for sample in &moment.samples {
-            match *sample {
-                Sample::Position(b, k, value) if b == body => {
-                    state.poses[body].position[k] = value;
-                    positions += 1;
-                }
-                Sample::Rotation(b, rotation) if b == body => {
-                    state.poses[body].rotation = rotation;
-                    turned = true;
-                }
-                Sample::Velocity(b, k, value) if b == body => {
-                    if k < G::DIM {
-                        state.twists[body].lin[k] = value;
-                    } else {
-                        state.twists[body].ang[k - G::DIM] = value;
-                    }
-                    rates += 1;
-                }
-                _ => {}
-            }
-        }
-        if positions < G::DIM || rates < G::DOF || !turned {
-            return None;
-        }
-    }
-    Some(state)
 }

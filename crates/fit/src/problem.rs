@@ -49,6 +49,8 @@ pub struct Problem<'a, G: Geometry> {
     pub window: Option<usize>,
     /// Weight with which the end of a window is held to the start of the next.
     pub joined: f64,
+    /// Bounds of the coordinates, shared and own.
+    pub bounds: &'a [[f64; 2]],
     /// Part of every motion that counts.
     pub horizon: f64,
     /// What derivatives are at a switch.
@@ -66,6 +68,8 @@ pub struct Block {
     pub data: usize,
     /// Which quantity each of those is.
     pub quantities: Vec<usize>,
+    /// Where each measured vector ends among them: its numbers count together in a robust loss, so that no choice of axes matters.
+    pub ends: Vec<usize>,
     /// A column for each shared coordinate, then for each of the motion; empty without derivatives.
     pub columns: Vec<Vec<f64>>,
 }
@@ -176,9 +180,14 @@ impl<G: Geometry> Problem<'_, G> {
             for step in first..=last {
                 let shared_edge = w > 0 && step == first;
                 while let Some(moment) = moments.next_if(|moment| !shared_edge && moment.step == step) {
+                    let mut last = None;
                     for sample in &moment.samples {
                         let weight = self.weights[sample.quantity()];
                         let before = out.residuals.len();
+                        if before > 0 && last != Some(sample.vector()) {
+                            out.ends.push(before);
+                        }
+                        last = Some(sample.vector());
                         compare(sample, &world, weight, &mut out.residuals);
                         out.quantities.extend(std::iter::repeat_n(sample.quantity(), out.residuals.len() - before));
                         for (column, tangent) in &tangents {
@@ -221,6 +230,7 @@ impl<G: Geometry> Problem<'_, G> {
             }
         }
         out.data = out.residuals.len();
+        out.ends.push(out.data);
         out.columns.iter_mut().for_each(|column| column.resize(out.data, 0.0));
         for (k, rows) in between.iter().enumerate() {
             let before = out.residuals.len();
@@ -294,7 +304,7 @@ fn carry<G: Geometry>(rollout: &Rollout<G>, tangents: &mut [(usize, Direction)],
     Some(())
 }
 
-/// The turn from a measured orientation to that of a body [rad].
+/// The turn from a measured orientation to that of a body \[rad\].
 fn turn_from<G: Geometry>(state: &State<G>, body: usize, rotation: G::Rot) -> G::Ang {
     G::log(G::compose(state.poses[body].rotation, G::inverse(rotation)))
 }

@@ -2,7 +2,7 @@
 
 use crate::fit::{Hunt, MORE};
 use crate::knowledge::{Knowledge, Open};
-use crate::motion::QUANTITIES;
+use crate::motion::{Motion, QUANTITIES};
 use crate::problem::Point;
 use crate::search::{Found, Loss, Status, blocks};
 use carom_geometry::Geometry;
@@ -13,8 +13,12 @@ use std::time::Instant;
 const ABOVE_NOISE: f64 = 3.0;
 /// Of the motion itself, a misfit that is rounding.
 const ROUNDING: f64 = 1e-9;
+/// Where a search needed slopes over finite steps, so do its intervals: over this part of the coordinates' sizes.
+const REACH: f64 = 0.05;
 /// Minima closer than this, of the sizes of their coordinates, are one.
 const SAME: f64 = 1e-2;
+/// Size of a value that is near zero.
+const SMALL: f64 = 0.1;
 
 /// One parameter.
 #[derive(Clone, Debug, Serialize)]
@@ -118,11 +122,33 @@ impl<G: Geometry> Hunt<'_, G> {
         Some(Misfit { sums, counts, square, rms, noise, explained })
     }
 
+    /// Residuals less parameters, and the deviation of a residual.
+    fn freedom(&self, misfit: &Misfit) -> (usize, f64) {
+        let met: usize = if self.ask.initial { 0 } else { self.problem.motions.iter().map(Motion::met).sum() };
+        let freedom = self.numbers.saturating_sub(self.free + met);
+        (freedom, (misfit.square / freedom.max(1) as f64).sqrt())
+    }
+
+    /// What is known at the end of a search, and a better point where one was come by.
+    pub(crate) fn known(&self, best: &Found<G>, loss: Loss) -> (Knowledge, Option<Point<G>>) {
+        if self.problem.interrupt.raised() || best.status == Status::NoStart {
+            return Default::default();
+        }
+        let misfit = self.misfit(&best.point).unwrap_or_default();
+        let (freedom, deviation) = self.freedom(&misfit);
+        // Where noise explains the misfit a minimum is as smooth as its tangents; otherwise slopes reach as far as they did in the search.
+        let reach = (best.status == Status::Smooth && !misfit.explained).then_some(REACH);
+        let surface = self.surface.as_ref();
+        let (point, bounds) = (&best.point, self.bounds);
+        let found = Knowledge::at(&self.problem, point, loss, bounds, self.labels, deviation, freedom, misfit.explained, reach, surface);
+        found.unwrap_or_default()
+    }
+
     pub(crate) fn report(
         &self,
         done: &[(usize, Found<G>, Loss)],
         best: &Found<G>,
-        loss: Loss,
+        known: &Knowledge,
         first: &[f64],
         warnings: &mut Vec<String>,
         clock: Instant,
@@ -131,38 +157,24 @@ impl<G: Geometry> Hunt<'_, G> {
         let y = [&best.point.shared[..], &self.first[shared..]].concat();
         let values = self.problem.coordinates.values(&y);
         let misfit = self.misfit(&best.point).unwrap_or_default();
-        let freedom = self.numbers.saturating_sub(self.free);
-        let deviation = (misfit.square / freedom.max(1) as f64).sqrt();
         let stopped = self.problem.interrupt.raised();
-        let known = if stopped || best.status == Status::NoStart {
-            None
-        } else {
-            Knowledge::at(&self.problem, &best.point, loss, self.bounds, self.labels, deviation, freedom, misfit.explained)
-        };
-        let known = known.unwrap_or_default();
-        let ends = if known.intervals.is_empty() {
-            vec![[f64::NEG_INFINITY, f64::INFINITY]; shared]
-        } else {
-            known.values(self.problem.coordinates, &y)
-        };
         let finite = |x: f64| x.is_finite().then_some(x);
-        let blind = |k: usize| known.intervals.get(k).is_none_or(|i| *i == self.bounds[k]);
         let parameters: Vec<Row> = (0..shared)
             .map(|k| Row {
                 parameter: self.labels[k].clone(),
                 start: first[k],
                 value: values[k],
-                interval: if blind(k) { [None, None] } else { ends[k].map(finite) },
+                interval: known.intervals.get(k).copied().flatten().map_or([None, None], |ends| ends.map(finite)),
                 at_bound: y[k] <= self.bounds[k][0] || y[k] >= self.bounds[k][1],
             })
             .collect();
-        let minima = self.minima(done, &known);
-        let agree = minima.first().map_or(0, |m| m.searches.len());
+        let minima = self.minima(done, known);
+        let agree = self.agree(&minima);
         let settled = best.status.settled();
         let sure = if misfit.explained { settled || agree > 1 } else { agree > 1 };
         let blind = best.status == Status::Blind || (shared > 0 && known.open.len() == shared);
         let converged = sure && !stopped && !blind && best.status != Status::Iterations;
-        let status = self.words(best, &misfit, &minima, converged, stopped, &known);
+        let status = self.words(best, &misfit, &minima, converged, stopped, known);
         if !misfit.explained
             && let Some(noise) = misfit.noise
         {
@@ -211,31 +223,37 @@ impl<G: Geometry> Hunt<'_, G> {
     /// Searches that ended in the same place, the best first.
     fn minima(&self, done: &[(usize, Found<G>, Loss)], known: &Knowledge) -> Vec<Minimum> {
         let shared = self.problem.shared;
-        let mut out: Vec<(Vec<f64>, Minimum)> = Vec::new();
+        let mut out: Vec<Minimum> = Vec::new();
         for (number, found, _) in done.iter().filter(|d| d.1.cost.is_finite()) {
-            let y = &found.point.shared;
+            let values = self.problem.coordinates.values(&[&found.point.shared[..], &self.first[shared..]].concat())[..shared].to_vec();
+            // Within half an interval of one another; what has none does not part them.
             let near = |k: usize, a: f64, b: f64| {
-                let half = known.intervals.get(k).map_or(0.0, |[low, high]| (high - low) / 2.0);
-                let half = if half.is_finite() { half / 2.0 } else { f64::INFINITY };
-                (a - b).abs() <= half.max(SAME * self.problem.coordinates.scale(k, a))
+                let half = known.intervals.get(k).map_or(0.0, |i| i.map_or(f64::INFINITY, |[low, high]| (high - low) / 4.0));
+                (a - b).abs() <= half.max(SAME * a.abs().max(SMALL))
             };
-            let same = out.iter_mut().find(|(other, _)| (0..shared).all(|k| near(k, other[k], y[k])));
+            let same = out.iter_mut().find(|other| (0..shared).all(|k| near(k, other.values[k], values[k])));
             let number = if *number == usize::MAX { MORE } else { *number };
             match same {
-                Some((_, minimum)) => minimum.searches.push(number),
+                Some(minimum) => minimum.searches.push(number),
                 None => {
-                    let values = self.problem.coordinates.values(&[&y[..], &self.first[shared..]].concat())[..shared].to_vec();
                     let name = Status::ALL.iter().find(|s| s.0 == found.status).map_or("", |s| s.1);
                     let misfit = self.misfit(&found.point).map_or(f64::NAN, |m| m.rms);
-                    out.push((y.clone(), Minimum { values, misfit, searches: vec![number], status: name.to_string() }));
+                    out.push(Minimum { values, misfit, searches: vec![number], status: name.to_string() });
                 }
             }
         }
-        out.into_iter().map(|o| o.1).collect()
+        out
+    }
+
+    /// Searches from different starts that ended in the best minimum; the one added from the given start is no other.
+    fn agree(&self, minima: &[Minimum]) -> usize {
+        let Some(best) = minima.first() else { return 0 };
+        let twice = self.ask.starts <= 1 && best.searches.contains(&0) && best.searches.contains(&MORE);
+        best.searches.len() - usize::from(twice)
     }
 
     fn words(&self, best: &Found<G>, misfit: &Misfit, minima: &[Minimum], converged: bool, stopped: bool, known: &Knowledge) -> String {
-        let agree = minima.first().map_or(0, |m| m.searches.len());
+        let agree = self.agree(minima);
         let all: usize = minima.iter().map(|m| m.searches.len()).sum();
         if stopped {
             return "not converged: stopped".to_string();
@@ -243,13 +261,14 @@ impl<G: Geometry> Hunt<'_, G> {
         if best.status == Status::NoStart {
             return "not converged: the scene does not run with the starting values".to_string();
         }
-        if best.status == Status::Blind || (self.problem.shared > 0 && known.open.len() == self.problem.shared) {
+        if best.status == Status::Blind || (misfit.explained && self.problem.shared > 0 && known.open.len() == self.problem.shared) {
             return format!("not converged: the data do not depend on {}", self.labels[..self.problem.shared].join(", "));
         }
         let how = match best.status {
             Status::Gradient => "the misfit stands square to every parameter",
             Status::Step => "the last step changed no digit that counts",
             Status::Cost => "the misfit falls no further",
+            Status::Smooth => "no step that is large enough to matter lowers the misfit",
             Status::Iterations => "all iterations taken",
             _ => "no step lowers the misfit; the runs may change abruptly here",
         };

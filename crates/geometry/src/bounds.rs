@@ -2,7 +2,7 @@
 
 use carom_math::{Space, Vector};
 
-/// An axis-aligned box in the world [m].
+/// An axis-aligned box in the world \[m\].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Aabb<S: Space> {
     /// Least corner.

@@ -428,7 +428,7 @@ mod tests {
         }
     }
 
-    /// Time of a call on a crowd that moves a little [us], in rows and in one.
+    /// Time of a call on a crowd that moves a little \[us\], in rows and in one.
     fn times<S: Space>(side: usize) -> [f64; 2] {
         [0, usize::MAX].map(|one_row| {
             let mut random = Random(5);

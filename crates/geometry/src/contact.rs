@@ -1,7 +1,7 @@
 //! The contract between shapes and dynamics: what a contact is and what every space must answer, theory (7.1)-(7.3).
 
 use crate::bounds::Aabb;
-use crate::contact_tangent::{ContactAdjoint, ContactJacobian, ContactMotion, ContactTangent};
+use crate::contact_tangent::{ContactDerivative, ContactTangent};
 use crate::mass::MassProperties;
 use crate::outline::Outline;
 use crate::ray::RayHit;
@@ -14,13 +14,13 @@ use std::fmt::Debug;
 pub struct Contact<G: Geometry> {
     /// The pair of features that made it; equal features on both steps name the same contact.
     pub feature: G::Feature,
-    /// Distance along the normal [m], negative when the shapes overlap: `normal . (point_a - point_b)`.
+    /// Distance along the normal \[m\], negative when the shapes overlap: `normal . (point_a - point_b)`.
     pub gap: f64,
     /// Unit normal in world axes, from b to a.
     pub normal: G::Lin,
-    /// Witness point on a in the world [m].
+    /// Witness point on a in the world \[m\].
     pub point_a: G::Lin,
-    /// Witness point on b in the world [m].
+    /// Witness point on b in the world \[m\].
     pub point_b: G::Lin,
 }
 
@@ -37,9 +37,9 @@ pub trait Geometry: Space {
     fn mass_properties(shape: &Self::Shape) -> Option<MassProperties<Self>>;
     /// Axis-aligned box in the world; half-spaces reach to infinity.
     fn bounds(shape: &Self::Shape, pose: &Pose<Self>) -> Aabb<Self>;
-    /// Largest extent [m]: diameter of a ball, longest side of a box; infinite for a half-space.
+    /// Largest extent \[m\]: diameter of a ball, longest side of a box; infinite for a half-space.
     fn extent(shape: &Self::Shape) -> f64;
-    /// Largest distance [m] of a point of the shape from a point `about` in the shape's frame; infinite for a half-space.
+    /// Largest distance \[m\] of a point of the shape from a point `about` in the shape's frame; infinite for a half-space.
     fn reach(shape: &Self::Shape, about: Self::Lin) -> f64;
     /// Appends every contact of the pair with `gap <= reach`: the full manifold (2 points for a box on ground in the plane, 4 in
     /// space, no duplicates), deterministic, accurate to 1e-10 of the size whether apart, touching or slightly overlapping.
@@ -50,7 +50,7 @@ pub trait Geometry: Space {
     fn evaluate(feature: Self::Feature, a: &Self::Shape, pose_a: &Pose<Self>, b: &Self::Shape, pose_b: &Pose<Self>) -> Contact<Self>
     where
         Self: Sized;
-    /// Signed distance [m] of the pair: exact when apart (so that it bounds the motion needed to touch), minus the depth when overlapping. Finite
+    /// Signed distance \[m\] of the pair: exact when apart (so that it bounds the motion needed to touch), minus the depth when overlapping. Finite
     /// `cutoff` lets far pairs return early with any lower bound that is >= cutoff.
     fn separation(a: &Self::Shape, pose_a: &Pose<Self>, b: &Self::Shape, pose_b: &Pose<Self>, cutoff: f64) -> f64;
 
@@ -60,7 +60,7 @@ pub trait Geometry: Space {
 
     /// The key of a shape in a scene: `ball`, `box`, `capsule`, `convex`, `segment`, `half_space`, `cylinder`, `cone`, `mesh` or `heightfield`.
     fn shape_key(shape: &Self::Shape) -> &'static str;
-    /// The sizes of a shape in the order of its keys in a scene [m]: ball `r`; box full extents; capsule `length`, `r`; cylinder and cone
+    /// The sizes of a shape in the order of its keys in a scene \[m\]: ball `r`; box full extents; capsule `length`, `r`; cylinder and cone
     /// `height`, `r`; convex and segment the coordinates of their vertices as stored; half-space the components of its normal; mesh and
     /// heightfield none.
     fn shape_parameters(shape: &Self::Shape) -> Vec<f64>;
@@ -75,41 +75,14 @@ pub trait Geometry: Space {
     fn outline(shape: &Self::Shape) -> Outline<Self>
     where
         Self: Sized;
-    /// The derivative of [`Geometry::evaluate`] along a motion of poses and sizes, theory (14.1); finite whatever the input.
-    fn evaluate_tangent(
+    /// What [`Geometry::evaluate`] has for derivatives, theory (14.1)-(14.4).
+    fn derivative<'a>(
         feature: Self::Feature,
-        a: &Self::Shape,
-        pose_a: &Pose<Self>,
-        b: &Self::Shape,
-        pose_b: &Pose<Self>,
-        motion: &ContactMotion<Self>,
-    ) -> ContactTangent<Self>;
-    /// The derivative of [`Geometry::evaluate`] by both poses, theory (14.2)-(14.3).
-    fn evaluate_jacobian(
-        feature: Self::Feature,
-        a: &Self::Shape,
-        pose_a: &Pose<Self>,
-        b: &Self::Shape,
-        pose_b: &Pose<Self>,
-    ) -> ContactJacobian<Self>;
-    /// Adds to `out` the transpose of [`Geometry::evaluate_tangent`] applied to a gradient `bar` by the contact, theory (14.4).
-    fn evaluate_adjoint(
-        feature: Self::Feature,
-        a: &Self::Shape,
-        pose_a: &Pose<Self>,
-        b: &Self::Shape,
-        pose_b: &Pose<Self>,
-        bar: &ContactTangent<Self>,
-        out: &mut ContactAdjoint<Self>,
-    );
-    /// The part of [`Geometry::evaluate_adjoint`] that belongs to the sizes of the shapes, for a caller that has the columns of the poses.
-    fn evaluate_sizes_adjoint(
-        feature: Self::Feature,
-        a: &Self::Shape,
-        pose_a: &Pose<Self>,
-        b: &Self::Shape,
-        pose_b: &Pose<Self>,
-        bar: &ContactTangent<Self>,
-        out: &mut ContactAdjoint<Self>,
-    );
+        a: &'a Self::Shape,
+        pose_a: &'a Pose<Self>,
+        b: &'a Self::Shape,
+        pose_b: &'a Pose<Self>,
+    ) -> impl ContactDerivative<Self> + 'a
+    where
+        Self: Sized;
 }

@@ -9,9 +9,9 @@ use carom_math::{Pose, Twist, Vector, Wrench};
 /// The direction in which a contact is differentiated.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ContactMotion<'a, G: Geometry> {
-    /// Twist of the frame of a at its origin, world axes [m, rad].
+    /// Twist of the frame of a at its origin, world axes \[m, rad\].
     pub pose_a: Twist<G>,
-    /// Twist of the frame of b at its origin, world axes [m, rad].
+    /// Twist of the frame of b at its origin, world axes \[m, rad\].
     pub pose_b: Twist<G>,
     /// Tangents of the parameters of shape a; `None` holds the shape, missing entries are zero.
     pub shape_a: Option<&'a [f64]>,
@@ -56,13 +56,13 @@ impl<'a> Sizes<'a> {
 /// The derivative of a contact along a motion; also the gradient of a loss with respect to a contact.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ContactTangent<G: Geometry> {
-    /// Of the gap [m].
+    /// Of the gap \[m\].
     pub gap: f64,
     /// Of the unit normal.
     pub normal: G::Lin,
-    /// Of the witness point on a [m].
+    /// Of the witness point on a \[m\].
     pub point_a: G::Lin,
-    /// Of the witness point on b [m].
+    /// Of the witness point on b \[m\].
     pub point_b: G::Lin,
     /// Whether the contact has this derivative; false where it has none (coincident centres, parallel edges, a point that a feature no
     /// longer has), and the numbers are then finite but only one of many answers. Not a part of a gradient.
@@ -139,7 +139,7 @@ impl<G: Geometry> ContactJacobian<G> {
         }
         sum
     }
-    /// The wrenches on the frames of a and b that a gradient by the contact makes, theory (14.4).
+    /// The wrenches on the frames of a and b that a gradient with respect to the contact makes, theory (14.4).
     pub fn transpose(&self, bar: &ContactTangent<G>) -> (Wrench<G>, Wrench<G>) {
         let wrench = |columns: &G::Columns| {
             let mut wrench = Wrench::<G>::zero();
@@ -164,7 +164,22 @@ pub(crate) fn unit_twist<G: Geometry>(k: usize) -> Twist<G> {
     twist
 }
 
-/// The gradient of a loss by everything a contact depends on; [`Geometry::evaluate_adjoint`] adds to what is there.
+/// The derivatives of a contact of a fixed feature of two placed shapes.
+pub trait ContactDerivative<G: Geometry> {
+    /// Along a motion of poses and sizes, theory (14.1); finite whatever the input.
+    fn tangent(&self, motion: &ContactMotion<G>) -> ContactTangent<G>;
+    /// By both poses, theory (14.2)-(14.3).
+    fn jacobian(&self) -> ContactJacobian<G>;
+    /// Adds to `out` the part of [`ContactDerivative::adjoint`] that belongs to the sizes, for a caller that has the columns of the poses.
+    fn sizes_adjoint(&self, bar: &ContactTangent<G>, out: &mut ContactAdjoint<G>);
+    /// Adds to `out` the transpose of [`ContactDerivative::tangent`] applied to a gradient `bar` by the contact, theory (14.4).
+    fn adjoint(&self, bar: &ContactTangent<G>, out: &mut ContactAdjoint<G>) {
+        out.add_poses(&self.jacobian(), bar);
+        self.sizes_adjoint(bar, out);
+    }
+}
+
+/// The gradient of a loss by everything a contact depends on; [`ContactDerivative::adjoint`] adds to what is there.
 #[derive(Debug, PartialEq)]
 pub struct ContactAdjoint<'a, G: Geometry> {
     /// By the frame of a: a wrench at its origin, world axes.

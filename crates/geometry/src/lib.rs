@@ -20,7 +20,7 @@ pub mod time_of_impact;
 
 pub use bounds::Aabb;
 pub use contact::{Contact, Geometry};
-pub use contact_tangent::{ContactAdjoint, ContactJacobian, ContactMotion, ContactTangent};
+pub use contact_tangent::{ContactAdjoint, ContactDerivative, ContactJacobian, ContactMotion, ContactTangent};
 pub use mass::MassProperties;
 pub use outline::{Faces, Outline};
 pub use ray::RayHit;

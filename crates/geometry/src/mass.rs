@@ -2,12 +2,12 @@
 
 use carom_math::{Pose, Space, Vector};
 
-/// Mass [kg] (or volume at unit density), centroid [m] and inertia about the centroid, in the frame of the shape.
+/// Mass \[kg\] (or volume at unit density), centroid \[m\] and inertia about the centroid, in the frame of the shape.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MassProperties<S: Space> {
-    /// Mass [kg].
+    /// Mass \[kg\].
     pub mass: f64,
-    /// Centroid [m].
+    /// Centroid \[m\].
     pub centre: S::Lin,
     /// Inertia about the centroid [kg m^2].
     pub inertia: S::Inertia,

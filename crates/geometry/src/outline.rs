@@ -8,9 +8,9 @@ use carom_math::Space;
 /// that plus the outward normal. The solid under a heightfield of the plane lies below the line through its points.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outline<S: Space> {
-    /// Points [m]; in the plane the corners of a polygon follow each other counter-clockwise.
+    /// Points \[m\]; in the plane the corners of a polygon follow each other counter-clockwise.
     pub points: Vec<S::Lin>,
-    /// Radius [m].
+    /// Radius \[m\].
     pub radius: f64,
     /// Flat faces in space.
     pub faces: Faces,
@@ -21,7 +21,7 @@ impl<S: Space> Outline<S> {
     pub(crate) fn sharp(points: Vec<S::Lin>) -> Self {
         Outline::round(points, 0.0)
     }
-    /// Points with a radius [m].
+    /// Points with a radius \[m\].
     pub(crate) fn round(points: Vec<S::Lin>, radius: f64) -> Self {
         Outline { points, radius, faces: Faces::None }
     }

@@ -1,5 +1,6 @@
 //! Numbers, and numbers with derivatives: the closed forms of contacts are written once over both, theory (14.1).
 
+pub(crate) use carom_math::dual::Dual;
 use nalgebra::SVector;
 use std::fmt::Debug;
 use std::ops::{Add, AddAssign, Div, DivAssign, Mul, MulAssign, Neg, Sub, SubAssign};
@@ -52,94 +53,6 @@ impl Real for f64 {
     }
     fn sin_cos(self) -> (f64, f64) {
         f64::sin_cos(self)
-    }
-}
-
-/// A number and its derivatives in `N` directions at once.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Dual<const N: usize> {
-    /// The number.
-    pub value: f64,
-    /// Its derivatives.
-    pub slope: [f64; N],
-}
-
-impl<const N: usize> Dual<N> {
-    /// Derivatives from the derivative of each direction.
-    #[inline(always)]
-    fn with(value: f64, slope: impl Fn(usize) -> f64) -> Self {
-        Dual { value, slope: std::array::from_fn(slope) }
-    }
-}
-
-impl<const N: usize> Add for Dual<N> {
-    type Output = Self;
-    #[inline(always)]
-    fn add(self, other: Self) -> Self {
-        Dual::with(self.value + other.value, |k| self.slope[k] + other.slope[k])
-    }
-}
-
-impl<const N: usize> Sub for Dual<N> {
-    type Output = Self;
-    #[inline(always)]
-    fn sub(self, other: Self) -> Self {
-        Dual::with(self.value - other.value, |k| self.slope[k] - other.slope[k])
-    }
-}
-
-impl<const N: usize> Mul for Dual<N> {
-    type Output = Self;
-    // The rule of products has a sum.
-    #[allow(clippy::suspicious_arithmetic_impl)]
-    #[inline(always)]
-    fn mul(self, other: Self) -> Self {
-        Dual::with(self.value * other.value, |k| self.slope[k] * other.value + other.slope[k] * self.value)
-    }
-}
-
-impl<const N: usize> Div for Dual<N> {
-    type Output = Self;
-    #[inline(always)]
-    fn div(self, other: Self) -> Self {
-        let (value, inverse) = (self.value / other.value, 1.0 / other.value);
-        Dual::with(value, |k| (self.slope[k] - other.slope[k] * value) * inverse)
-    }
-}
-
-impl<const N: usize> Neg for Dual<N> {
-    type Output = Self;
-    #[inline(always)]
-    fn neg(self) -> Self {
-        Dual::with(-self.value, |k| -self.slope[k])
-    }
-}
-
-impl<const N: usize> AddAssign for Dual<N> {
-    #[inline(always)]
-    fn add_assign(&mut self, other: Self) {
-        *self = *self + other;
-    }
-}
-
-impl<const N: usize> SubAssign for Dual<N> {
-    #[inline(always)]
-    fn sub_assign(&mut self, other: Self) {
-        *self = *self - other;
-    }
-}
-
-impl<const N: usize> MulAssign for Dual<N> {
-    #[inline(always)]
-    fn mul_assign(&mut self, other: Self) {
-        *self = *self * other;
-    }
-}
-
-impl<const N: usize> DivAssign for Dual<N> {
-    #[inline(always)]
-    fn div_assign(&mut self, other: Self) {
-        *self = *self / other;
     }
 }
 

@@ -10,7 +10,7 @@ pub enum ShapeError {
     NotPositive {
         /// The name of the length.
         what: &'static str,
-        /// What was given [m].
+        /// What was given \[m\].
         value: f64,
     },
     /// A number is infinite or not a number.

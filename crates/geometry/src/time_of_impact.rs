@@ -30,7 +30,7 @@ pub struct Motion<G: Geometry> {
 }
 
 impl<G: Geometry> Motion<G> {
-    /// Pose of the shape in the world at a time [s].
+    /// Pose of the shape in the world at a time \[s\].
     #[inline]
     pub fn at(&self, time: f64) -> Pose<G> {
         self.start.advanced(self.twist, time).compose(&self.local)
@@ -49,18 +49,18 @@ impl<G: Geometry> Motion<G> {
 pub enum Touch {
     /// The separation never falls below minus the tolerance.
     Never,
-    /// The separation reaches zero at this time [s] and then falls below minus the tolerance; 0 when already touching at the start.
+    /// The separation reaches zero at this time \[s\] and then falls below minus the tolerance; 0 when already touching at the start.
     At(f64),
     /// The separation is below minus the tolerance at the start.
     Overlapping,
-    /// The search was given up (evaluations used up, or a number that is not finite); nothing was found up to this time [s].
+    /// The search was given up (evaluations used up, or a number that is not finite); nothing was found up to this time \[s\].
     Capped {
-        /// Time [s] up to which there is no touch.
+        /// Time \[s\] up to which there is no touch.
         time: f64,
     },
 }
 
-/// The first time in [0, `time`] at which the separation crosses zero on its way below `-tolerance` [m].
+/// The first time in [0, `time`] at which the separation crosses zero on its way below `-tolerance` \[m\].
 ///
 /// Touching at the start (within the tolerance) and parting is `Never`; touching and closing is `At` the earliest root, 0 if the
 /// separation starts at or below zero. Crossings that open again within 1/64 of the time without leaving a lower sample on the
@@ -102,7 +102,7 @@ impl<G: Geometry> Search<'_, G> {
         Sample { time, gap: G::separation(self.a, &self.motion_a.at(time), self.b, &self.motion_b.at(time), cutoff) }
     }
 
-    /// How far [m] the pair can close in a time; without a bound on the speed there is none on this either.
+    /// How far \[m\] the pair can close in a time; without a bound on the speed there is none on this either.
     fn travel(&self, time: f64) -> f64 {
         if self.speed.is_finite() { self.speed * time } else { f64::INFINITY }
     }

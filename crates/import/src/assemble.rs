@@ -41,13 +41,13 @@ pub struct Joint {
     pub kind: JointKind,
     /// Bodies, the child first; `None` is the world.
     pub between: [Option<usize>; 2],
-    /// World anchor [m].
+    /// World anchor \[m\].
     pub anchor: Vector3<f64>,
     /// World axis; unused by a ball or weld.
     pub axis: Vector3<f64>,
     /// Least and greatest coordinate from the start.
     pub limits: Option<[f64; 2]>,
-    /// Dry friction [N m or N].
+    /// Dry friction \[N m or N\].
     pub friction: f64,
     /// Inertia of its rotor [kg m^2 or kg].
     pub armature: f64,
@@ -70,10 +70,23 @@ pub struct Line {
     pub span: Span,
     /// Bodies; `None` is the world.
     pub between: [Option<usize>; 2],
-    /// World points [m].
+    /// World points \[m\].
     pub anchors: [Vector3<f64>; 2],
     /// What it is.
     pub kind: TieKind,
+}
+
+/// A named point of a body.
+#[derive(Debug)]
+pub struct Point {
+    /// Name.
+    pub name: String,
+    /// Place of its element.
+    pub span: Span,
+    /// The body; `None` is the world.
+    pub body: Option<usize>,
+    /// World frame.
+    pub frame: Isometry3<f64>,
 }
 
 /// What a scene is made of.
@@ -85,6 +98,8 @@ pub struct Assembly {
     pub joints: Vec<Joint>,
     /// Springs and ropes in order.
     pub ties: Vec<Line>,
+    /// Named points.
+    pub points: Vec<Point>,
     /// Pairs of bodies that do not touch.
     pub apart: Vec<([usize; 2], Span)>,
 }
@@ -181,6 +196,14 @@ pub fn assemble(robot: &Robot, fate: &Fate, notes: &mut Notes) -> Result<Assembl
         share(&mut out.bodies, first, &holds, parent)?;
     }
     loops(robot, fate, &at, &mut out);
+    for named in &robot.frames {
+        let (body, frame) = placed_at(named.link, fate, &at);
+        // A link that is a body of its own has its name already.
+        let known = out.bodies.iter().map(|body| &body.name).chain(out.points.iter().map(|point| &point.name));
+        if known.clone().all(|name| *name != named.name) {
+            out.points.push(Point { name: named.name.clone(), span: named.span.clone(), body, frame: frame * named.frame });
+        }
+    }
     for (links, span) in &robot.apart {
         if let [Some(a), Some(b)] = links.map(|l| fate.of(l).0.map(|t| at[t].0))
             && a != b

@@ -8,7 +8,7 @@ use crate::robot::{Axis, Freedom, Link, Start};
 use crate::text::Fault;
 use nalgebra::{Isometry3, Translation3, Vector3};
 
-/// Sine below which two directions are parallel, and distance [m] below which two points are one.
+/// Sine below which two directions are parallel, and distance \[m\] below which two points are one.
 const PARALLEL: f64 = 1e-6;
 /// Distance from 1 of a cosine that is that of a world axis.
 const ALIGNED: f64 = 1e-12;
@@ -31,7 +31,7 @@ pub enum Plan {
 /// Joints of a link as placed at the start.
 #[derive(Debug)]
 pub struct Placed {
-    /// World anchors [m].
+    /// World anchors \[m\].
     pub anchors: Vec<Vector3<f64>>,
     /// World axes.
     pub axes: Vec<Vector3<f64>>,

@@ -12,7 +12,7 @@ const MAX_DEPTH: usize = 256;
 const MAX_NODES: u32 = 2_000_000;
 /// Largest magnitude of a number: lengths whose fifth power, an inertia, is still one.
 pub const MAX_NUMBER: f64 = 1e12;
-/// Longest name [bytes].
+/// Longest name \[bytes\].
 const MAX_NAME: usize = 150;
 
 /// An attribute and where its value stands.

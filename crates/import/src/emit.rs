@@ -1,18 +1,21 @@
 //! Bodies and joints as a scene tree, the same that a scene file becomes.
 
 use crate::Options;
-use crate::assemble::{Assembly, Joint, Line, filter};
-use crate::robot::{Filter, FrictionRule, Gear, Geom, Notes, Robot, Servo, TieKind};
+use crate::assemble::{Assembly, Joint, Line, Point, filter};
+use crate::robot::{Filter, FrictionRule, Gear, Geom, Notes, Robot, Servo, Strand, TieKind};
 use crate::text::Fault;
-use carom_dynamics::{BodyKind, JointKind, Motor, Tolerances};
+use carom_dynamics::constraints::Measures;
+use carom_dynamics::{BodyKind, Coefficients, JointKind, Motor, Resistances, Tolerances};
 use carom_scene::error::Span;
-use carom_scene::tree::{At, BodyTree, CombineTree, CouplingTree, JointTree, PairTree, Places, SceneTree, ShapeTree, Solid, Triple};
+use carom_scene::tree::{
+    At, BodyTree, CombineTree, CouplingTree, JointTree, PairTree, Places, PointTree, SceneTree, ShapeTree, Solid, Triple,
+};
 use nalgebra::{Isometry3, Vector3};
 use std::collections::BTreeSet;
 
-/// Greatest torque [N m] or force [N] of a spring or damper: more than any machine has, and no overflow in any product.
+/// Greatest torque \[N m\] or force \[N\] of a spring or damper: more than any machine has, and no overflow in any product.
 const UNBOUNDED: f64 = 1e15;
-/// Simulated time of a plain run [s], as of a scene that does not say.
+/// Simulated time of a plain run \[s\], as of a scene that does not say.
 const DURATION: f64 = 10.0;
 /// Most classes of bodies that touch different others: one group each, and a scene has 64.
 const MAX_CLASSES: usize = 60;
@@ -69,6 +72,11 @@ fn places(span: &Span) -> Places {
     Places { whole: span.clone(), keys: Vec::new() }
 }
 
+/// What a model says of a surface.
+pub fn surface(friction: f64, restitution: f64) -> Coefficients<Option<f64>> {
+    Coefficients { friction: Some(friction), restitution: Some(restitution), ..Coefficients::default() }
+}
+
 /// A body without anything.
 pub fn empty(name: &str, span: &Span) -> BodyTree {
     BodyTree {
@@ -85,15 +93,11 @@ pub fn empty(name: &str, span: &Span) -> BodyTree {
         velocity: [0.0; 3],
         spin: [0.0; 3],
         material: None,
-        restitution: None,
-        friction: None,
-        arms: [None; 2],
+        surface: Coefficients::default(),
         combine: CombineTree::default(),
         group: None,
         mask: None,
-        damping: 0.0,
-        spin_damping: 0.0,
-        drag: 0.0,
+        resistances: Resistances::default(),
         locked: [false; 3],
         locked_rotation: false,
         color: None,
@@ -129,7 +133,7 @@ pub fn emit(robot: &Robot, assembly: &Assembly, options: &Options, notes: &mut N
         body.centre = Some([0.0; 3]);
         body.position = triple(&geom.frame.translation.vector);
         body.rotation = quaternion(&geom.frame);
-        (body.friction, body.restitution, body.color) = (Some(geom.friction), Some(geom.restitution), geom.color);
+        (body.surface, body.color) = (surface(geom.friction, geom.restitution), geom.color);
         sides.push(Side {
             name,
             span: geom.span.clone(),
@@ -161,7 +165,7 @@ pub fn emit(robot: &Robot, assembly: &Assembly, options: &Options, notes: &mut N
         body.centre = (!body.shapes.is_empty()).then(|| triple(&source.frame.inverse_transform_point(&source.mass.centre.into()).coords));
         body.position = triple(&source.mass.centre);
         body.rotation = quaternion(&source.frame);
-        body.damping = source.damping;
+        body.resistances.damping = source.damping;
         if let Some(axes) = source.locked {
             (body.locked, body.locked_rotation) = (axes, true);
         }
@@ -172,8 +176,7 @@ pub fn emit(robot: &Robot, assembly: &Assembly, options: &Options, notes: &mut N
             notes.add(Fault::new(source.span.clone(), format!("body \"{}\"", source.name), "friction", problem));
         }
         if !geoms.is_empty() {
-            body.friction = Some(friction);
-            body.restitution = Some(geoms.iter().map(|g| g.restitution).fold(0.0, f64::max));
+            body.surface = surface(friction, geoms.iter().map(|g| g.restitution).fold(0.0, f64::max));
         }
         let rough = geoms.iter().any(|g| g.rough);
         sides.push(Side { name: name.clone(), span: source.span.clone(), dynamic: true, filter: own, friction, rough });
@@ -200,11 +203,32 @@ pub fn emit(robot: &Robot, assembly: &Assembly, options: &Options, notes: &mut N
         joints,
         pairs,
         forces: Vec::new(),
+        points: assembly.points.iter().map(|point| point_tree(point, assembly, &names)).collect(),
         repeats: Vec::new(),
         includes: Vec::new(),
-        couplings: robot.gears.iter().filter_map(|gear| coupling(gear, robot, &joints_there)).collect(),
+        couplings: robot
+            .gears
+            .iter()
+            .filter_map(|gear| coupling(gear, robot, &joints_there))
+            .chain(robot.strands.iter().filter_map(|strand| tendon(strand, robot, &joints_there)))
+            .collect(),
         places: places(&robot.span),
     })
+}
+
+/// A named point, seen from the centre of mass of its body.
+fn point_tree(point: &Point, assembly: &Assembly, names: &[String]) -> PointTree {
+    let body = point.body.map(|body| (&assembly.bodies[body], &names[body]));
+    let frame = body.map_or(point.frame, |(body, _)| {
+        let centre = Isometry3::from_parts(body.mass.centre.into(), body.frame.rotation);
+        centre.inverse() * point.frame
+    });
+    PointTree {
+        name: At::new(point.name.clone(), point.span.clone()),
+        body: At::new(body.map_or_else(|| "world".to_string(), |(_, name)| name.clone()), point.span.clone()),
+        at: triple(&frame.translation.vector),
+        rotation: quaternion(&frame),
+    }
 }
 
 /// Groups and masks: bodies of one filter are a group; a body's mask names the groups it meets.
@@ -254,11 +278,7 @@ fn joint_tree(joint: &Joint, names: &[String]) -> JointTree {
         anchors: None,
         axis: axial.then(|| triple(&joint.axis)),
         axes: None,
-        length: None,
-        lead: None,
-        rest: None,
-        stiffness: 0.0,
-        damping: 0.0,
+        measures: Measures::default(),
         limits: joint.limits,
         motor,
         friction: joint.friction,
@@ -271,9 +291,16 @@ fn joint_tree(joint: &Joint, names: &[String]) -> JointTree {
 /// A spring or a rope.
 fn line(tie: &Line, names: &[String]) -> JointTree {
     let name = |body: Option<usize>| body.map_or_else(|| "world".to_string(), |b| names[b].clone());
-    let (kind, length, rest, stiffness, damping) = match tie.kind {
-        TieKind::Spring { rest, stiffness, damping } => (JointKind::Spring, None, Some(rest), stiffness, damping),
-        TieKind::Rope { length } => (JointKind::Rope, Some(length), None, 0.0, 0.0),
+    let mut measures = Measures::default();
+    let kind = match tie.kind {
+        TieKind::Spring { rest, stiffness, damping } => {
+            (measures.rest, measures.stiffness, measures.damping) = (Some(rest), Some(stiffness), Some(damping));
+            JointKind::Spring
+        }
+        TieKind::Rope { length } => {
+            measures.length = Some(length);
+            JointKind::Rope
+        }
     };
     JointTree {
         name: Some(At::new(tie.name.clone(), tie.span.clone())),
@@ -283,11 +310,7 @@ fn line(tie: &Line, names: &[String]) -> JointTree {
         anchors: Some(tie.anchors.map(|p| triple(&p))),
         axis: None,
         axes: None,
-        length,
-        lead: None,
-        rest,
-        stiffness,
-        damping,
+        measures,
         limits: None,
         motor: None,
         friction: 0.0,
@@ -299,14 +322,35 @@ fn line(tie: &Line, names: &[String]) -> JointTree {
 
 /// A joint that follows another, in the coordinates of the scene, which are 0 at the start; `None` where one of them is gone.
 fn coupling(gear: &Gear, robot: &Robot, there: &BTreeSet<String>) -> Option<CouplingTree> {
-    let start = |name: &String| {
-        let mut joints = robot.links.iter().flat_map(|link| &link.joints);
-        joints.find(|joint| joint.name == *name).filter(|_| there.contains(name)).map(crate::robot::Axis::scalar)
-    };
+    let start = |name: &String| start_of(name, robot, there);
     let [follows, leads] = [start(&gear.joints[0])?, start(&gear.joints[1])?];
     let terms = gear.joints.iter().cloned().map(|name| At::new(name, gear.span.clone())).zip([1.0, -gear.ratio]).collect();
     let offset = gear.offset - (follows - gear.ratio * leads);
-    Some(CouplingTree { name: Some(At::new(gear.name.clone(), gear.span.clone())), terms, offset, places: places(&gear.span) })
+    let name = Some(At::new(gear.name.clone(), gear.span.clone()));
+    Some(CouplingTree { name, terms, offset, tendon: None, places: places(&gear.span) })
+}
+
+/// The coordinate from the pose as written at which a joint of the scene starts.
+fn start_of(name: &String, robot: &Robot, there: &BTreeSet<String>) -> Option<f64> {
+    let mut joints = robot.links.iter().flat_map(|link| &link.joints);
+    joints.find(|joint| joint.name == *name).filter(|_| there.contains(name)).map(crate::robot::Axis::scalar)
+}
+
+/// A tendon over several joints, likewise.
+fn tendon(strand: &Strand, robot: &Robot, there: &BTreeSet<String>) -> Option<CouplingTree> {
+    let mut start = 0.0;
+    for (name, coefficient) in &strand.terms {
+        start += coefficient * start_of(name, robot, there)?;
+    }
+    let terms = strand.terms.iter().map(|(name, coefficient)| (At::new(name.clone(), strand.span.clone()), *coefficient)).collect();
+    let limits = strand.tendon.limits.map(|limits| limits.map(|x| x - start));
+    Some(CouplingTree {
+        name: Some(At::new(strand.name.clone(), strand.span.clone())),
+        terms,
+        offset: strand.rest - start,
+        tendon: Some(carom_dynamics::Tendon { limits, ..strand.tendon }),
+        places: places(&strand.span),
+    })
 }
 
 /// No two joints of one name.
@@ -327,9 +371,7 @@ fn pairs(robot: &Robot, assembly: &Assembly, sides: &[Side], first: usize, notes
     let at = |i: usize, span: &Span| At::new(sides[i].name.clone(), span.clone());
     let pair = |a: usize, b: usize, span: &Span| PairTree {
         between: [at(a, span), at(b, span)],
-        restitution: None,
-        friction: None,
-        arms: [None; 2],
+        coefficients: Coefficients::default(),
         impact: None,
         collide: None,
         places: places(span),
@@ -360,7 +402,8 @@ fn pairs(robot: &Robot, assembly: &Assembly, sides: &[Side], first: usize, notes
                 notes.add(Fault::new(robot.span.clone(), "model", "friction", problem));
                 return out;
             }
-            out.push(PairTree { friction: Some(friction), ..pair(a, b, &y.span) });
+            let coefficients = Coefficients { friction: Some(friction), ..Coefficients::default() };
+            out.push(PairTree { coefficients, ..pair(a, b, &y.span) });
         }
     }
     out

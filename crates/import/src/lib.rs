@@ -31,6 +31,7 @@ mod included;
 mod mass;
 mod mesh;
 mod mjcf;
+mod parts;
 mod robot;
 mod sdf;
 mod split;
@@ -43,6 +44,7 @@ use carom_scene::error::Details;
 use carom_scene::{Scene, SceneError, SceneErrors};
 use element::Element;
 pub use included::{Included, from_toml_beside, load_scene};
+pub use parts::Meshes;
 use robot::{Notes, Robot};
 use std::path::{Path, PathBuf};
 use text::{Fault, Texts};
@@ -52,7 +54,7 @@ const MAX_LINES: usize = 8;
 
 /// Stiffness of a servo that holds a joint, for each kilogram of the model [N m/(rad kg) or N/(m kg)]: its own weight at an arm of a metre bends it by a hundredth.
 const HOLD_STIFFNESS: f64 = 1000.0;
-/// Time in which such a servo comes home [s]: its damping over its stiffness.
+/// Time in which such a servo comes home \[s\]: its damping over its stiffness.
 const HOLD_TIME: f64 = 0.05;
 
 /// How the root of a model stands in the world.
@@ -98,14 +100,18 @@ pub struct Options {
     pub self_contact: bool,
     /// The keyframe of an MJCF model to start from, by name or number.
     pub keyframe: Option<String>,
-    /// Start coordinates by joint name [rad or m], in the model's own coordinates.
+    /// Start coordinates by joint name \[rad or m\], in the model's own coordinates.
     pub pose: Vec<(String, f64)>,
     /// Put a ground at z = 0 under the model; one with a free root is set down on it unless `drop` says otherwise.
     pub ground: bool,
-    /// Height of the model's lowest point above z = 0 at the start [m]; where the model says itself if nothing is given.
+    /// Height of the model's lowest point above z = 0 at the start \[m\]; where the model says itself if nothing is given.
     pub drop: Option<f64>,
     /// Folders in which `package://` names of a URDF model are looked for, after those above the file.
     pub packages: Vec<PathBuf>,
+    /// What the meshes of a URDF or SDF model touch with.
+    pub meshes: Meshes,
+    /// A folder in which convex parts of meshes are kept.
+    pub mesh_cache: Option<PathBuf>,
 }
 
 impl Default for Options {
@@ -124,6 +130,8 @@ impl Default for Options {
             ground: false,
             drop: None,
             packages: Vec::new(),
+            meshes: Meshes::Hull,
+            mesh_cache: None,
         }
     }
 }
@@ -240,6 +248,17 @@ fn finish(
         if options.hold {
             hold(&mut robot);
         }
+        // Links that become part of others keep their names as points.
+        let fast = robot.links.iter().enumerate().filter(|(_, link)| link.joints.is_empty() && link.parent.is_some());
+        let frames: Vec<_> = fast
+            .map(|(i, link)| robot::NamedFrame {
+                name: link.name.clone(),
+                span: link.span.clone(),
+                link: Some(i),
+                frame: nalgebra::Isometry3::identity(),
+            })
+            .collect();
+        robot.frames.extend(frames);
         let fate = tree::reduce(&mut robot, &mut notes)?;
         grounded(&mut robot, &mut notes);
         let assembly = assemble::assemble(&robot, &fate, &mut notes)?;
@@ -292,6 +311,19 @@ fn gear(robot: &mut Robot, options: &Options, notes: &mut Notes) -> Result<(), F
             }
         }
         robot.gears.push(gear);
+    }
+    let strands = std::mem::take(&mut robot.strands);
+    for strand in strands {
+        let joints = robot.links.iter().flat_map(|link| &link.joints);
+        let there = |name: &String, joint: &robot::Axis| joint.name == *name && matches!(joint.start, robot::Start::Scalar(_));
+        if let Some((gone, _)) = strand.terms.iter().find(|(name, _)| !joints.clone().any(|joint| there(name, joint))) {
+            let problem = format!("not supported: joint \"{gone}\" is gone, or has not one coordinate");
+            notes.add(Fault::new(strand.span.clone(), format!("tendon \"{}\"", strand.name), "", problem));
+            continue;
+        }
+        let joints = robot.links.iter_mut().flat_map(|link| &mut link.joints);
+        joints.filter(|joint| strand.terms.iter().any(|(name, _)| *name == joint.name)).for_each(|joint| joint.geared = true);
+        robot.strands.push(strand);
     }
     Ok(())
 }

@@ -3,12 +3,12 @@
 use nalgebra::{Isometry3, Matrix3, Vector3};
 use std::f64::consts::PI;
 
-/// Mass [kg], its centre [m] and the inertia about that centre [kg m^2], in one frame.
+/// Mass \[kg\], its centre \[m\] and the inertia about that centre [kg m^2], in one frame.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Mass {
-    /// Mass [kg].
+    /// Mass \[kg\].
     pub mass: f64,
-    /// Centre of mass [m].
+    /// Centre of mass \[m\].
     pub centre: Vector3<f64>,
     /// Inertia about the centre of mass [kg m^2].
     pub inertia: Matrix3<f64>,

@@ -5,7 +5,7 @@ use carom_geometry::spatial::Shape;
 use nalgebra::Vector3;
 use std::path::Path;
 
-/// Largest mesh file [bytes].
+/// Largest mesh file \[bytes\].
 const MAX_FILE: u64 = 256 << 20;
 /// Most vertices and most triangles of a mesh.
 const MAX_MESH: usize = 2_000_000;
@@ -26,7 +26,7 @@ const MAX_HULL: usize = 256;
 /// Directions whose extreme points stay when a hull is thinned.
 const DIRECTIONS: usize = 200;
 
-/// Vertices [m] and triangles.
+/// Vertices \[m\] and triangles.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Mesh {
     /// Vertices.

@@ -2,7 +2,7 @@
 
 use crate::mass::Mass;
 use crate::text::Fault;
-use carom_dynamics::Aim;
+use carom_dynamics::{Aim, Tendon};
 use carom_scene::error::Span;
 use carom_scene::tree::Solid;
 use nalgebra::{Isometry3, UnitQuaternion, Vector3};
@@ -16,7 +16,7 @@ pub struct Robot {
     pub span: Span,
     /// Gravity, if given [m/s^2].
     pub gravity: Option<Vector3<f64>>,
-    /// Time step, if given [s].
+    /// Time step, if given \[s\].
     pub step: Option<f64>,
     /// Links, parents before children.
     pub links: Vec<Link>,
@@ -28,6 +28,10 @@ pub struct Robot {
     pub ties: Vec<Tie>,
     /// Joints that follow others.
     pub gears: Vec<Gear>,
+    /// Tendons over several joints.
+    pub strands: Vec<Strand>,
+    /// Named points.
+    pub frames: Vec<NamedFrame>,
     /// Pairs of links that do not touch.
     pub apart: Vec<([usize; 2], Span)>,
     /// How the friction of a pair follows from its two geoms.
@@ -58,6 +62,19 @@ pub enum FrictionRule {
     Mean,
     /// The greater one, and none where both sides have contacts of one dimension.
     Greatest,
+}
+
+/// A named point of a link, with axes of its own.
+#[derive(Clone, Debug)]
+pub struct NamedFrame {
+    /// Name.
+    pub name: String,
+    /// Place of its element.
+    pub span: Span,
+    /// The link; `None` is the world.
+    pub link: Option<usize>,
+    /// Its frame in the link's.
+    pub frame: Isometry3<f64>,
 }
 
 /// A link.
@@ -110,7 +127,7 @@ impl Freedom {
 /// Where a joint starts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Start {
-    /// Angle [rad] or way [m] from the pose in which the model is written.
+    /// Angle \[rad\] or way \[m\] from the pose in which the model is written.
     Scalar(f64),
     /// Turn of a ball.
     Turn(UnitQuaternion<f64>),
@@ -127,27 +144,27 @@ pub struct Axis {
     pub span: Span,
     /// What it lets free.
     pub freedom: Freedom,
-    /// Point on the axis [m].
+    /// Point on the axis \[m\].
     pub anchor: Vector3<f64>,
     /// Unit direction.
     pub axis: Vector3<f64>,
     /// Where it starts.
     pub start: Start,
-    /// The model's own number for the coordinate in the pose as written [rad or m].
+    /// The model's own number for the coordinate in the pose as written \[rad or m\].
     pub reference: f64,
-    /// Least and greatest coordinate [rad or m].
+    /// Least and greatest coordinate \[rad or m\].
     pub limits: Option<[f64; 2]>,
     /// Stiffness [N m/rad or N/m].
     pub stiffness: f64,
-    /// Stiffness times rest coordinate, summed over all springs [N m or N].
+    /// Stiffness times rest coordinate, summed over all springs \[N m or N\].
     pub preload: f64,
     /// Damping [N m s/rad or N s/m].
     pub damping: f64,
-    /// Greatest dry friction [N m or N].
+    /// Greatest dry friction \[N m or N\].
     pub friction: f64,
     /// Inertia of the joint itself [kg m^2 or kg].
     pub armature: f64,
-    /// Driven by a control of at most so much [N m or N]; infinite for no clamp.
+    /// Driven by a control of at most so much \[N m or N\]; infinite for no clamp.
     pub control: Option<f64>,
     /// Follows a target.
     pub servo: Option<Servo>,
@@ -166,8 +183,23 @@ pub struct Gear {
     pub joints: [String; 2],
     /// Ratio.
     pub ratio: f64,
-    /// Offset [rad or m].
+    /// Offset \[rad or m\].
     pub offset: f64,
+}
+
+/// A fixed tendon: a sum of coefficients times coordinates, each from the pose as written, with what acts on it.
+#[derive(Clone, Debug)]
+pub struct Strand {
+    /// Name.
+    pub name: String,
+    /// Place of its element.
+    pub span: Span,
+    /// Joints with their coefficients.
+    pub terms: Vec<(String, f64)>,
+    /// Where its spring rests.
+    pub rest: f64,
+    /// What acts on it.
+    pub tendon: Tendon,
 }
 
 /// What makes a joint follow a target.
@@ -183,6 +215,17 @@ pub struct Servo {
     pub max: f64,
     /// Whether a control is the target; otherwise it is where the joint starts.
     pub control: bool,
+}
+
+impl Robot {
+    /// Names of all joints.
+    pub fn joint_names(&self) -> impl Iterator<Item = &str> {
+        self.links.iter().flat_map(|link| &link.joints).map(|joint| joint.name.as_str())
+    }
+    /// Names of all links.
+    pub fn link_names(&self) -> impl Iterator<Item = &str> {
+        self.links.iter().map(|link| link.name.as_str())
+    }
 }
 
 impl Axis {
@@ -242,6 +285,9 @@ impl Axis {
         .collect()
     }
 }
+
+/// Solids and the frame in which they are given; `None` where they were left out, with a note.
+pub type Placed = Option<(Vec<Solid>, Isometry3<f64>)>;
 
 /// A shape on a link.
 #[derive(Clone, Debug)]
@@ -306,7 +352,7 @@ pub struct Loop {
 pub enum TieKind {
     /// A spring with a damper.
     Spring {
-        /// Rest length [m].
+        /// Rest length \[m\].
         rest: f64,
         /// Stiffness [N/m].
         stiffness: f64,
@@ -315,7 +361,7 @@ pub enum TieKind {
     },
     /// At most a length.
     Rope {
-        /// Greatest length [m].
+        /// Greatest length \[m\].
         length: f64,
     },
 }
@@ -327,7 +373,7 @@ pub struct Tie {
     pub name: String,
     /// Place of its element.
     pub span: Span,
-    /// Links, `None` for the world, and points in their frames [m].
+    /// Links, `None` for the world, and points in their frames \[m\].
     pub ends: [(Option<usize>, Vector3<f64>); 2],
     /// What it is.
     pub kind: TieKind,

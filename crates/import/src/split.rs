@@ -25,7 +25,7 @@ const FLAT: f64 = 1e-9;
 pub struct Hold {
     /// Hinge, slide or ball.
     pub freedom: Freedom,
-    /// World anchor [m].
+    /// World anchor \[m\].
     pub anchor: Vector3<f64>,
     /// World axis.
     pub axis: Vector3<f64>,

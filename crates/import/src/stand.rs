@@ -3,7 +3,7 @@
 use crate::Options;
 use crate::robot::{Freedom, Notes, Robot};
 use crate::text::Fault;
-use carom_dynamics::BodyKind;
+use carom_dynamics::{BodyKind, Coefficients};
 use carom_geometry::Geometry;
 use carom_math::Spatial;
 use carom_scene::tree::{BodyTree, SceneTree, ShapeTree, Solid, Triple};
@@ -55,7 +55,7 @@ pub fn place(tree: &mut SceneTree, scene: &Scene, moving: &Moving, options: &Opt
     lift != 0.0 || options.ground
 }
 
-/// The lowest point [m] of the moving bodies that touch anything, of all of them where none does.
+/// The lowest point \[m\] of the moving bodies that touch anything, of all of them where none does.
 fn lowest(scene: &SceneOf<Spatial>, fixed: usize) -> Option<f64> {
     let bodies = || scene.model.bodies.iter().zip(&scene.state.poses).skip(fixed);
     let least = |touching: bool| {
@@ -77,5 +77,6 @@ fn ground(tree: &SceneTree) -> BodyTree {
     let solid = Solid::HalfSpace([0.0, 0.0, 1.0]);
     let shape = ShapeTree { solid, key: "half_space", at: [0.0; 3], rotation: [1.0, 0.0, 0.0, 0.0], span: span.clone() };
     let empty = crate::emit::empty(&name, &span);
-    BodyTree { kind: BodyKind::Static, shapes: vec![shape], friction: Some(GROUND_FRICTION), ..empty }
+    let surface = Coefficients { friction: Some(GROUND_FRICTION), ..Coefficients::default() };
+    BodyTree { kind: BodyKind::Static, shapes: vec![shape], surface, ..empty }
 }

@@ -4,7 +4,7 @@ use carom_scene::SceneError;
 use carom_scene::error::{Details, Span};
 use std::path::{Path, PathBuf};
 
-/// Largest model file [bytes].
+/// Largest model file \[bytes\].
 const MAX_FILE: u64 = 64 << 20;
 /// Most files of one model.
 const MAX_FILES: usize = 256;
@@ -36,23 +36,30 @@ pub struct Fault {
     /// Which part: `joint "knee"`.
     pub part: String,
     /// Attribute; empty for the element itself.
-    pub key: String,
+    pub key: Box<str>,
     /// What is wrong.
     pub problem: String,
     /// What may stand there.
-    pub allowed: Option<String>,
+    pub allowed: Option<Box<str>>,
     /// Whether the text at the place is quoted.
     pub quote: bool,
+    /// The valid word nearest to the one found.
+    pub nearest: Option<Box<str>>,
 }
 
 impl Fault {
     /// A fault of an attribute of a part.
     pub fn new(span: Span, part: impl Into<String>, key: impl Into<String>, problem: impl Into<String>) -> Self {
-        Fault { span, part: part.into(), key: key.into(), problem: problem.into(), allowed: None, quote: false }
+        Fault { span, part: part.into(), key: key.into().into(), problem: problem.into(), allowed: None, quote: false, nearest: None }
     }
     /// Says what may stand there.
     pub fn allowed(mut self, allowed: impl Into<String>) -> Self {
-        self.allowed = Some(allowed.into());
+        self.allowed = Some(allowed.into().into());
+        self
+    }
+    /// Names the word that may have been meant.
+    pub fn instead<'w>(mut self, found: &str, words: impl IntoIterator<Item = &'w str>) -> Self {
+        self.nearest = carom_scene::error::nearest(found, words).map(Box::from);
         self
     }
     /// Quotes what stands there.
@@ -128,8 +135,20 @@ impl Texts {
     pub fn error(&self, fault: Fault) -> SceneError {
         let (file, line, column, span, text) = self.place(&fault.span);
         let found = fault.quote.then(|| quote(text));
-        let allowed = fault.allowed.into_iter().collect();
-        Details { file, span, line, column, part: fault.part, key: fault.key, problem: fault.problem, found, allowed, nearest: None }.into()
+        let allowed = fault.allowed.into_iter().map(String::from).collect();
+        Details {
+            file,
+            span,
+            line,
+            column,
+            part: fault.part,
+            key: fault.key.into(),
+            problem: fault.problem,
+            found,
+            allowed,
+            nearest: fault.nearest.map(String::from),
+        }
+        .into()
     }
     /// An error of the whole row of texts, as an error of the file it is in.
     pub fn relocate(&self, error: &SceneError) -> SceneError {

@@ -4,7 +4,7 @@ use crate::robot::{Axis, Link, Notes, Robot};
 use crate::text::Fault;
 use nalgebra::{Isometry3, Point3};
 
-/// A link weighs nothing when it weighs less than this [kg].
+/// A link weighs nothing when it weighs less than this \[kg\].
 const WEIGHTLESS: f64 = 1e-15;
 
 /// Where the links of the file have gone: a link of the result (`None`: the world) and their frame in its.

@@ -2,8 +2,9 @@
 
 use crate::element::{Element, numbers, vector};
 use crate::mass::{self, Mass};
-use crate::mesh::{self, Convex};
-use crate::robot::{Axis, Filter, Freedom, FrictionRule, Gear, Geom, Link, Notes, Robot, Start};
+use crate::mesh;
+use crate::parts::{self, Touching};
+use crate::robot::{Axis, Filter, Freedom, FrictionRule, Gear, Geom, Link, Notes, Placed, Robot, Start};
 use crate::text::Fault;
 use crate::{Base, Options};
 use carom_scene::tree::Solid;
@@ -23,7 +24,7 @@ struct Context<'a> {
     folder: Option<&'a Path>,
     options: &'a Options,
     notes: &'a mut Notes,
-    hulls: BTreeMap<String, Result<Convex, String>>,
+    touching: BTreeMap<String, Result<Touching, String>>,
     /// Names of all joints.
     joints: BTreeSet<&'a str>,
     /// Joints that a mimic holds, and where.
@@ -35,7 +36,7 @@ struct Context<'a> {
 /// Reads a model.
 pub fn read(root: &Element, folder: Option<&Path>, stem: &str, options: &Options, notes: &mut Notes) -> Result<Robot, Fault> {
     let joints = root.all("joint").filter_map(|j| j.value("name")).collect();
-    let mut context = Context { folder, options, notes, hulls: BTreeMap::new(), joints, held: Vec::new(), gears: Vec::new() };
+    let mut context = Context { folder, options, notes, touching: BTreeMap::new(), joints, held: Vec::new(), gears: Vec::new() };
     for child in &root.children {
         if child.tag.starts_with("xacro:") {
             return Err(Fault::new(
@@ -66,7 +67,10 @@ pub fn read(root: &Element, folder: Option<&Path>, stem: &str, options: &Options
         let [parent, child] = ["parent", "child"].map(|end| {
             let element = joint.child(end).ok_or_else(|| joint.fault(end, "missing"))?;
             let name = element.required("link")?;
-            index.get(&name.value).copied().ok_or_else(|| element.fault("link", "no link of this name"))
+            index
+                .get(&name.value)
+                .copied()
+                .ok_or_else(|| element.fault("link", "no link of this name").instead(&name.value, index.keys().map(String::as_str)))
         });
         let (parent, child) = (parent?, child?);
         if above[child].is_some() {
@@ -102,6 +106,8 @@ pub fn read(root: &Element, folder: Option<&Path>, stem: &str, options: &Options
         loops: Vec::new(),
         ties: Vec::new(),
         gears: Vec::new(),
+        strands: Vec::new(),
+        frames: Vec::new(),
         apart: Vec::new(),
         friction: FrictionRule::Mean,
     };
@@ -152,7 +158,9 @@ fn start(root: &Element, links: &mut [Link], options: &Options) -> Result<(), Fa
         match joint.filter(|j| matches!(j.freedom, Freedom::Hinge | Freedom::Slide)) {
             Some(joint) if value.is_finite() => joint.start = Start::Scalar(*value),
             _ => {
+                let joints = links.iter().flat_map(|link| &link.joints).map(|joint| joint.name.as_str());
                 return Err(Fault::new(root.span.clone(), "pose", name.clone(), "no joint of this name has one coordinate")
+                    .instead(name, joints)
                     .allowed("finite numbers by joint"));
             }
         }
@@ -222,7 +230,8 @@ impl Context<'_> {
         let color = element.child("visual").and_then(color);
         let mut geoms = Vec::new();
         for collision in element.all("collision") {
-            if let Some((solid, frame)) = self.solid(collision)? {
+            let Some((solids, frame)) = self.solids(collision)? else { continue };
+            for solid in solids {
                 let filter = if self.options.self_contact { Filter::ALL } else { Filter::OTHERS };
                 let name = collision.value("name").map(str::to_string);
                 geoms.push(Geom { name, span: collision.span.clone(), solid, frame, friction, restitution, rough: true, filter, color });
@@ -316,7 +325,8 @@ impl Context<'_> {
         if let Some(mimic) = element.child("mimic") {
             let name = &mimic.required("joint")?.value;
             if name == &out.name || !self.joints.contains(name.as_str()) {
-                return Err(mimic.fault("joint", "no other joint of this name"));
+                let others = self.joints.iter().copied().filter(|joint| *joint != out.name);
+                return Err(mimic.fault("joint", "no other joint of this name").instead(name, others));
             }
             let ratio = number(mimic, "multiplier")?.unwrap_or(1.0);
             let offset = number(mimic, "offset")?.unwrap_or(0.0);
@@ -338,8 +348,8 @@ impl Context<'_> {
         Ok(vec![out])
     }
 
-    /// The shape of a collision and its frame; `None`, with a note, for a mesh that cannot be read.
-    fn solid(&mut self, collision: &Element) -> Result<Option<(Solid, Isometry3<f64>)>, Fault> {
+    /// The shape of a collision, or the parts of its mesh, and their frame; `None`, with a note, for a mesh that cannot be read.
+    fn solids(&mut self, collision: &Element) -> Result<Placed, Fault> {
         let frame = origin(collision)?;
         let Some(geometry) = collision.child("geometry") else { return Err(collision.fault("geometry", "missing")) };
         let Some(shape) = geometry.children.first() else {
@@ -362,13 +372,13 @@ impl Context<'_> {
             "mesh" => {
                 let file = shape.required("filename")?;
                 let scale = read_vector(shape, "scale")?.unwrap_or_else(|| Vector3::repeat(1.0));
-                match self.hull(&file.value, scale) {
-                    Ok(convex) => {
-                        if convex.thinned {
-                            let problem = "its hull has too many vertices: the outermost in many directions are taken";
-                            self.notes.add(Fault::new(file.span.clone(), "mesh", "filename", problem).quoted());
+                match self.touching(&file.value, scale) {
+                    Ok(found) => {
+                        // Parts are what was asked for: nothing to refuse.
+                        if let Some(note) = found.note.filter(|_| !self.options.strict || found.solids.len() == 1) {
+                            self.notes.add(Fault::new(file.span.clone(), "mesh", "filename", note).quoted());
                         }
-                        Solid::Convex(convex.points.iter().map(|p| [p.x, p.y, p.z]).collect())
+                        return Ok(Some((found.solids.into_iter().map(Solid::Convex).collect(), frame)));
                     }
                     Err(problem) => {
                         let problem = format!("left out: {problem}");
@@ -389,16 +399,17 @@ impl Context<'_> {
                 return Ok(None);
             }
         };
-        Ok(Some((solid, frame)))
+        Ok(Some((vec![solid], frame)))
     }
 
-    fn hull(&mut self, file: &str, scale: Vector3<f64>) -> Result<Convex, String> {
+    fn touching(&mut self, file: &str, scale: Vector3<f64>) -> Result<Touching, String> {
         let key = format!("{file} {scale:?}");
-        if let Some(found) = self.hulls.get(&key) {
+        if let Some(found) = self.touching.get(&key) {
             return found.clone();
         }
-        let made = self.find(file).and_then(|path| mesh::load(&path)).and_then(|m| m.scaled(scale).hull());
-        self.hulls.insert(key, made.clone());
+        let made = self.find(file).and_then(|path| mesh::load(&path));
+        let made = made.and_then(|m| parts::touching(&m.scaled(scale), self.options.meshes, self.options.mesh_cache.as_deref()));
+        self.touching.insert(key, made.clone());
         made
     }
 

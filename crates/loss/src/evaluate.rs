@@ -1,7 +1,7 @@
 //! Value and exact gradient of a loss on the states of a rollout, by reverse accumulation.
 
-use super::{Component, Energy, Expression, Function, Loss, Operator, Span};
-use carom::dynamics::gradient::{Cotangents, Parameters, energies, energy_gradient};
+use super::{Component, Energy, Expression, Forces, Function, Loss, Operator, Span};
+use carom::dynamics::gradient::{Cotangents, Pair, Parameters, Push, energies, energy_gradient};
 use carom::dynamics::{Model, State};
 use carom::geometry::Geometry;
 
@@ -10,6 +10,8 @@ use carom::geometry::Geometry;
 pub struct Slope {
     /// By all states.
     pub states: Cotangents,
+    /// By the impulses of contacts.
+    pub pushes: Vec<Push>,
     /// By the parameters, states held: energies read masses, gravity and springs.
     pub parameters: Vec<f64>,
 }
@@ -17,7 +19,8 @@ pub struct Slope {
 impl Slope {
     /// Whether it is made of numbers: a root or a logarithm at 0 has no slope.
     pub fn is_finite(&self) -> bool {
-        self.states.poses.iter().chain(&self.states.twists).chain(&self.parameters).all(|x| x.is_finite())
+        let pushes = self.pushes.iter().flat_map(|push| &push.bar);
+        self.states.poses.iter().chain(&self.states.twists).chain(&self.parameters).chain(pushes).all(|x| x.is_finite())
     }
 }
 
@@ -26,22 +29,24 @@ struct Run<'a, G: Geometry> {
     model: &'a Model<G>,
     layout: &'a Parameters,
     states: &'a [State<G>],
+    pairs: &'a [Pair],
+    forces: &'a Forces,
 }
 
 impl Loss {
-    /// The value on the states of a run.
-    pub fn value<G: Geometry>(&self, model: &Model<G>, states: &[State<G>]) -> f64 {
+    /// The value on the states of a run and the forces that it reads.
+    pub fn value<G: Geometry>(&self, model: &Model<G>, states: &[State<G>], forces: &Forces) -> f64 {
         let layout = Parameters::default();
-        let run = Run { model, layout: &layout, states };
+        let run = Run { model, layout: &layout, states, pairs: &self.pairs, forces };
         run.value(&self.root, states.len().saturating_sub(1))
     }
 
-    /// The gradient on the states of a run.
-    pub fn slope<G: Geometry>(&self, model: &Model<G>, layout: &Parameters, states: &[State<G>]) -> Slope {
+    /// The gradient on the states of a run and the forces that it reads.
+    pub fn slope<G: Geometry>(&self, model: &Model<G>, layout: &Parameters, states: &[State<G>], forces: &Forces) -> Slope {
         let size = states.len() * model.bodies.len() * G::DOF;
         let states_bar = Cotangents { poses: vec![0.0; size], twists: vec![0.0; size] };
-        let mut out = Slope { states: states_bar, parameters: vec![0.0; layout.len] };
-        Run { model, layout, states }.add(&self.root, states.len().saturating_sub(1), 1.0, &mut out);
+        let mut out = Slope { states: states_bar, pushes: Vec::new(), parameters: vec![0.0; layout.len] };
+        Run { model, layout, states, pairs: &self.pairs, forces }.add(&self.root, states.len().saturating_sub(1), 1.0, &mut out);
         out
     }
 }
@@ -60,7 +65,7 @@ fn weights(energy: Energy) -> [f64; 3] {
 fn is_constant(expression: &Expression) -> bool {
     match expression {
         Expression::Number(_) => true,
-        Expression::Body(..) | Expression::Place(_) | Expression::Energy(_) => false,
+        Expression::Time | Expression::Body(..) | Expression::Place(_) | Expression::Energy(_) | Expression::Force(..) => false,
         Expression::Apply(_, inner) | Expression::Run(_, inner) => is_constant(inner),
         Expression::Join(_, a, b) => is_constant(a) && is_constant(b),
     }
@@ -78,8 +83,10 @@ impl<G: Geometry> Run<'_, G> {
     fn value(&self, expression: &Expression, at: usize) -> f64 {
         match expression {
             Expression::Number(x) => *x,
+            Expression::Time => self.states[at].time,
             Expression::Body(body, component) => self.component(*body, *component, at),
             Expression::Place(place) => place.value(self.model, &self.states[at]),
+            Expression::Force(pair, component) => self.forces.at(at, *pair, *component),
             Expression::Energy(energy) => energies(self.model, &self.states[at]).iter().zip(weights(*energy)).map(|(e, w)| e * w).sum(),
             Expression::Apply(function, inner) => {
                 let x = self.value(inner, at);
@@ -128,6 +135,12 @@ impl<G: Geometry> Run<'_, G> {
         }
         match expression {
             Expression::Number(_) => {}
+            Expression::Time => {
+                // So many steps after the first state.
+                if let Some(slot) = out.parameters.get_mut(self.layout.step) {
+                    *slot += weight * at as f64;
+                }
+            }
             Expression::Body(body, component) => self.add_component(*body, *component, at, weight, out),
             Expression::Place(place) => place.add(self.model, self.layout, &self.states[at], at, weight, out),
             Expression::Energy(energy) => {
@@ -138,6 +151,17 @@ impl<G: Geometry> Run<'_, G> {
                 add(&mut out.states.twists[at * size..(at + 1) * size], &slope.twists);
                 add(&mut out.parameters, &slope.parameters);
             }
+            Expression::Force(pair, component) if at > 0 => {
+                // The force is the impulse over the step.
+                let step = self.model.step;
+                let mut bar = [0.0; 3];
+                bar[*component] = weight / step;
+                out.pushes.push(Push { step: at - 1, pair: self.pairs[*pair], bar });
+                if let Some(slot) = out.parameters.get_mut(self.layout.step) {
+                    *slot -= weight * self.forces.at(at, *pair, *component) / step;
+                }
+            }
+            Expression::Force(..) => {}
             Expression::Apply(function, inner) => {
                 let x = self.value(inner, at);
                 let slope = match function {

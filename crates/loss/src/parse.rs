@@ -2,6 +2,7 @@
 
 use super::place::Place;
 use super::{Component, Energy, Expression, Function, Operator, Span};
+use carom::dynamics::gradient::Pair;
 use carom::record::columns::{coordinates, velocities};
 use carom::scene::error::nearest;
 
@@ -44,27 +45,39 @@ enum Token {
     Mark(char),
 }
 
+/// What a loss may name.
+#[derive(Clone, Copy)]
+pub(super) struct Known<'a> {
+    /// Names of the bodies.
+    pub bodies: &'a [&'a str],
+    /// Names of the joints, and whether each has a coordinate.
+    pub joints: &'a [(&'a str, bool)],
+    /// Named points: the body of each, and the place in it.
+    pub points: &'a [(String, usize, [f64; 3])],
+    /// 2 or 3.
+    pub dimension: usize,
+}
+
 struct Parser<'a> {
     text: &'a str,
     tokens: Vec<(Token, std::ops::Range<usize>)>,
     next: usize,
     depth: usize,
-    bodies: &'a [&'a str],
-    /// Names of the joints, and whether each has a coordinate.
-    joints: &'a [(&'a str, bool)],
-    dimension: usize,
+    known: Known<'a>,
     within_span: bool,
+    /// Whose forces of contacts are read.
+    pairs: Vec<Pair>,
 }
 
-pub(super) fn parse(text: &str, bodies: &[&str], joints: &[(&str, bool)], dimension: usize) -> Result<Expression, LossError> {
-    let mut parser = Parser { text, tokens: Vec::new(), next: 0, depth: 0, bodies, joints, dimension, within_span: false };
+pub(super) fn parse(text: &str, known: Known<'_>) -> Result<(Expression, Vec<Pair>), LossError> {
+    let mut parser = Parser { text, tokens: Vec::new(), next: 0, depth: 0, known, within_span: false, pairs: Vec::new() };
     parser.tokens = parser.scan()?;
     if let Some((_, span)) = parser.tokens.get(MAX_TOKENS) {
         return Err(parser.fault(span.clone(), "too long", format!("at most {MAX_TOKENS} words and marks")));
     }
     let root = parser.sum()?;
     match parser.peek() {
-        None => Ok(root),
+        None => Ok((root, parser.pairs)),
         Some(_) => Err(parser.unexpected("an operator: + - * / ^")),
     }
 }
@@ -217,21 +230,24 @@ impl Parser<'_> {
         if word == "pi" {
             return Ok(Expression::Number(std::f64::consts::PI));
         }
+        if word == "time" && !self.known.bodies.contains(&word) {
+            return Ok(Expression::Time);
+        }
         if let Some((_, energy)) = ENERGIES.iter().find(|(name, _)| *name == word) {
             return Ok(Expression::Energy(*energy));
         }
-        if self.bodies.contains(&word) {
+        if self.known.bodies.contains(&word) {
             let help = format!("needs a component: {word}.{}", self.components().join(&format!(", {word}.")));
             return Err(self.fault(span, format!("\"{word}\" is a body, not a number"), help));
         }
-        if self.joints.iter().any(|(name, _)| *name == word) {
+        if self.known.joints.iter().any(|(name, _)| *name == word) {
             return Err(self.fault(span, format!("\"{word}\" is a joint, not a number"), format!("needs {word}.position or {word}.rate")));
         }
-        let known = ENERGIES.iter().map(|(name, _)| *name).chain(self.names()).chain(["pi"]);
+        let known = ENERGIES.iter().map(|(name, _)| *name).chain(self.names()).chain(["pi", "time"]);
         Err(self.fault(
             span,
             format!("unknown name \"{word}\""),
-            suggestion(word, known, "bodies and joints with a component, energy, kinetic, potential, elastic, pi"),
+            suggestion(word, known, "bodies and joints with a component, energy, kinetic, potential, elastic, time, pi"),
         ))
     }
 
@@ -254,19 +270,23 @@ impl Parser<'_> {
     }
 
     fn components(&self) -> Vec<&'static str> {
-        coordinates(self.dimension).iter().chain(velocities(self.dimension)).copied().collect()
+        coordinates(self.known.dimension).iter().chain(velocities(self.known.dimension)).copied().collect()
     }
 
     fn names(&self) -> impl Iterator<Item = &str> {
-        self.bodies.iter().copied().chain(self.joints.iter().map(|(name, _)| *name))
+        let joints = self.known.joints.iter().map(|(name, _)| *name);
+        self.known.bodies.iter().copied().chain(joints).chain(self.known.points.iter().map(|(name, ..)| name.as_str()))
     }
 
     fn component(&mut self, name: &str, span: std::ops::Range<usize>) -> Result<Expression, LossError> {
-        let body = self.bodies.iter().position(|b| *b == name);
-        let joint = self.joints.iter().position(|(joint, _)| *joint == name);
+        let body = self.known.bodies.iter().position(|b| *b == name);
+        let joint = self.known.joints.iter().position(|(joint, _)| *joint == name);
+        if let (None, None, Some((_, body, at))) = (body, joint, self.known.points.iter().find(|(point, ..)| point == name)) {
+            return self.component_of_point(*body, *at);
+        }
         let Some(listing) = self.listing(body, joint) else {
-            let help = suggestion(name, self.names(), "the bodies and joints of the scene");
-            return Err(self.fault(span, format!("no body or joint \"{name}\""), help));
+            let help = suggestion(name, self.names(), "the bodies, joints and points of the scene");
+            return Err(self.fault(span, format!("no body, joint or point \"{name}\""), help));
         };
         if !self.take('.') {
             return Err(self.unexpected(&format!(". and a component: {}", listing.join(", "))));
@@ -277,7 +297,7 @@ impl Parser<'_> {
         };
         self.next += 1;
         if let (Some(joint), "position" | "rate") = (joint, word.as_str()) {
-            if !self.joints[joint].1 {
+            if !self.known.joints[joint].1 {
                 return Err(self.fault(
                     span,
                     format!("joint \"{name}\" has no coordinate"),
@@ -288,6 +308,9 @@ impl Parser<'_> {
         }
         if let (Some(body), "at") = (body, word.as_str()) {
             return self.point(body);
+        }
+        if let (Some(body), "contact") = (body, word.as_str()) {
+            return self.force(body);
         }
         match body.and_then(|body| Some((body, self.components().iter().position(|c| *c == word)?))) {
             Some((body, place)) => Ok(Expression::Body(body, self.number_of_body(place))),
@@ -302,7 +325,7 @@ impl Parser<'_> {
     fn listing(&self, body: Option<usize>, joint: Option<usize>) -> Option<Vec<&'static str>> {
         let mut out = if body.is_some() { self.components() } else { Vec::new() };
         if body.is_some() {
-            out.push("at");
+            out.extend(["at", "contact"]);
         }
         if joint.is_some() {
             out.extend(["position", "rate"]);
@@ -311,14 +334,57 @@ impl Parser<'_> {
     }
 
     fn number_of_body(&self, place: usize) -> Component {
-        let coordinates = coordinates(self.dimension).len();
+        let coordinates = coordinates(self.known.dimension).len();
         if place >= coordinates {
             Component::Twist(place - coordinates)
-        } else if place >= self.dimension && self.dimension > 2 {
-            Component::Quaternion(place - self.dimension)
+        } else if place >= self.known.dimension && self.known.dimension > 2 {
+            Component::Quaternion(place - self.known.dimension)
         } else {
             Component::Pose(place)
         }
+    }
+
+    /// The force of contacts on a body behind `contact`: perhaps from whom, then a component.
+    fn force(&mut self, body: usize) -> Result<Expression, LossError> {
+        let mut from = None;
+        if self.take('(') {
+            let span = self.span();
+            let name = match self.peek().cloned() {
+                Some(Token::Word(name) | Token::Quoted(name)) => name,
+                _ => return Err(self.unexpected("a body")),
+            };
+            self.next += 1;
+            let Some(other) = self.known.bodies.iter().position(|b| *b == name) else {
+                let help = suggestion(&name, self.known.bodies.iter().copied(), "the bodies of the scene");
+                return Err(self.fault(span, format!("no body \"{name}\""), help));
+            };
+            if other == body {
+                return Err(self.fault(span, "a body does not touch itself", "name another body"));
+            }
+            if !self.take(')') {
+                return Err(self.unexpected(") behind a body"));
+            }
+            from = Some(other);
+        }
+        let listing = &["fx", "fy", "fz"][..self.known.dimension];
+        if !self.take('.') {
+            return Err(self.unexpected(&format!(". and a component: {}", listing.join(", "))));
+        }
+        let span = self.span();
+        let Some(Token::Word(word)) = self.peek().cloned() else {
+            return Err(self.unexpected(&format!("a component: {}", listing.join(", "))));
+        };
+        self.next += 1;
+        let Some(component) = listing.iter().position(|c| *c == word) else {
+            let help = suggestion(&word, listing.iter().copied(), &listing.join(", "));
+            return Err(self.fault(span, format!("unknown component \"{word}\" of a force"), help));
+        };
+        let pair = (body, from);
+        let place = self.pairs.iter().position(|known| *known == pair).unwrap_or_else(|| {
+            self.pairs.push(pair);
+            self.pairs.len() - 1
+        });
+        Ok(Expression::Force(place, component))
     }
 
     /// A point of a body behind `at`: its place in the body, then a component of it or of its velocity.
@@ -327,9 +393,9 @@ impl Parser<'_> {
             return Err(self.unexpected("( and a point of the body, as in at(0.1, 0)"));
         }
         let mut at = [0.0; 3];
-        for k in 0..self.dimension {
+        for k in 0..self.known.dimension {
             if k > 0 && !self.take(',') {
-                return Err(self.unexpected(&format!("{} numbers with commas between them", self.dimension)));
+                return Err(self.unexpected(&format!("{} numbers with commas between them", self.known.dimension)));
             }
             let sign = if self.take('-') { -1.0 } else { 1.0 };
             let Some(Token::Number(x)) = self.peek().cloned() else { return Err(self.unexpected("a number")) };
@@ -337,9 +403,15 @@ impl Parser<'_> {
             at[k] = sign * x;
         }
         if !self.take(')') {
-            return Err(self.unexpected(&format!(") behind {} numbers", self.dimension)));
+            return Err(self.unexpected(&format!(") behind {} numbers", self.known.dimension)));
         }
-        let (places, speeds) = (&coordinates(self.dimension)[..self.dimension], &velocities(self.dimension)[..self.dimension]);
+        self.component_of_point(body, at)
+    }
+
+    /// A component of a point of a body or of its velocity.
+    fn component_of_point(&mut self, body: usize, at: [f64; 3]) -> Result<Expression, LossError> {
+        let dimension = self.known.dimension;
+        let (places, speeds) = (&coordinates(dimension)[..dimension], &velocities(dimension)[..dimension]);
         let listing: Vec<&str> = places.iter().chain(speeds).copied().collect();
         if !self.take('.') {
             return Err(self.unexpected(&format!(". and a component: {}", listing.join(", "))));
@@ -351,8 +423,8 @@ impl Parser<'_> {
         self.next += 1;
         match listing.iter().position(|c| *c == word) {
             Some(place) => {
-                let velocity = place >= self.dimension;
-                Ok(Expression::Place(Place::Point { body, at, component: place % self.dimension, velocity }))
+                let velocity = place >= dimension;
+                Ok(Expression::Place(Place::Point { body, at, component: place % dimension, velocity }))
             }
             None => {
                 let help = suggestion(&word, listing.iter().copied(), &listing.join(", "));

@@ -14,7 +14,7 @@ pub(super) enum Place {
     Point {
         /// The body.
         body: usize,
-        /// The point in its frame, from its centre of mass [m]; the third number counts in space only.
+        /// The point in its frame, from its centre of mass \[m\]; the third number counts in space only.
         at: [f64; 3],
         /// Component.
         component: usize,

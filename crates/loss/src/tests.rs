@@ -91,10 +91,12 @@ fn values_are_those_of_arithmetic() {
         ("a.x", states[1].poses[0].position.x),
         ("\"ball 2\".vy * 2", states[1].twists[1].lin.y * 2.0),
         ("sum(a.wx)", states[0].twists[0].ang.x + states[1].twists[0].ang.x),
+        ("time", states[1].time),
+        ("mean(time * a.x)", 0.5 * (states[0].time * states[0].poses[0].position.x + states[1].time * states[1].poses[0].position.x)),
         ("mean(a.z) - 1", 0.5 * (states[0].poses[0].position.z + states[1].poses[0].position.z) - 1.0),
     ] {
         let loss = Loss::parse(text, world.model()).unwrap_or_else(|e| panic!("{text}: {e:?}"));
-        let found = loss.value(world.model(), &states);
+        let found = loss.value(world.model(), &states, &Forces::default());
         assert!((found - wanted).abs() <= 1e-14 * wanted.abs().max(1.0), "{text}: {found}, not {wanted}");
     }
 }
@@ -116,7 +118,7 @@ fn slopes_are_those_of_central_differences() {
         "arm.at(0.2, -0.1, 0.05).x * arm.at(0.2, -0.1, 0.05).vy + a.at(0, 0.3, 0).z^2",
     ] {
         let loss = Loss::parse(text, world.model()).unwrap();
-        let slope = loss.slope(world.model(), &layout, &base);
+        let slope = loss.slope(world.model(), &layout, &base, &Forces::default());
         assert!(slope.is_finite());
         for at in 0..2 {
             for body in 0..BODIES {
@@ -131,7 +133,7 @@ fn slopes_are_those_of_central_differences() {
                         } else {
                             states[at].twists[body] = states[at].twists[body].plus(1.0, change);
                         }
-                        loss.value(world.model(), &states)
+                        loss.value(world.model(), &states, &Forces::default())
                     };
                     let difference = (moved(SIZE) - moved(-SIZE)) / (2.0 * SIZE);
                     let numbers = if k < 6 { &slope.states.poses } else { &slope.states.twists };
@@ -147,7 +149,7 @@ fn slopes_are_those_of_central_differences() {
             let moved = |by: f64| {
                 let mut tangent = vec![0.0; layout.len];
                 tangent[slot] = by;
-                loss.value(&layout.perturbed(world.model(), &tangent).unwrap(), &base)
+                loss.value(&layout.perturbed(world.model(), &tangent).unwrap(), &base, &Forces::default())
             };
             let difference = (moved(SIZE) - moved(-SIZE)) / (2.0 * SIZE);
             assert!((slope.parameters[slot] - difference).abs() < 1e-6 * difference.abs().max(1.0), "{text} parameter {slot}");
@@ -163,14 +165,17 @@ fn faults_stand_at_their_column_and_say_what_is_allowed() {
         ("a.x +", 6, "ends too early", "needs a number"),
         ("a.x b.y", 5, "found \"b\"", "operator"),
         ("2 * (a.x - 1", 13, "ends too early", "needs )"),
-        ("b.x", 1, "no body or joint \"b\"", "allowed"),
-        ("elbo.rate", 1, "no body or joint", "did you mean \"elbow\"?"),
+        ("b.x", 1, "no body, joint or point \"b\"", "allowed"),
+        ("elbo.rate", 1, "no body, joint or point", "did you mean \"elbow\"?"),
         ("elbow", 1, "is a joint, not a number", "elbow.rate"),
         ("elbow.x", 7, "unknown component \"x\"", "position, rate"),
         ("joint0.rate", 8, "has no coordinate", "hinges"),
         ("a.at(1, 2).x", 10, "found \")\"", "3 numbers"),
         ("a.at(1, 2, 3).qw", 15, "unknown component \"qw\" of a point", "vz"),
         ("a.speed", 3, "unknown component \"speed\"", "vx"),
+        ("a.contact(\"ball 3\").fz", 11, "no body \"ball 3\"", "did you mean \"ball 2\"?"),
+        ("a.contact(a).fz", 11, "does not touch itself", "another"),
+        ("a.contact.x", 11, "unknown component \"x\" of a force", "fx, fy, fz"),
         ("a", 1, "is a body, not a number", "a.x"),
         ("enrgy", 1, "unknown name \"enrgy\"", "did you mean \"energy\"?"),
         ("sqr(2)", 1, "unknown function \"sqr\"", "did you mean \"sqrt\"?"),
@@ -188,11 +193,31 @@ fn faults_stand_at_their_column_and_say_what_is_allowed() {
 }
 
 #[test]
+fn time_goes_with_the_step_and_points_with_their_bodies() {
+    let world = world();
+    let (states, layout) = (states(&world), Parameters::of(world.model()));
+    // The second state is one step later.
+    let loss = Loss::parse("sum(3 * time)", world.model()).unwrap();
+    let slope = loss.slope(world.model(), &layout, &states, &Forces::default());
+    assert_eq!((slope.parameters[layout.step], slope.states.poses.iter().all(|x| *x == 0.0)), (3.0, true));
+
+    let text = format!("{TEXT}[[point]]\nname = \"tip\"\nbody = \"arm\"\nat = [0.2, -0.1, 0.05]\n");
+    let Ok(Scene::Spatial(scene)) = from_toml(&text, "test") else { panic!("a scene") };
+    for (named, plain) in [("tip.x", "arm.at(0.2, -0.1, 0.05).x"), ("tip.vz^2", "arm.at(0.2, -0.1, 0.05).vz^2")] {
+        assert_eq!(Loss::parse_among(named, &scene.model, &scene.points), Loss::parse(plain, &scene.model));
+    }
+    let error = Loss::parse_among("tipp.x", &scene.model, &scene.points).unwrap_err();
+    assert!(error.help.contains("did you mean \"tip\"?"), "{error:?}");
+    let error = Loss::parse_among("tip.qw", &scene.model, &scene.points).unwrap_err();
+    assert!(error.problem.contains("of a point"), "{error:?}");
+}
+
+#[test]
 fn a_root_at_zero_has_no_slope() {
     let world = world();
     let layout = Parameters::of(world.model());
     let loss = Loss::parse("sqrt(\"ball 2\".y)", world.model()).unwrap();
-    assert!(!loss.slope(world.model(), &layout, &[world.state().clone()]).is_finite());
+    assert!(!loss.slope(world.model(), &layout, &[world.state().clone()], &Forces::default()).is_finite());
     let square = Loss::parse("\"ball 2\".y^2", world.model()).unwrap();
-    assert!(square.slope(world.model(), &layout, &[world.state().clone()]).is_finite());
+    assert!(square.slope(world.model(), &layout, &[world.state().clone()], &Forces::default()).is_finite());
 }

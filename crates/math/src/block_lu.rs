@@ -1,4 +1,4 @@
-//! Sparse LU of an unsymmetric block matrix near a symmetric positive one, with whole blocks for pivots, theory (9.19).
+//! Sparse LU of an unsymmetric block matrix near a symmetric positive one, with whole blocks for pivots, theory (9.21).
 //!
 //! What [`crate::block_ldl`] is to the steps of a mechanism this is to their derivatives: the matrix is written where its factor will stand, no pivot
 //! is searched for, and A and A' are solved by products of small squares. Nothing here allocates after construction.
@@ -228,7 +228,7 @@ impl<const TRANSPOSED: bool> Half<'_, TRANSPOSED> {
     }
 }
 
-/// The inverse of a square by Gauss and Jordan without exchanges, theory (9.19), and whether every pivot was sound.
+/// The inverse of a square by Gauss and Jordan without exchanges, theory (9.21), and whether every pivot was sound.
 #[inline(always)]
 fn inverted<const N: usize>(square: &[[f64; N]; N], least: &[f64; N]) -> ([[f64; N]; N], bool) {
     const { assert!(N <= WIDEST && WIDEST == 6) };

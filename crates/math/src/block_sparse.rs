@@ -251,12 +251,6 @@ impl BlockSparse {
             }
         }
     }
-    /// The block at a slot that was looked up with the later node as its row: `rows x columns` values by rows, and the number of columns.
-    #[inline]
-    pub fn block_mut(&mut self, slot: Slot) -> (&mut [f64], usize) {
-        debug_assert!(!slot.transposed, "blocks are kept below the diagonal");
-        (&mut self.values[slot.at..slot.at + slot.rows * slot.columns], slot.columns)
-    }
     /// Adds to one scalar of the block at a slot of this matrix's pattern.
     #[inline]
     pub fn add_entry(&mut self, slot: Slot, row: usize, column: usize, value: f64) {

@@ -1,4 +1,4 @@
-//! Order and fronts of an elimination over a graph whose edges change from one problem to the next, theory (9.20).
+//! Order and fronts of an elimination over a graph whose edges change from one problem to the next, theory (9.22).
 //!
 //! Unlike [`crate::symbolic`], which is made once for a mechanism, this is made anew whenever contacts begin or end, so all its lists are
 //! kept and filled again. Nodes are eliminated by least degree; neighbours with the same structure share a front.

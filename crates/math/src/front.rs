@@ -1,4 +1,4 @@
-//! One dense front: its elimination, and the substitutions with its factor; theory (9.21).
+//! One dense front: its elimination, and the substitutions with its factor; theory (9.23).
 //!
 //! Fronts are column-major squares of m rows of which the first p are eliminated. Columns are taken in blocks of six, the rows of a body in space, by code of
 //! fixed size; what is left of a panel, and then of the front, follows by dense products. Of a symmetric front the lower triangle counts, A = L D L'; of any

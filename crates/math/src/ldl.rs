@@ -1,4 +1,4 @@
-//! Sparse LDL' of a block matrix: analyse once, factor each step, solve many times, theory (9.3)-(9.12).
+//! Sparse LDL' of a block matrix: analyse once, factor each step, solve many times, theory (9.3)-(9.14).
 //!
 //! Vectors keep the numbering of the [`BlockSparse`] matrix throughout: the order of elimination stays inside, so half solves and
 //! sparse right-hand sides need no permutation by the caller. Nothing here allocates after construction.
@@ -22,7 +22,7 @@ pub const DROP_REDUNDANT: f64 = 1.0;
 /// Most rows of a node for which pivots are inverted as blocks: those of any joint. Wider ones are solved row by row.
 const WIDEST: usize = 6;
 
-/// What to do with a pivot that vanishes, theory (9.10).
+/// What to do with a pivot that vanishes, theory (9.12).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Pivots {
     /// Stop with [`LdlError::ZeroPivot`].
@@ -33,6 +33,34 @@ pub enum Pivots {
         /// Part of the row's diagonal; [`DROP_REDUNDANT`] drops the row.
         relative: f64,
     },
+}
+
+impl Pivots {
+    /// What a pivot becomes in a row whose diagonal was this before elimination.
+    #[inline(always)]
+    pub(crate) fn accept(
+        self,
+        at: Redundant,
+        value: f64,
+        diagonal: f64,
+        floor: f64,
+        redundant: &mut Vec<Redundant>,
+    ) -> Result<f64, LdlError> {
+        let Redundant { node, row } = at;
+        if value.abs() > RANK_TOLERANCE * diagonal && value.is_finite() {
+            return Ok(value);
+        }
+        if !value.is_finite() {
+            return Err(LdlError::NotFinite { node, row });
+        }
+        match self {
+            Pivots::Strict => Err(LdlError::ZeroPivot { node, row, value }),
+            Pivots::Regularise { relative } => {
+                redundant.push(at);
+                Ok(relative.max(RANK_TOLERANCE) * if diagonal > 0.0 { diagonal } else { floor })
+            }
+        }
+    }
 }
 
 /// A row that depends on rows eliminated before it.
@@ -93,7 +121,7 @@ pub struct Factor {
     symbolic: Arc<Symbolic>,
     /// Columns of L in order of elimination: pivot block, then panel.
     values: Vec<f64>,
-    /// The same factor with whole blocks for pivots, theory (9.15): A_kk^-1 of what was left at the pivot, then L_ik L_kk^-1, in the places of `values`.
+    /// The same factor with whole blocks for pivots, theory (9.11): A_kk^-1 of what was left at the pivot, then L_ik L_kk^-1, in the places of `values`.
     whole: Vec<f64>,
     /// 1/D by scalar row.
     inverse: Vec<f64>,
@@ -254,14 +282,7 @@ impl Factor {
             }
         }
     }
-    /// x := L^-T x on a reach: right there for any x, since a node's rows need only its ancestors; other nodes are not touched.
-    pub fn backward_sparse(&self, reach: &Reach, x: &mut [f64]) {
-        self.check_length(x);
-        for &place in reach.places.iter().rev() {
-            self.backward_column(place, x);
-        }
-    }
-    /// a' D^-1 b over a reach: with a and b already through [`Factor::forward_sparse`] this is a' A^-1 b, theory (9.12).
+    /// a' D^-1 b over a reach: with a and b already through [`Factor::forward_sparse`] this is a' A^-1 b, theory (9.14).
     pub fn weighted_dot(&self, reach: &Reach, a: &[f64], b: &[f64]) -> f64 {
         let mut sum = 0.0;
         for &place in &reach.places {
@@ -304,7 +325,7 @@ impl Factor {
         Ok(())
     }
 
-    /// Factors one column and takes its product from the columns after it, theory (9.7)-(9.8).
+    /// Factors one column and takes its product from the columns after it, theory (9.8)-(9.9).
     #[inline(always)]
     fn eliminate(&mut self, symbolic: &Symbolic, place: usize, size: usize, pivots: Pivots, floor: f64) -> Result<(), LdlError> {
         let column = &symbolic.columns[place];
@@ -314,20 +335,7 @@ impl Factor {
         let (diagonal, inverse) = (&self.diagonal[rows.clone()], &mut self.inverse[rows]);
         let redundant = &mut self.redundant;
         factor_block(size, pivot, inverse, |row, value| {
-            if value.abs() > RANK_TOLERANCE * diagonal[row] && value.is_finite() {
-                return Ok(value);
-            }
-            let node = symbolic.order[place];
-            if !value.is_finite() {
-                return Err(LdlError::NotFinite { node, row });
-            }
-            match pivots {
-                Pivots::Strict => Err(LdlError::ZeroPivot { node, row, value }),
-                Pivots::Regularise { relative } => {
-                    redundant.push(Redundant { node, row });
-                    Ok(relative.max(RANK_TOLERANCE) * if diagonal[row] > 0.0 { diagonal[row] } else { floor })
-                }
-            }
+            pivots.accept(Redundant { node: symbolic.order[place], row }, value, diagonal[row], floor, redundant)
         })?;
 
         let scaled = &mut self.scaled[..panel.len()];

@@ -1,4 +1,4 @@
-//! Sparse LU of an unsymmetric block matrix with a symmetric pattern, on the analysis of [`crate::ldl`], theory (9.14)-(9.18).
+//! Sparse LU of an unsymmetric block matrix with a symmetric pattern, on the analysis of [`crate::ldl`], theory (9.16)-(9.20).
 //!
 //! Columns of L and rows of U (kept transposed) have one layout, so A and A' are solved by the same text with the halves exchanged.
 //! Vectors keep the numbering of the matrix throughout. Nothing here allocates after construction.
@@ -188,7 +188,7 @@ impl LuFactor {
         }
     }
 
-    /// Factors one column and row and takes their product from those after them, theory (9.15)-(9.16).
+    /// Factors one column and row and takes their product from those after them, theory (9.17)-(9.18).
     #[inline(always)]
     fn eliminate(&mut self, symbolic: &Symbolic, place: usize, size: usize, pivots: Pivots, floor: f64) -> Result<(), LdlError> {
         let column = &symbolic.columns[place];

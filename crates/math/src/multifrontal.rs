@@ -1,4 +1,4 @@
-//! Multifrontal factor of I + B for a block matrix B over a graph that changes often, theory (9.20)-(9.22).
+//! Multifrontal factor of I + B for a block matrix B over a graph that changes often, theory (9.22)-(9.24).
 //!
 //! Pivots are taken in order: the matrices it is for have a positive symmetric part, or nearly so. [`Multifrontal::factor`] says where one
 //! is not sound. A and A' are solved; the symmetric factor costs half. Nothing allocates once the largest problem has been met.
@@ -170,11 +170,23 @@ impl Multifrontal {
         self.substitute(x, true);
     }
 
+    /// The same of either, A or A', where the factor is shared: with room of the caller's own.
+    pub fn solve_in(&self, x: &mut [f64], transposed: bool, room: &mut [Vec<f64>; 2]) {
+        let [ordered, rest] = room;
+        self.substitute_in(x, transposed, ordered, rest);
+    }
+
     fn substitute(&mut self, x: &mut [f64], transposed: bool) {
+        let (mut ordered, mut rest) = (std::mem::take(&mut self.ordered), std::mem::take(&mut self.rest));
+        self.substitute_in(x, transposed, &mut ordered, &mut rest);
+        (self.ordered, self.rest) = (ordered, rest);
+    }
+
+    fn substitute_in(&self, x: &mut [f64], transposed: bool, ordered: &mut Vec<f64>, rest: &mut Vec<f64>) {
         let e = &self.elimination;
-        self.ordered.clear();
+        ordered.clear();
         for &node in &e.node {
-            self.ordered.extend_from_slice(&x[e.start[node as usize]..e.start[node as usize + 1]]);
+            ordered.extend_from_slice(&x[e.start[node as usize]..e.start[node as usize + 1]]);
         }
         let way = if self.symmetric {
             Way::Symmetric
@@ -183,9 +195,8 @@ impl Multifrontal {
         } else {
             Way::Straight
         };
-        let (values, ordered, rest) = (&self.values[..], &mut self.ordered[..], &mut self.rest);
-        substitute(e, values, way, ordered, rest);
-        let mut from = &*ordered;
+        substitute(e, &self.values, way, ordered, rest);
+        let mut from = &ordered[..];
         for &node in &e.node {
             let to = &mut x[e.start[node as usize]..e.start[node as usize + 1]];
             let (head, tail) = from.split_at(to.len());

@@ -60,7 +60,7 @@ pub(crate) fn minimum_degree(pattern: &Pattern, last: &[usize], late: &[usize]) 
 /// ends, so that chains fold in half each round; more would fill.
 const ROUND_SLACK: usize = 2;
 
-/// Rounds of independent nodes of nearly least degree, theory (9.14): leaves are raked off and chains fold in half, so that the paths of the
+/// Rounds of independent nodes of nearly least degree, theory (9.6): leaves are raked off and chains fold in half, so that the paths of the
 /// elimination tree grow with the logarithm of the number of nodes wherever the graph hangs together by small cuts.
 pub(crate) fn short_paths(pattern: &Pattern, late: &[usize]) -> Vec<usize> {
     let nodes = pattern.nodes();

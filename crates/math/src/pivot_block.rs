@@ -1,4 +1,4 @@
-//! The pivot block of a sparse LU: exchanges of rows and columns within a node, scales, triangles, theory (9.15), (9.17).
+//! The pivot block of a sparse LU: exchanges of rows and columns within a node, scales, triangles, theory (9.17), (9.19).
 
 use crate::ldl::RANK_TOLERANCE;
 
@@ -29,7 +29,7 @@ impl PivotBlock {
         PivotBlock { rows: places.clone(), columns: places, row_weight: scales.clone(), column_weight: scales, kept, lines }
     }
 
-    /// Scales of rows and columns such that the terms summed into entry (r, c) are at most their product, theory (9.17).
+    /// Scales of rows and columns such that the terms summed into entry (r, c) are at most their product, theory (9.19).
     #[inline(always)]
     pub(crate) fn measure(&mut self, size: usize, terms: &[f64], floor: f64) {
         let (row_weight, column_weight) = (&mut self.row_weight[..size], &mut self.column_weight[..size]);
@@ -49,7 +49,7 @@ impl PivotBlock {
         }
     }
 
-    /// P B Q = L U in place, theory (9.15), the largest scaled entry first; `spare(row, column, value)` is asked for a relative pivot where
+    /// P B Q = L U in place, theory (9.17), the largest scaled entry first; `spare(row, column, value)` is asked for a relative pivot where
     /// nothing is left.
     #[inline(always)]
     pub(crate) fn factor_block<E>(

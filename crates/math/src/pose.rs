@@ -2,10 +2,10 @@
 
 use crate::space::{Space, Vector};
 
-/// Where a body is: its centre of mass [m] and its orientation.
+/// Where a body is: its centre of mass \[m\] and its orientation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pose<S: Space> {
-    /// Centre of mass in the world [m].
+    /// Centre of mass in the world \[m\].
     pub position: S::Lin,
     /// Body to world.
     pub rotation: S::Rot,
@@ -67,12 +67,12 @@ pub struct Twist<S: Space> {
     pub ang: S::Ang,
 }
 
-/// What pushes a body: force [N] and torque about the centre of mass [N m]; also momentum, impulse and a row of a Jacobian.
+/// What pushes a body: force \[N\] and torque about the centre of mass \[N m\]; also momentum, impulse and a row of a Jacobian.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Wrench<S: Space> {
-    /// Force [N] or impulse [N s].
+    /// Force \[N\] or impulse \[N s\].
     pub lin: S::Lin,
-    /// Torque [N m] or angular impulse [N m s].
+    /// Torque \[N m\] or angular impulse \[N m s\].
     pub ang: S::Ang,
 }
 
@@ -102,7 +102,7 @@ impl<S: Space> Wrench<S> {
     pub fn zero() -> Self {
         Wrench { lin: S::Lin::zero(), ang: S::Ang::zero() }
     }
-    /// A force along a direction at a world arm: the row [n, r x n] of theory (3.2).
+    /// A force along a direction at a world arm: the row \[n, r x n\] of theory (3.2).
     #[inline(always)]
     pub fn along(direction: S::Lin, arm: S::Lin) -> Self {
         Wrench { lin: direction, ang: S::torque(arm, direction) }
@@ -111,7 +111,7 @@ impl<S: Space> Wrench<S> {
     pub fn turning(torque: S::Ang) -> Self {
         Wrench { lin: S::Lin::zero(), ang: torque }
     }
-    /// Power [W] against a twist, theory (1.2).
+    /// Power \[W\] against a twist, theory (1.2).
     #[inline(always)]
     pub fn power(&self, twist: &Twist<S>) -> f64 {
         self.lin.dot(twist.lin) + self.ang.dot(twist.ang)

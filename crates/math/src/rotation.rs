@@ -5,7 +5,7 @@ use nalgebra::{Matrix3, Quaternion, UnitQuaternion, Vector3};
 /// A turn in the plane, with its angle kept unwrapped so that a wheel counts its revolutions.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Turn {
-    /// Angle [rad], not reduced.
+    /// Angle \[rad\], not reduced.
     pub angle: f64,
     /// cos(angle).
     pub cos: f64,
@@ -14,13 +14,13 @@ pub struct Turn {
 }
 
 impl Turn {
-    /// The turn by an angle [rad].
+    /// The turn by an angle \[rad\].
     #[inline]
     pub fn by(angle: f64) -> Self {
         let (sin, cos) = angle.sin_cos();
         Turn { angle, cos, sin }
     }
-    /// This turn and then another by an angle [rad]. Most shapes stand in their bodies unturned and walls do not turn at all: nothing is found
+    /// This turn and then another by an angle \[rad\]. Most shapes stand in their bodies unturned and walls do not turn at all: nothing is found
     /// anew for them.
     #[inline]
     pub fn further(self, angle: f64) -> Self {
@@ -28,7 +28,7 @@ impl Turn {
     }
 }
 
-/// Below this angle [rad] the closed forms lose digits to cancellation and their series are exact to rounding.
+/// Below this angle \[rad\] the closed forms lose digits to cancellation and their series are exact to rounding.
 const SMALL_ANGLE: f64 = 1e-2;
 
 /// Below this half angle squared [rad^2] six terms of the series of sine and cosine are exact to rounding, and cheaper than the closed forms.
@@ -64,7 +64,7 @@ pub fn quaternion_log(rotation: UnitQuaternion<f64>) -> Vector3<f64> {
     v * (2.0 * s.atan2(w) / s)
 }
 
-/// [w]x, the matrix of the cross product.
+/// \[w\]x, the matrix of the cross product.
 #[inline]
 pub fn cross_matrix(w: Vector3<f64>) -> Matrix3<f64> {
     Matrix3::new(0.0, -w.z, w.y, w.z, 0.0, -w.x, -w.y, w.x, 0.0)
@@ -89,7 +89,7 @@ pub fn exp_coefficients(t2: f64) -> [f64; 2] {
     [(1.0 - t.cos()) / t2, (t - t.sin()) / (t2 * t)]
 }
 
-/// Left Jacobian of the exponential, J(w) = 1 + (1 - cos t)/t^2 [w]x + (t - sin t)/t^3 [w]x^2, theory (1.5).
+/// Left Jacobian of the exponential, J(w) = 1 + (1 - cos t)/t^2 \[w\]x + (t - sin t)/t^3 \[w\]x^2, theory (1.5).
 #[inline]
 pub fn exp_derivative(vector: Vector3<f64>) -> Matrix3<f64> {
     let [a, b] = exp_coefficients(vector.norm_squared());
@@ -97,7 +97,7 @@ pub fn exp_derivative(vector: Vector3<f64>) -> Matrix3<f64> {
     Matrix3::identity() + w * a + w * w * b
 }
 
-/// Inverse of the left Jacobian, J(w)^-1 = 1 - [w]x/2 + (1 - (t/2) cot(t/2))/t^2 [w]x^2, theory (1.6): how the shortest rotation
+/// Inverse of the left Jacobian, J(w)^-1 = 1 - \[w\]x/2 + (1 - (t/2) cot(t/2))/t^2 \[w\]x^2, theory (1.6): how the shortest rotation
 /// vector changes as its rotation turns. Singular at t = 2 pi; a shortest vector has t <= pi.
 pub fn log_derivative(vector: Vector3<f64>) -> Matrix3<f64> {
     let t2 = vector.norm_squared();
@@ -117,7 +117,7 @@ const IMPLICIT_RATE_CAP: usize = 20;
 /// Units in the last place of the momenta at which the residual of an implicit rate is rounding.
 const RATE_ROUNDING: f64 = 4.0;
 
-/// Solves I y + s y x (I y) = m for y by Newton, theory (2.24). `None` when it does not converge within the cap.
+/// Solves I y + s y x (I y) = m for y by Newton, theory (2.32). `None` when it does not converge within the cap.
 #[inline]
 pub fn implicit_rate(inertia: Matrix3<f64>, s: f64, m: Vector3<f64>, guess: Vector3<f64>) -> Option<Vector3<f64>> {
     let mut y = guess;

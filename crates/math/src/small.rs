@@ -33,7 +33,7 @@ pub(crate) fn dot(size: usize, a: &[f64], b: &[f64]) -> f64 {
     sum
 }
 
-/// Factors a symmetric block in place, theory (9.7): unit lower triangle below the diagonal, upper triangle untouched.
+/// Factors a symmetric block in place, theory (9.8): unit lower triangle below the diagonal, upper triangle untouched.
 /// `accept(row, pivot)` returns the pivot to use; its inverse goes to `inverse[row]`.
 #[inline(always)]
 pub(crate) fn factor_block<E>(
@@ -68,7 +68,7 @@ pub(crate) fn factor_block<E>(
     Ok(())
 }
 
-/// Rows W of a panel to Y = W L^-T in `scaled` and Y D^-1 in place, theory (9.8), for the factored block of the same column.
+/// Rows W of a panel to Y = W L^-T in `scaled` and Y D^-1 in place, theory (9.9), for the factored block of the same column.
 #[inline(always)]
 pub(crate) fn scale_panel(size: usize, block: &[f64], inverse: &[f64], panel: &mut [f64], scaled: &mut [f64]) {
     let block = &block[..size * size];
@@ -125,7 +125,7 @@ pub(crate) fn backward_block(size: usize, block: &[f64], x: &mut [f64]) {
     }
 }
 
-/// L^-T D^-1 L^-1 of a factored block, theory (9.15), all of it though it is symmetric: its rows are read whole.
+/// L^-T D^-1 L^-1 of a factored block, theory (9.11), all of it though it is symmetric: its rows are read whole.
 #[inline(always)]
 pub(crate) fn invert_block(size: usize, block: &[f64], inverse: &[f64], out: &mut [f64]) {
     let (block, inverse, out) = (&block[..size * size], &inverse[..size], &mut out[..size * size]);
@@ -150,7 +150,7 @@ pub(crate) fn invert_block(size: usize, block: &[f64], inverse: &[f64], out: &mu
     }
 }
 
-/// Rows of a panel times L^-1 of its column's factored block, theory (9.15).
+/// Rows of a panel times L^-1 of its column's factored block, theory (9.11).
 #[inline(always)]
 pub(crate) fn unscale_panel(size: usize, block: &[f64], panel: &[f64], out: &mut [f64]) {
     let block = &block[..size * size];

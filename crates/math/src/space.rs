@@ -96,9 +96,9 @@ pub trait Space: Copy + Clone + Debug + Default + PartialEq + Eq + PartialOrd + 
     /// Tangent directions of a contact: 1 or 2.
     const TANGENTS: usize;
 
-    /// Position [m], velocity [m/s], force [N].
+    /// Position \[m\], velocity [m/s], force \[N\].
     type Lin: Vector;
-    /// Rate [rad/s], torque [N m].
+    /// Rate [rad/s], torque \[N m\].
     type Ang: Vector;
     /// Orientation, body to world.
     type Rot: Copy + Debug + PartialEq + Send + Sync + 'static;
@@ -136,9 +136,9 @@ pub trait Space: Copy + Clone + Debug + Default + PartialEq + Eq + PartialOrd + 
     fn matrix_rotate_rate(matrix: &Self::Matrix, rate: Self::Ang) -> Self::Ang;
     /// A rate carried from world to body.
     fn matrix_unrotate_rate(matrix: &Self::Matrix, rate: Self::Ang) -> Self::Ang;
-    /// The turn by a rotation vector [rad].
+    /// The turn by a rotation vector \[rad\].
     fn exp(vector: Self::Ang) -> Self::Rot;
-    /// The rotation vector [rad] of a turn, the shortest one in space and the stored angle in the plane.
+    /// The rotation vector \[rad\] of a turn, the shortest one in space and the stored angle in the plane.
     fn log(rotation: Self::Rot) -> Self::Ang;
     /// `exp(vector)` after `rotation`, renormalised: a world-frame increment.
     fn turn(rotation: Self::Rot, vector: Self::Ang) -> Self::Rot;
@@ -180,7 +180,7 @@ pub trait Space: Copy + Clone + Debug + Default + PartialEq + Eq + PartialOrd + 
     fn inertia_from_rows(rows: &[f64]) -> Self::Inertia;
     /// w x (I w), zero in the plane.
     fn gyroscopic(inertia: Self::Inertia, rate: Self::Ang) -> Self::Ang;
-    /// Implicit end-of-step rate, theory (2.24): y with I y + s y x I y = momentum, by Newton from `guess`; `None` if it does not
+    /// Implicit end-of-step rate, theory (2.32): y with I y + s y x I y = momentum, by Newton from `guess`; `None` if it does not
     /// converge. In the plane y = I^-1 momentum.
     fn implicit_rate(inertia: Self::Inertia, half_step: f64, momentum: Self::Ang, guess: Self::Ang) -> Option<Self::Ang>;
     /// Mean rate over a step, theory (13.7): y with k I y + s y x (I y + push) = momentum + push, by Newton from `guess`; `None` if it

@@ -1,4 +1,4 @@
-//! What a sparse factor looks like before any number is known: order, elimination tree, pattern of L, theory (9.4)-(9.6), (9.11).
+//! What a sparse factor looks like before any number is known: order, elimination tree, pattern of L, theory (9.4)-(9.7), (9.13).
 
 use crate::block_sparse::Pattern;
 use crate::ldl::LdlError;
@@ -183,7 +183,7 @@ impl Symbolic {
     pub fn fill(&self) -> usize {
         self.blocks.len() - self.pattern.edges()
     }
-    /// Multiply-adds of one numeric factorisation, theory (9.9).
+    /// Multiply-adds of one numeric factorisation, theory (9.10).
     pub fn factor_operations(&self) -> u64 {
         self.columns
             .iter()
@@ -241,7 +241,7 @@ impl Symbolic {
         self.columns[..last].iter().enumerate().all(|(place, column)| matches!(self.below(column), [only] if only.position == place + 1))
     }
 
-    /// Column by column, struct(k) = what the matrix has below k, and what the children of k have below k, theory (9.6).
+    /// Column by column, struct(k) = what the matrix has below k, and what the children of k have below k, theory (9.7).
     fn find_columns(&mut self) {
         let nodes = self.order.len();
         let mut neighbours = vec![Vec::new(); nodes];
@@ -310,7 +310,7 @@ impl Symbolic {
     }
 }
 
-/// The nodes that a sparse right-hand side reaches: paths to the roots of the elimination tree, theory (9.11).
+/// The nodes that a sparse right-hand side reaches: paths to the roots of the elimination tree, theory (9.13).
 #[derive(Clone, Debug, Default)]
 pub struct Reach {
     /// Places in the order, rising.

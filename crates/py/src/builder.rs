@@ -68,23 +68,24 @@ impl Builder {
     /// A call for a table: file and line of the caller, the table (`top`, `material`, `body`, ...), its name if it has one, its keys.
     fn call(&mut self, file: String, line: usize, table: &str, name: &str, given: &Bound<'_, PyDict>) -> PyResult<()> {
         let given = keys(given, 0)?;
-        let lent: Vec<(&str, Value)> = given.iter().map(|(key, value)| (&**key, value.clone())).collect();
+        let borrowed: Vec<(&str, Value)> = given.iter().map(|(key, value)| (&**key, value.clone())).collect();
         let place = Place { file, line, column: 1 };
         let part = match table {
             "top" => {
-                for (key, value) in &lent {
+                for (key, value) in &borrowed {
                     self.0.top_at(key, value, place.clone()).map_err(Raise::raise)?;
                 }
                 return Ok(());
             }
-            "material" => return self.0.material_at(name, &lent, place).map(|_| ()).map_err(Raise::raise),
+            "material" => return self.0.material_at(name, &borrowed, place).map(|_| ()).map_err(Raise::raise),
             "body" => Part::Body,
             "joint" => Part::Joint,
             "pair" => Part::Pair,
             "force" => Part::Force,
+            "point" => Part::Point,
             _ => Part::Repeat,
         };
-        self.0.part_at(part, &lent, place).map(|_| ()).map_err(Raise::raise)
+        self.0.part_at(part, &borrowed, place).map(|_| ()).map_err(Raise::raise)
     }
     /// Another scene: a scene file, or a URDF or MJCF model by its ending; what of a model was left out.
     #[allow(clippy::too_many_arguments)] // one call for Python

@@ -122,8 +122,8 @@ fn collide_in<'py, S: Space>(py: Python<'py>, all: &Collisions, way: Way, trace:
     let status = |s: Status| if s == Status::Resolved { "resolved" } else { "capped" };
     dict.set_item("status", out.iter().map(|o| status(o.status)).collect::<Vec<_>>())?;
     if trace {
-        let told = paths.iter().map(|points| path(py, points, S::DIM)).collect::<PyResult<Vec<_>>>()?;
-        dict.set_item("path", PyList::new(py, told)?)?;
+        let drawn = paths.iter().map(|points| path(py, points, S::DIM)).collect::<PyResult<Vec<_>>>()?;
+        dict.set_item("path", PyList::new(py, drawn)?)?;
     }
     Ok(dict)
 }

@@ -3,7 +3,7 @@
 use crate::arrays::{Flat, array, flat};
 use crate::crew::Crew;
 use crate::error::Raise;
-use carom_solve::contact::kernel::{ContactKernel, Matrix};
+use carom_kernels::contact::{ContactKernel, Matrix};
 use carom_solve::status::Status;
 use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;

@@ -115,6 +115,7 @@ pub fn rollout_jacobians<'py>(
     kappa: Option<f64>,
 ) -> PyResult<Labelled<'py>> {
     let weak = at_switches(weak, kappa)?;
+    rollouts.even()?;
     let (count, steps) = (rollouts.runs.len(), rollouts.steps);
     let one = |i: usize, interrupt: &Interrupt| rollouts.runs[i / steps].jacobian(i % steps, &wrt, weak, interrupt);
     let results = all(py, &rollouts.crew, count * steps, rollouts.bodies, one)?;
@@ -127,6 +128,7 @@ pub fn rollout_jacobians<'py>(
 #[pyo3(signature = (rollouts, weak=None, kappa=None))]
 pub fn rollout_linearise<'py>(py: Python<'py>, rollouts: &Rollouts, weak: Option<&str>, kappa: Option<f64>) -> PyResult<Pair<'py>> {
     let weak = at_switches(weak, kappa)?;
+    rollouts.even()?;
     let (count, steps) = (rollouts.runs.len(), rollouts.steps);
     let one = |i: usize, interrupt: &Interrupt| rollouts.runs[i / steps].linearise(i % steps, weak, interrupt);
     let results = all(py, &rollouts.crew, count * steps, rollouts.bodies, one)?;

@@ -2,22 +2,18 @@
 
 use crate::losses::Losses;
 use crate::outline::Drawn;
+use crate::run::{Ran, Run, jacobian_of};
 use crate::senses::Senses;
 use crate::words::Words;
 use carom_dynamics::error::Cause;
-use carom_dynamics::gradient::{
-    Cotangents, Gradient, GradientError, LineariseError, Linearised, NameError, Names, Parameters, Quantity, Rollout, Switches, Tape, Weak,
-    Wrt,
-};
-use carom_dynamics::{Interrupt, Ledger, ModelError, Snapshot, SnapshotError, State, StepError, StepReport, World};
+use carom_dynamics::gradient::{GradientError, LineariseError, Linearised, NameError, Names, Parameters, Quantity, Switches, Tape, Weak};
+use carom_dynamics::{Interrupt, Ledger, ModelError, Snapshot, SnapshotError, State, StepError, World};
 use carom_fit::{Ask, Complaint, Fit, Start, Table};
 use carom_geometry::Geometry;
 use carom_math::{Pose, Twist, Vector};
-use carom_render::mesh::{Mesh, meshes, room};
-use carom_render::{Draw, Kind, Options as Picture, RenderError, Theme, film::Film, render_states};
-use carom_scene::{Scene, SceneOf, SceneSpace};
+use carom_render::Draw;
+use carom_scene::{NamedPoint, Scene, SceneOf, SceneSpace};
 use carom_web::{About, Recorder};
-use std::io::Write;
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::Instant;
@@ -123,38 +119,6 @@ pub trait Engine: Losses + Senses + Words + Send + Sync {
     fn restore(&mut self, snapshot: &[u8]) -> Result<(), ModelError>;
 }
 
-/// A rollout.
-pub trait Run: Send + Sync {
-    /// Appends the poses of all states.
-    fn write_q(&self, out: &mut Vec<f64>);
-    /// Appends the velocities of all states.
-    fn write_v(&self, out: &mut Vec<f64>);
-    /// Times of all states [s].
-    fn times(&self) -> Vec<f64>;
-    /// How each step went.
-    fn reports(&self) -> &[StepReport];
-    /// What started wrong, in words.
-    fn notes(&self) -> Vec<String>;
-    /// Energy of all states [J].
-    fn energy(&self) -> &[f64];
-    /// A page that replays it.
-    fn replay(&self) -> String;
-    /// Draws it; `go_on` is asked before every frame.
-    fn film(&self, kind: Kind, options: &Picture, out: &mut dyn Write, go_on: &mut dyn FnMut() -> bool) -> Result<(), RenderError>;
-    /// The bodies as triangles, in order.
-    fn meshes(&self, theme: Theme) -> Result<Vec<Mesh>, RenderError>;
-    /// The adjoint, by all or by states and controls.
-    fn backward(&self, cotangents: &Cotangents, wrt: Wrt, weak: Weak, interrupt: &Interrupt) -> Result<Gradient, GradientError>;
-    /// The Jacobians of one of its steps.
-    fn jacobian(&self, step: usize, wrt: &[String], weak: Weak, interrupt: &Interrupt) -> Result<Jacobians, Fault>;
-    /// The derivative of one of its steps in joint coordinates.
-    fn linearise(&self, step: usize, weak: Weak, interrupt: &Interrupt) -> Result<Linearised, Fault>;
-    /// Names of the parameters.
-    fn keys(&self) -> Vec<String>;
-    /// The gradient by a named parameter, from that by the flat ones.
-    fn named(&self, key: &str, parameters: &[f64]) -> Result<(Vec<usize>, Vec<f64>), NameError>;
-}
-
 /// A scene as a world at its start.
 pub fn open(scene: Scene) -> Result<Box<dyn Engine>, ModelError> {
     let text: Arc<str> = carom_scene::to_toml(&scene).into();
@@ -169,6 +133,8 @@ pub(crate) struct Held<G: Geometry> {
     pub(crate) names: Names<G>,
     /// Names of the collision groups.
     pub(crate) groups: Vec<String>,
+    /// Named points.
+    pub(crate) points: Arc<Vec<NamedPoint<G>>>,
     name: String,
     duration: f64,
     /// The scene at its start.
@@ -177,51 +143,14 @@ pub(crate) struct Held<G: Geometry> {
     pub(crate) edits: Vec<(String, Vec<f64>)>,
 }
 
-struct Ran<G: Geometry> {
-    rollout: Rollout<G>,
-    names: Names<G>,
-    name: String,
-}
-
 impl<G: Geometry> Held<G> {
     fn new(scene: SceneOf<G>, text: Arc<str>) -> Result<Self, ModelError> {
         let names = Names::new(&scene.model, &scene.joints, &scene.state)?;
-        let (name, duration, groups) = (scene.name, scene.duration, scene.groups);
+        let (name, duration, groups, points) = (scene.name, scene.duration, scene.groups, Arc::new(scene.points));
         let mut world = World::new(scene.model, scene.state)?;
         world.watch_joints(true);
-        Ok(Held { world, names, groups, name, duration, text, edits: Vec::new() })
+        Ok(Held { world, names, groups, points, name, duration, text, edits: Vec::new() })
     }
-}
-
-/// The Jacobians of a step of a rollout by name.
-fn jacobian_of<G: Geometry>(
-    rollout: &Rollout<G>,
-    step: usize,
-    names: &Names<G>,
-    wrt: &[String],
-    weak: Weak,
-    interrupt: &Interrupt,
-) -> Result<Jacobians, Fault> {
-    let (model, layout) = (rollout.end().model(), rollout.layout());
-    let states = ["q", "v", "controls"];
-    let quantities: Vec<Option<Quantity>> = wrt
-        .iter()
-        .map(|key| if states.contains(&key.as_str()) { Ok(None) } else { names.get(model, layout, key).map(Some) })
-        .collect::<Result<_, _>>()
-        .map_err(Fault::Name)?;
-    let held = quantities.iter().all(Option::is_none);
-    let chosen = if held { Wrt::StatesAndControls } else { Wrt::Everything };
-    let all = rollout.jacobian(step, chosen, weak, interrupt).map_err(Fault::Gradient)?;
-    let found = wrt.iter().zip(&quantities).map(|(key, quantity)| match (key.as_str(), quantity) {
-        (_, Some(quantity)) => {
-            let rows = all.parameters.chunks_exact(layout.len.max(1));
-            (quantity.len(), rows.flat_map(|row| quantity.gradient(row)).collect())
-        }
-        ("controls", _) => (model.control_count(), all.controls.clone()),
-        ("q", _) => (model.bodies.len() * G::DOF, all.poses.clone()),
-        _ => (model.bodies.len() * G::DOF, all.twists.clone()),
-    });
-    Ok(Jacobians { found: found.collect(), switches: all.switches })
 }
 
 pub(crate) fn write_poses<G: Geometry>(state: &State<G>, out: &mut Vec<f64>) {
@@ -337,6 +266,7 @@ impl<G: Draw + SceneSpace> Engine for Held<G> {
             world,
             names: self.names.clone(),
             groups: self.groups.clone(),
+            points: self.points.clone(),
             name: self.name.clone(),
             duration: self.duration,
             text: self.text.clone(),
@@ -418,55 +348,5 @@ impl<G: Draw + SceneSpace> Engine for Held<G> {
     fn restore(&mut self, snapshot: &[u8]) -> Result<(), ModelError> {
         let refused = |error: SnapshotError| ModelError::new("snapshot", "", error.to_string());
         self.world.restore(&Snapshot::from_bytes(snapshot).map_err(refused)?).map_err(refused)
-    }
-}
-
-impl<G: Draw> Run for Ran<G> {
-    fn write_q(&self, out: &mut Vec<f64>) {
-        self.rollout.states.iter().for_each(|state| write_poses(state, out));
-    }
-    fn write_v(&self, out: &mut Vec<f64>) {
-        self.rollout.states.iter().for_each(|state| write_twists(state, out));
-    }
-    fn times(&self) -> Vec<f64> {
-        self.rollout.states.iter().map(|state| state.time).collect()
-    }
-    fn reports(&self) -> &[StepReport] {
-        &self.rollout.reports
-    }
-    fn notes(&self) -> Vec<String> {
-        self.rollout.end().notes()
-    }
-    fn energy(&self) -> &[f64] {
-        &self.rollout.energy
-    }
-    fn replay(&self) -> String {
-        let about = About { name: &self.name, ..About::default() };
-        Recorder::of_states(self.rollout.end(), &about, &self.rollout.states, &self.rollout.energy).html()
-    }
-    fn film(&self, kind: Kind, options: &Picture, out: &mut dyn Write, go_on: &mut dyn FnMut() -> bool) -> Result<(), RenderError> {
-        let run = (&self.rollout.states[..], self.name.as_str());
-        render_states(run, self.rollout.end().model(), kind, options, out, &mut |_, _| go_on()).map(|_| ())
-    }
-    fn meshes(&self, theme: Theme) -> Result<Vec<Mesh>, RenderError> {
-        let model = self.rollout.end().model();
-        Ok(meshes(model, &room(&Film::of_states(&self.rollout.states, model)?)?, theme))
-    }
-    fn backward(&self, cotangents: &Cotangents, wrt: Wrt, weak: Weak, interrupt: &Interrupt) -> Result<Gradient, GradientError> {
-        self.rollout.backward_unless(cotangents, wrt, weak, interrupt)
-    }
-    fn jacobian(&self, step: usize, wrt: &[String], weak: Weak, interrupt: &Interrupt) -> Result<Jacobians, Fault> {
-        jacobian_of(&self.rollout, step, &self.names, wrt, weak, interrupt)
-    }
-    fn linearise(&self, step: usize, weak: Weak, interrupt: &Interrupt) -> Result<Linearised, Fault> {
-        self.rollout.linearise(step, weak, interrupt).map_err(Fault::Gradient)
-    }
-    fn keys(&self) -> Vec<String> {
-        self.names.keys(self.rollout.end().model())
-    }
-    fn named(&self, key: &str, parameters: &[f64]) -> Result<(Vec<usize>, Vec<f64>), NameError> {
-        let quantity = self.names.get(self.rollout.end().model(), self.rollout.layout(), key)?;
-        let gradient = quantity.gradient(parameters);
-        Ok((quantity.shape, gradient))
     }
 }

@@ -2,13 +2,13 @@
 
 use carom_dynamics::gradient::{GradientError, NameError};
 use carom_dynamics::{ModelError as BadModel, StepError as BadStep};
+use carom_kernels::contact::ContactError;
+use carom_kernels::dynamics::DynamicsError;
+use carom_math::bordered::BorderError;
+use carom_math::splitting::TooManyRows;
 use carom_scene::SceneError as BadScene;
-use carom_solve::bordered::BorderError;
 use carom_solve::collision::CollisionError;
-use carom_solve::contact::kernel::ContactError;
-use carom_solve::dynamics::DynamicsError;
 use carom_solve::impact::ImpactError;
-use carom_solve::splitting::TooManyRows;
 use pyo3::create_exception;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;

@@ -1,7 +1,7 @@
 //! Films, pictures and exports of rollouts.
 
-use crate::engine::Run;
 use crate::error::{Error, SolveError};
+use crate::run::Run;
 use carom_record::AtomicFile;
 use carom_render::{Kind, Options, RenderError, Theme};
 use pyo3::prelude::*;

@@ -2,12 +2,14 @@
 
 use crate::arrays::{Flat, array, flat, optional};
 use crate::error::{Raise, SolveError};
+use carom_kernels::dynamics::{self as problem, DynamicsInput, DynamicsOutput, Mass, MassChange};
+use carom_kernels::impact::{self, ImpactOptions};
+use carom_math::bordered::{self, Form};
 use carom_math::ldl::Order as Elimination;
-use carom_solve::bordered::{self, Form};
-use carom_solve::dynamics::{self as problem, DynamicsInput, DynamicsOutput, Mass, MassChange};
-use carom_solve::impact::{self, ImpactOptions, Law, MassMatrix, Order, Restitution, SparseRows};
+use carom_math::splitting;
+use carom_solve::impact::lineality as equalities;
+use carom_solve::impact::{self as laws, Law, MassMatrix, Order, Restitution, SparseRows};
 use carom_solve::status::Status;
-use carom_solve::{lineality as equalities, splitting};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
@@ -91,7 +93,7 @@ pub fn impacts<'py>(
     dict.set_item("locked", out.locked)?;
     dict.set_item("energy_before", out.energy_before)?;
     dict.set_item("energy_after", out.energy_after)?;
-    dict.set_item("status", if out.status == impact::Status::Resolved { "resolved" } else { "capped" })?;
+    dict.set_item("status", if out.status == laws::Status::Resolved { "resolved" } else { "capped" })?;
     Ok(dict)
 }
 

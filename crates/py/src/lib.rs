@@ -1,6 +1,9 @@
 //! The native part of the Python package: thin, no physics. Arguments arrive as flat arrays that `python/carom` has checked and shaped;
 //! results leave as arrays that own their memory. The interpreter is released while the engine works.
 
+// Documentation of functions is what Python shows: brackets stand as they are.
+#![allow(rustdoc::broken_intra_doc_links)]
+
 mod arrays;
 mod builder;
 mod collide_kernel;
@@ -15,7 +18,9 @@ mod kernels;
 mod losses;
 mod outline;
 mod rollouts;
+mod run;
 mod senses;
+mod validating;
 mod words;
 mod worlds;
 
@@ -41,11 +46,13 @@ mod _carom {
     #[pymodule_export]
     use crate::kernels::{Dynamics, InsertedFactor, InsertedSystem, dynamics, impacts, lineality, split};
     #[pymodule_export]
-    use crate::losses::loss_slope;
+    use crate::losses::{loss_pairs, loss_slope};
     #[pymodule_export]
     use crate::rollouts::{Gradients, Rollouts};
     #[pymodule_export]
-    use crate::senses::{add, contact_force, distance, events, ray, remove};
+    use crate::senses::{add, contact_force, distance, events, points, ray, remove};
+    #[pymodule_export]
+    use crate::validating::{cube_tosses, validate};
     #[pymodule_export]
     use crate::words::{
         apply, centre_of_mass, forward_dynamics, inverse_dynamics, inverse_kinematics, joint_bias, joint_effort, joint_facts, joint_force,

@@ -2,12 +2,12 @@
 
 use crate::arrays::{Flat, array, fixed, flat};
 use crate::crew::{CROWD, Crew};
-use crate::engine::Run;
 use crate::error::{Raise, SolveError};
 use crate::film::{Choices, Plain, draw, meshes};
+use crate::run::Run;
 use crate::worlds::first;
 use carom_dynamics::StepReport;
-use carom_dynamics::gradient::{Cotangents, Gradient, Switches, Weak, Wrt};
+use carom_dynamics::gradient::{Cotangents, Gradient, Pair, Switches, Weak, Wrt};
 use numpy::ndarray::Array2;
 use numpy::{IntoPyArray, PyArray2, PyArrayMethods};
 use pyo3::prelude::*;
@@ -59,19 +59,7 @@ pub fn at_switches(weak: Option<&str>, kappa: Option<f64>) -> PyResult<Weak> {
 
 /// Flags by name, those that are raised.
 pub fn flags(switches: &Switches) -> Vec<(&'static str, usize)> {
-    let all = [
-        ("weak", switches.weak),
-        ("friction", switches.friction),
-        ("grazing", switches.grazing),
-        ("irregular", switches.irregular),
-        ("impacts", switches.impacts),
-        ("projected", switches.projected),
-        ("unconverged", switches.unconverged),
-        ("stepped", switches.stepped),
-        ("smoothed", switches.smoothed),
-        ("combined", switches.combined),
-    ];
-    all.into_iter().filter(|(_, count)| *count > 0).collect()
+    Switches::KEYS.iter().copied().zip(switches.list()).filter(|(_, count)| *count > 0).collect()
 }
 
 /// Flags in words; `exact` if there is none.
@@ -81,14 +69,38 @@ fn worth(switches: &Switches) -> String {
 }
 
 impl Rollouts {
-    /// From runs of the same numbers of steps, bodies, coordinates, freedoms and controls.
+    /// From runs of at most so many steps, and of the same bodies, coordinates, freedoms and controls. A run that ends before others stays where it is.
     pub fn new(runs: Vec<Box<dyn Run>>, [steps, bodies, coords, dof, controls]: [usize; 5], crew: Arc<Crew>) -> Self {
         Rollouts { runs: runs.into_iter().map(Arc::from).collect(), steps, bodies, coords, dof, controls, crew }
     }
     fn join(&self, width: usize, write: impl Fn(&dyn Run, &mut Vec<f64>)) -> Vec<f64> {
-        let mut out = Vec::with_capacity(self.runs.len() * width);
-        self.runs.iter().for_each(|run| write(run.as_ref(), &mut out));
+        let all = (self.steps + 1) * width;
+        let mut out = Vec::with_capacity(self.runs.len() * all);
+        for (i, run) in self.runs.iter().enumerate() {
+            write(run.as_ref(), &mut out);
+            while out.len() < (i + 1) * all && width > 0 {
+                out.extend_from_within(out.len() - width..);
+            }
+        }
         out
+    }
+    /// Cotangents of the states of a run that has fewer of them: what it stays at is its last state.
+    fn gathered(&self, mut rows: Vec<f64>, own: usize) -> Vec<f64> {
+        let size = self.bodies * self.dof;
+        if own < self.steps && rows.len() == (self.steps + 1) * size {
+            for step in own + 1..=self.steps {
+                (0..size).for_each(|k| rows[own * size + k] += rows[step * size + k]);
+            }
+            rows.truncate((own + 1) * size);
+        }
+        rows
+    }
+    /// Whether all take as many steps, which derivatives of every step need.
+    pub fn even(&self) -> PyResult<()> {
+        if self.runs.iter().all(|run| run.reports().len() == self.steps) {
+            return Ok(());
+        }
+        Err(SolveError::new_err("steps: the runs of this batch are of several lengths; ask one of them, run[i]"))
     }
 }
 
@@ -97,13 +109,13 @@ impl Rollouts {
     /// Poses of all states: (worlds, steps + 1, bodies, coordinates), read-only.
     fn q<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let shape = [self.runs.len(), self.steps + 1, self.bodies, self.coords];
-        let values = py.detach(|| self.join(shape[1] * shape[2] * shape[3], |run, out| run.write_q(out)));
+        let values = py.detach(|| self.join(shape[2] * shape[3], |run, out| run.write_q(out)));
         Ok(fixed(py, values, &shape)?.into_any())
     }
     /// Velocities of all states, likewise.
     fn v<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let shape = [self.runs.len(), self.steps + 1, self.bodies, self.dof];
-        let values = py.detach(|| self.join(shape[1] * shape[2] * shape[3], |run, out| run.write_v(out)));
+        let values = py.detach(|| self.join(shape[2] * shape[3], |run, out| run.write_v(out)));
         Ok(fixed(py, values, &shape)?.into_any())
     }
     /// Poses and velocities of the first of them, without the axis of worlds, for the caller to keep.
@@ -116,7 +128,7 @@ impl Rollouts {
     }
     /// Times of all states [s].
     fn time<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let values = self.join(self.steps + 1, |run, out| out.extend(run.times()));
+        let values = self.join(1, |run, out| out.extend(run.times()));
         Ok(fixed(py, values, &[self.runs.len(), self.steps + 1])?.into_any())
     }
     /// The first of them as a page that replays it.
@@ -144,13 +156,14 @@ impl Rollouts {
     }
     /// Energy of all states [J].
     fn energy<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let values = self.join(self.steps + 1, |run, out| out.extend_from_slice(run.energy()));
+        let values = self.join(1, |run, out| out.extend_from_slice(run.energy()));
         Ok(fixed(py, values, &[self.runs.len(), self.steps + 1])?.into_any())
     }
     /// Contacts at the end of each step.
     fn contacts<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray2<i64>> {
         let shape = (self.runs.len(), self.steps);
-        let counts = Array2::from_shape_fn(shape, |(i, step)| self.runs[i].reports()[step].contacts as i64).into_pyarray(py);
+        let counts = Array2::from_shape_fn(shape, |(i, step)| self.runs[i].reports().get(step).map_or(0, |report| report.contacts as i64))
+            .into_pyarray(py);
         drop(counts.readwrite().make_nonwriteable());
         counts
     }
@@ -159,8 +172,24 @@ impl Rollouts {
         self.runs.iter().map(|run| run.reports().iter().map(|report| status(report, || run.notes())).collect()).collect()
     }
 
-    /// The adjoint: cotangents of all states or of the last one, per world, and whether the parameters are asked for as well.
-    #[pyo3(signature = (dq, dv, weak=None, kappa=None, parameters=true))]
+    /// Forces of contacts of pairs of bodies: (worlds, steps, pairs, dimension); 0 where a run has ended.
+    fn forces<'py>(&self, py: Python<'py>, pairs: Vec<Pair>) -> PyResult<Bound<'py, PyAny>> {
+        let dimension = if self.dof == 3 { 2 } else { 3 };
+        let shape = [self.runs.len(), self.steps, pairs.len(), dimension];
+        let results =
+            self.crew.work(py, false, |interrupt| self.runs.iter().map(|run| run.forces(&pairs, interrupt)).collect::<Vec<_>>())?;
+        let mut out = Vec::with_capacity(shape.iter().product());
+        for (i, values) in first(py, results, Raise::raise)?.into_iter().enumerate() {
+            out.extend(values);
+            out.resize((i + 1) * shape[1] * shape[2] * shape[3], 0.0);
+        }
+        Ok(array(py, out, &shape)?.into_any())
+    }
+
+    /// The adjoint: cotangents of all states or of the last one, per world, whether the parameters are asked for as well, and cotangents of forces of contacts
+    /// as they are handed out.
+    #[pyo3(signature = (dq, dv, weak=None, kappa=None, parameters=true, pairs=Vec::new(), forces=None))]
+    #[allow(clippy::too_many_arguments)] // one call
     fn backward(
         &self,
         py: Python<'_>,
@@ -169,17 +198,24 @@ impl Rollouts {
         weak: Option<&str>,
         kappa: Option<f64>,
         parameters: bool,
+        pairs: Vec<Pair>,
+        forces: Option<Flat<'_>>,
     ) -> PyResult<Gradients> {
         let weak = at_switches(weak, kappa)?;
         let wrt = if parameters { Wrt::Everything } else { Wrt::StatesAndControls };
         let (dq, dv) = (dq.as_ref().map(flat).transpose()?, dv.as_ref().map(flat).transpose()?);
+        let forces = forces.as_ref().map(flat).transpose()?;
         let count = self.runs.len();
-        let part = |x: &Option<Vec<f64>>, i: usize| {
+        let share = |x: &Option<Vec<f64>>, i: usize| {
             x.as_ref().map_or_else(Vec::new, |x| x[i * (x.len() / count)..(i + 1) * (x.len() / count)].to_vec())
         };
+        let part = |x: &Option<Vec<f64>>, i: usize| self.gathered(share(x, i), self.runs[i].reports().len());
         let results = self.crew.work(py, count > 1 || self.bodies >= CROWD, |interrupt| {
-            let run =
-                |i: usize, run: &dyn Run| run.backward(&Cotangents { poses: part(&dq, i), twists: part(&dv, i) }, wrt, weak, interrupt);
+            let run = |i: usize, run: &dyn Run| {
+                let mut felt = share(&forces, i);
+                felt.truncate(felt.len() / self.steps.max(1) * run.reports().len());
+                run.backward(&Cotangents { poses: part(&dq, i), twists: part(&dv, i) }, (&pairs, &felt), wrt, weak, interrupt)
+            };
             if count == 1 {
                 vec![run(0, self.runs[0].as_ref())]
             } else {
@@ -202,7 +238,7 @@ impl Rollouts {
     fn keys(&self) -> Vec<String> {
         self.runs[0].keys()
     }
-    /// The gradient by a named parameter, from that by the flat ones of all worlds.
+    /// The gradient with respect to a named parameter, from that by the flat ones of all worlds.
     fn named<'py>(&self, py: Python<'py>, key: &str, parameters: Flat<'py>) -> PyResult<Bound<'py, PyAny>> {
         let parameters = parameters.as_slice()?;
         let count = self.runs.len();
@@ -251,7 +287,12 @@ impl Gradients {
     }
     /// By the controls: (worlds, steps, controls).
     fn controls<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        self.join(py, &[self.steps, self.controls], |gradient| &gradient.controls)
+        let all = self.steps * self.controls;
+        let rows = self.found.iter().flat_map(|gradient| {
+            let own = &gradient.controls;
+            own.iter().copied().chain(std::iter::repeat_n(0.0, all - own.len()))
+        });
+        Ok(array(py, rows.collect(), &[self.found.len(), self.steps, self.controls])?.into_any())
     }
     /// By the flat parameters: (worlds, parameters).
     fn parameters<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {

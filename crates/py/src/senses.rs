@@ -8,14 +8,18 @@ use carom_dynamics::{Kept, ModelError, State};
 use carom_import::Included;
 use carom_math::{Pose, Twist, Vector};
 use carom_render::Draw;
-use carom_scene::{Added, SceneSpace};
+use carom_scene::{Added, NamedPoint, SceneSpace};
 use pyo3::prelude::*;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// An event in plain numbers: what happened, bodies, point, normal, impulse.
 type RawEvent = (&'static str, [usize; 2], Vec<f64>, Vec<f64>, Vec<f64>);
 /// A hit in plain numbers: body, distance, point, normal.
 type RawHit = (usize, f64, Vec<f64>, Vec<f64>);
+
+/// A named point in plain numbers: name, body, place, turn.
+type RawPoint = (String, Option<usize>, Vec<f64>, Vec<f64>);
 
 /// Marks of edits among the parameters that were set: what follows is a text that was added, or a name that was removed.
 const ADDED: &str = "+ ";
@@ -50,6 +54,8 @@ pub trait Senses {
     fn ray(&self, origin: &[f64], direction: &[f64], ignore: &[usize]) -> Option<RawHit>;
     /// Adds a scene; files are found in the folder. What was left out of models.
     fn add(&mut self, text: &str, folder: Option<PathBuf>) -> Result<Vec<String>, Unfit>;
+    /// Named points: name, number of the body if it is not the world, place and turn in its frame.
+    fn points(&self) -> Vec<RawPoint>;
     /// Removes a body, a joint or a part.
     fn remove(&mut self, name: &str) -> Result<(), ModelError>;
     /// Repeats an edit that [`Senses::add`] or [`Senses::remove`] noted; `None` where the key is that of a parameter.
@@ -86,13 +92,27 @@ impl<G: Draw + SceneSpace> Senses for Held<G> {
     fn add(&mut self, text: &str, folder: Option<PathBuf>) -> Result<Vec<String>, Unfit> {
         let mut models = Included::default();
         let made = carom_scene::addition(&self.world, &self.groups, text, "scene", folder.as_deref(), &mut models);
-        let Added { addition, groups, text } = made.map_err(|errors| Unfit::Scene(errors.to_string()))?;
+        let Added { addition, groups, points, text } = made.map_err(|errors| Unfit::Scene(errors.to_string()))?;
         let before = self.world.state().clone();
         let kept = self.world.add(addition).map_err(Unfit::Model)?;
         self.groups = groups;
+        let known = Arc::make_mut(&mut self.points);
+        known.retain(|known| points.iter().all(|new| new.name != known.name));
+        known.extend(points);
         // What is noted stands alone, without files, so that it can be repeated anywhere.
         self.noted(format!("{ADDED}{text}"), &before, &kept);
         Ok(models.notes.iter().map(ToString::to_string).collect())
+    }
+    fn points(&self) -> Vec<RawPoint> {
+        let bodies = &self.world.model().bodies;
+        let place = |name: &str| bodies.iter().position(|body| body.name == name);
+        let there = self.points.iter().filter(|point| point.body == "world" || place(&point.body).is_some());
+        let plain = |point: &NamedPoint<G>| {
+            let mut turn = vec![0.0; G::COORDS - G::DIM];
+            G::write_rotation(point.rotation, &mut turn);
+            (point.name.clone(), place(&point.body), point.at.as_slice().to_vec(), turn)
+        };
+        there.map(plain).collect()
     }
     fn remove(&mut self, name: &str) -> Result<(), ModelError> {
         let before = self.world.state().clone();
@@ -171,6 +191,12 @@ pub fn ray<'py>(py: Python<'py>, worlds: &Worlds, origin: Flat<'_>, direction: F
 #[pyo3(signature = (worlds, text, folder=None))]
 pub fn add(py: Python<'_>, worlds: &Worlds, text: &str, folder: Option<PathBuf>) -> PyResult<Vec<String>> {
     py.detach(|| worlds.locked()[0].add(text, folder)).map_err(Raise::raise)
+}
+
+/// Named points of the first world.
+#[pyfunction]
+pub fn points(py: Python<'_>, worlds: &Worlds) -> Vec<RawPoint> {
+    worlds.lock(py)[0].points()
 }
 
 /// Removes a body, a joint or a part of the first world.

@@ -54,7 +54,7 @@ pub trait Words {
     /// Forces that keep rates.
     fn bias(&self) -> Result<Vec<f64>, ModelError>;
     /// Accelerations.
-    fn forward_dynamics(&self, controls: &[f64], force: &[f64]) -> Result<Vec<f64>, ModelError>;
+    fn forward_dynamics(&self, controls: &[f64], force: &[f64], hold: bool) -> Result<Vec<f64>, ModelError>;
     /// Forces.
     fn inverse_dynamics(&self, acceleration: &[f64], hold: bool) -> Result<Vec<f64>, ModelError>;
     /// Coordinates that bring bodies to targets.
@@ -119,8 +119,8 @@ impl<G: Geometry> Words for Held<G> {
     fn bias(&self) -> Result<Vec<f64>, ModelError> {
         self.world.bias()
     }
-    fn forward_dynamics(&self, controls: &[f64], force: &[f64]) -> Result<Vec<f64>, ModelError> {
-        self.world.forward_dynamics(controls, force)
+    fn forward_dynamics(&self, controls: &[f64], force: &[f64], hold: bool) -> Result<Vec<f64>, ModelError> {
+        self.world.forward_dynamics(controls, force, if hold { Contacts::Hold } else { Contacts::Ignore })
     }
     fn inverse_dynamics(&self, acceleration: &[f64], hold: bool) -> Result<Vec<f64>, ModelError> {
         self.world.inverse_dynamics(acceleration, if hold { Contacts::Hold } else { Contacts::Ignore })
@@ -251,9 +251,15 @@ pub fn joint_bias<'py>(py: Python<'py>, worlds: &Worlds) -> PyResult<Bound<'py, 
 
 /// Accelerations under controls and forces.
 #[pyfunction]
-pub fn forward_dynamics<'py>(py: Python<'py>, worlds: &Worlds, controls: Flat<'_>, force: Flat<'_>) -> PyResult<Bound<'py, PyAny>> {
+pub fn forward_dynamics<'py>(
+    py: Python<'py>,
+    worlds: &Worlds,
+    controls: Flat<'_>,
+    force: Flat<'_>,
+    hold: bool,
+) -> PyResult<Bound<'py, PyAny>> {
     let (controls, force) = (flat(&controls)?, flat(&force)?);
-    let found = py.detach(|| worlds.locked()[0].forward_dynamics(&controls, &force)).map_err(Raise::raise)?;
+    let found = py.detach(|| worlds.locked()[0].forward_dynamics(&controls, &force, hold)).map_err(Raise::raise)?;
     vector(py, found)
 }
 

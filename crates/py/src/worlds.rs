@@ -8,7 +8,7 @@ use crate::error::{ModelError, Raise, SceneError, SolveError, StepError};
 use crate::rollouts::Rollouts;
 use carom_dynamics::Interrupt;
 use carom_dynamics::gradient::Tape;
-use carom_import::{Actuators, Base, Format, Options, load_as, load_scene};
+use carom_import::{Actuators, Base, Format, Meshes, Options, load_as, load_scene};
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
 use pyo3::types::{PyBytes, PyDict, PyList};
@@ -127,21 +127,23 @@ impl Worlds {
         format: &str,
         strict: bool,
         base: &str,
-        flags: [bool; 7],
+        flags: [bool; 8],
         drop: Option<f64>,
         keyframe: Option<String>,
         pose: Vec<(String, f64)>,
         packages: Vec<PathBuf>,
+        mesh_cache: Option<PathBuf>,
     ) -> PyResult<(Self, Vec<String>)> {
-        let [controls, contacts, limits, self_contact, ground, hold, servos] = flags;
+        let [controls, contacts, limits, self_contact, ground, hold, servos, parts] = flags;
         let base = match base {
             "fixed" => Base::Fixed,
             "free" => Base::Free,
             _ => Base::Auto,
         };
         let actuators = if servos { Actuators::Servo } else { Actuators::Force };
-        let options =
-            Options { strict, base, controls, actuators, contacts, limits, self_contact, keyframe, pose, ground, drop, hold, packages };
+        let meshes = if parts { Meshes::Parts } else { Meshes::Hull };
+        let own = Options { strict, base, controls, actuators, contacts, limits, self_contact, ..Options::default() };
+        let options = Options { keyframe, pose, ground, drop, hold, packages, meshes, mesh_cache, ..own };
         let format = match format {
             "urdf" => Format::Urdf,
             "sdf" => Format::Sdf,
@@ -417,7 +419,7 @@ impl Worlds {
     fn rollout(
         &self,
         py: Python<'_>,
-        steps: usize,
+        steps: Vec<usize>,
         controls: Option<Flat<'_>>,
         shared: bool,
         tape: bool,
@@ -427,6 +429,8 @@ impl Worlds {
     ) -> PyResult<Rollouts> {
         let controls = optional(controls.as_ref())?;
         let (q, v) = (q.as_ref().map(flat).transpose()?, v.as_ref().map(flat).transpose()?);
+        let most = steps.iter().copied().max().unwrap_or(0);
+        let steps = if steps.len() == 1 { Vec::new() } else { steps };
         let kept = match (tape, checkpoint) {
             (false, _) => Tape::Off,
             (true, None) => Tape::Full,
@@ -441,13 +445,17 @@ impl Worlds {
                 world.set_state(part(&q).as_deref(), part(&v).as_deref())?;
             }
             let (count, [bodies, nu], [coords, dof]) = (worlds.len(), worlds[0].sizes(), worlds[0].widths());
-            let run = |i: usize, world: &dyn Engine| world.rollout(steps, Worlds::share(&controls, i, count, shared), kept, interrupt);
+            let run = |i: usize, world: &dyn Engine| {
+                let own = steps.get(i).copied().unwrap_or(most);
+                let all = Worlds::share(&controls, i, count, shared);
+                world.rollout(own, &all[..all.len().min(own * nu)], kept, interrupt)
+            };
             let results = if count == 1 {
                 vec![run(0, worlds[0].as_ref())]
             } else {
                 worlds.par_iter().enumerate().map(|(i, world)| run(i, world.as_ref())).collect::<Vec<_>>()
             };
-            Ok((results, [steps, bodies, coords, dof, nu]))
+            Ok((results, [most, bodies, coords, dof, nu]))
         })?;
         let (results, sizes) = run.map_err(|error: carom_dynamics::ModelError| error.raise())?;
         Ok(Rollouts::new(first(py, results, Raise::raise)?, sizes, self.crew.clone()))

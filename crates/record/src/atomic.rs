@@ -48,6 +48,10 @@ impl AtomicFile {
             Ok(found) if found.permissions().readonly() => return Err(refused(io::Error::from(io::ErrorKind::PermissionDenied))),
             _ => {}
         }
+        if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty() && !folder.is_dir()) {
+            let missing = io::Error::new(io::ErrorKind::NotFound, format!("there is no folder {}", folder.display()));
+            return Err(RecordError::Io { action: "create", path: path.to_path_buf(), source: missing });
+        }
         let part = partial_path(path);
         let file =
             OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&part).map_err(RecordError::io("create", path))?;

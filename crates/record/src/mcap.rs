@@ -5,7 +5,7 @@
 //! | topic | schema | message |
 //! |---|---|---|
 //! | `/tf` | `foxglove.FrameTransforms` | the pose of every body in the frame `world`; the plane is z = 0 |
-//! | `/energy` | `carom.Energy` | kinetic, potential and elastic energy [J], contacts |
+//! | `/energy` | `carom.Energy` | kinetic, potential and elastic energy \[J\], contacts |
 //!
 //! A record is an opcode (1 byte), the length of its content (8) and the content; numbers are little-endian, a text is its length (4)
 //! and its bytes. A message index is left out: readers that need one make it.

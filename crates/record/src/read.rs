@@ -28,11 +28,12 @@ const READABLE: &[&str] = &[
 /// # Errors
 /// The file cannot be read, or is not what its ending says; tables say at which line.
 pub fn read(path: &Path) -> Result<Trajectory, RecordError> {
-    match Format::of(path)? {
+    let unreadable = || RecordError::Format { path: path.to_path_buf(), allowed: READABLE };
+    match Format::of(path).map_err(|_| unreadable())? {
         Format::Log => Log::open(path)?.trajectory(),
         Format::Csv => csv::read(path),
         Format::Npz => npz::read(path),
-        Format::Mcap => Err(RecordError::Format { path: path.to_path_buf(), allowed: READABLE }),
+        Format::Mcap => Err(unreadable()),
         #[cfg(feature = "parquet")]
         Format::Parquet => crate::parquet::read(path),
     }

@@ -100,7 +100,7 @@ fn announced(file: &mut impl Read, left: u64) -> std::io::Result<u64> {
 }
 
 impl Log {
-    /// Opens a log and checks every chunk; a damaged or missing tail is told by [`ending`](Log::ending), the rest is there.
+    /// Opens a log and checks every chunk; a damaged or missing tail is reported by [`ending`](Log::ending), the rest is there.
     ///
     /// # Errors
     /// The file cannot be read, is no log, is of a newer version, or its header is incomplete or damaged.
@@ -357,9 +357,9 @@ impl Log {
 pub struct Trajectory {
     /// What the log says of its run.
     pub header: Header,
-    /// Time of each frame [s].
+    /// Time of each frame \[s\].
     pub time: Vec<f64>,
-    /// Kinetic + potential + elastic energy of each frame [J].
+    /// Kinetic + potential + elastic energy of each frame \[J\].
     pub energy: Vec<f64>,
     /// Contacts of each frame.
     pub contacts: Vec<u64>,

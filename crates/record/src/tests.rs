@@ -37,7 +37,7 @@ fn world() -> World<Planar> {
     let mut add = |name: &str, kind, shape: Shape, at: [f64; 2], twist: [f64; 3]| {
         let mut body = Body::new(name, kind, 1.0, Planar::inertia_from_moments(&[0.01]));
         body.colliders.push(Collider { shape, local: Pose::identity() });
-        body.restitution = 0.6;
+        body.surface.restitution = 0.6;
         model.bodies.push(body);
         let pose = Pose { position: Lin::from_slice(&at), rotation: Planar::identity() };
         state.push(pose, Twist { lin: Lin::from_slice(&twist[..2]), ang: Vector::from_slice(&twist[2..]) });

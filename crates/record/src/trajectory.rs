@@ -13,12 +13,12 @@
 //!
 //! | tag | payload |
 //! |---|---|
-//! | `HEAD` | dimension (4), step [s] (8), steps wanted (8), scene name, scene text, count of bodies (8), their names |
+//! | `HEAD` | dimension (4), step \[s\] (8), steps wanted (8), scene name, scene text, count of bodies (8), their names |
 //! | `FRAM` | step of the first frame (8), count (8), frames |
 //! | `MARK` | step (8), snapshot of the world after it |
 //! | `DONE` | steps done (8), ending (4: 0 finished, 1 stopped, 2 failed), text |
 //!
-//! A frame is time [s], kinetic, potential and elastic energy [J], contacts (8), then q and v of every body. Frames and the mark behind
+//! A frame is time \[s\], kinetic, potential and elastic energy \[J\], contacts (8), then q and v of every body. Frames and the mark behind
 //! them reach the disk together, so that a run cut off at any moment leaves whole chunks to read and a mark to go on from.
 
 use crate::atomic::AtomicFile;
@@ -63,7 +63,7 @@ pub(crate) const NUMBER: usize = 8;
 pub struct Header {
     /// 2 or 3.
     pub dimension: usize,
-    /// Time step [s].
+    /// Time step \[s\].
     pub step: f64,
     /// Steps the run was meant to take; a resumed run takes them unless told otherwise.
     pub steps_wanted: u64,
@@ -135,9 +135,9 @@ impl Header {
 /// The world after one step (or before the first).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Frame {
-    /// Time since the start [s].
+    /// Time since the start \[s\].
     pub time: f64,
-    /// Kinetic, potential and elastic energy [J].
+    /// Kinetic, potential and elastic energy \[J\].
     pub energy: [f64; 3],
     /// Contacts at the end of the step.
     pub contacts: u64,
@@ -165,7 +165,7 @@ impl Frame {
             state.write_twist(body, &mut self.v[body * G::DOF..(body + 1) * G::DOF]);
         }
     }
-    /// Kinetic + potential + elastic energy [J].
+    /// Kinetic + potential + elastic energy \[J\].
     pub fn total_energy(&self) -> f64 {
         self.energy.iter().sum()
     }

@@ -24,7 +24,7 @@ pub struct Scenery<'a, G: Geometry> {
 /// One frame.
 #[derive(Debug)]
 pub struct Moment<'a, G: Geometry> {
-    /// Time [s].
+    /// Time \[s\].
     pub time: f64,
     /// Pose of every body.
     pub poses: &'a [Pose<G>],
@@ -36,9 +36,9 @@ pub struct Moment<'a, G: Geometry> {
 pub trait Draw: Geometry {
     /// Camera and paper.
     type View;
-    /// Chooses the camera for what must be seen, on paper of a width [pixels].
+    /// Chooses the camera for what must be seen, on paper of a width \[pixels\].
     fn view(framing: Framing<Self>, width: usize, options: &Options) -> Self::View;
-    /// Width and height [pixels].
+    /// Width and height \[pixels\].
     fn size(view: &Self::View) -> [usize; 2];
     /// A moment as lines and areas.
     fn drawing(view: &Self::View, scenery: &Scenery<'_, Self>, moment: &Moment<'_, Self>) -> Drawing;

@@ -2,7 +2,7 @@
 
 use crate::color::Rgb;
 
-/// A point on paper [pixels], x to the right and y down.
+/// A point on paper \[pixels\], x to the right and y down.
 pub type Point = [f64; 2];
 
 /// Control points of a quarter circle lie this part of the radius along the tangent.
@@ -30,14 +30,14 @@ pub enum Form {
     Circle {
         /// Centre.
         centre: Point,
-        /// Radius [pixels].
+        /// Radius \[pixels\].
         radius: f64,
     },
     /// Letters: digits and the few signs of a clock.
     Text {
         /// Left end of the base line.
         at: Point,
-        /// Height of a digit [pixels].
+        /// Height of a digit \[pixels\].
         size: f64,
         /// What is written.
         text: String,
@@ -58,7 +58,7 @@ pub enum Fill {
 pub struct Stroke {
     /// Colour.
     pub color: Rgb,
-    /// Width [pixels].
+    /// Width \[pixels\].
     pub width: f64,
 }
 
@@ -78,7 +78,7 @@ pub struct Item {
 /// Items on paper, the last on top.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Drawing {
-    /// Width and height [pixels].
+    /// Width and height \[pixels\].
     pub size: [f64; 2],
     /// Colour of the paper.
     pub paper: Rgb,

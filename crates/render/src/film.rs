@@ -23,9 +23,9 @@ pub struct Film<'a, G: Geometry> {
     /// What ran.
     pub model: &'a Model<G>,
     reel: Reel<'a, G>,
-    /// Time of the first frame [s].
+    /// Time of the first frame \[s\].
     pub start: f64,
-    /// Time of the last frame [s].
+    /// Time of the last frame \[s\].
     pub end: f64,
 }
 
@@ -70,12 +70,12 @@ impl<'a, G: Geometry> Film<'a, G> {
         Ok(Film { model, reel: Reel::Still(poses), start: 0.0, end: 0.0 })
     }
 
-    /// Length [s].
+    /// Length \[s\].
     pub fn duration(&self) -> f64 {
         self.end - self.start
     }
 
-    /// The poses at a time [s]; between two frames of the log, between their poses.
+    /// The poses at a time \[s\]; between two frames of the log, between their poses.
     ///
     /// # Errors
     /// The log cannot be read, or a pose is not finite.
@@ -136,13 +136,13 @@ impl<'a, G: Geometry> Film<'a, G> {
         }
     }
 
-    /// Times [s] of a strip of so many panels: the end alone, or evenly from the start to the end.
+    /// Times \[s\] of a strip of so many panels: the end alone, or evenly from the start to the end.
     pub fn panels(&self, count: usize) -> Vec<f64> {
         let gaps = count.saturating_sub(1).max(1) as f64;
         (0..count.max(1)).map(|k| if count <= 1 { self.end } else { self.start + self.duration() * k as f64 / gaps }).collect()
     }
 
-    /// Times [s] of a film at `rate` frames a second that shows `speed` seconds in one; at most so many frames where it would be too long.
+    /// Times \[s\] of a film at `rate` frames a second that shows `speed` seconds in one; at most so many frames where it would be too long.
     pub fn frames(&self, rate: f64, speed: f64, most: usize) -> Vec<f64> {
         let shown = self.duration() / speed;
         let gaps = (shown * rate).round().clamp(0.0, (most - 1) as f64);

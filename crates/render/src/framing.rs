@@ -28,7 +28,7 @@ const THINNEST: f64 = 0.05;
 const BURST: f64 = 3.0;
 /// Half of a view is at least so many extents of the largest body.
 const AIR: f64 = 0.8;
-/// Smallest view [m].
+/// Smallest view \[m\].
 const LEAST: f64 = 1e-3;
 /// Samples on either side over which a camera that follows is held steady.
 const STEADY: usize = 4;
@@ -38,7 +38,7 @@ const STEADY: usize = 4;
 pub struct Framing<G: Geometry> {
     /// Middle of the view at the samples.
     centres: Vec<G::Lin>,
-    /// Half of its extents [m].
+    /// Half of its extents \[m\].
     pub half: G::Lin,
     start: f64,
     end: f64,
@@ -180,7 +180,7 @@ impl<G: Geometry> Framing<G> {
         Ok(Framing { centres, half, start: film.start, end: film.end })
     }
 
-    /// Middle of the view at a time [s].
+    /// Middle of the view at a time \[s\].
     pub fn centre(&self, time: f64) -> G::Lin {
         let last = self.centres.len() - 1;
         let length = self.end - self.start;

@@ -26,18 +26,18 @@ const THIN: f64 = 0.004;
 /// How large things without a size of their own are drawn.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Room {
-    /// Half the thickness of a slab [m].
+    /// Half the thickness of a slab \[m\].
     pub slab: f64,
-    /// Half the side of a half-space [m].
+    /// Half the side of a half-space \[m\].
     pub ground: f64,
-    /// Radius of a line [m].
+    /// Radius of a line \[m\].
     pub thin: f64,
 }
 
 /// The triangles of a body in its own frame.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Mesh {
-    /// Corners [m].
+    /// Corners \[m\].
     pub points: Vec<[f32; 3]>,
     /// Normal at each corner, for light.
     pub normals: Vec<[f32; 3]>,

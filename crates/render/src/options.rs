@@ -52,7 +52,7 @@ impl Kind {
             _ => None,
         }
     }
-    /// Width [pixels] unless told otherwise: films are looked at on pages, stills in print.
+    /// Width \[pixels\] unless told otherwise: films are looked at on pages, stills in print.
     fn width(self) -> usize {
         match self {
             Kind::Gif => 480,
@@ -78,9 +78,9 @@ impl Kind {
 /// Choices of a picture; the default is a still of the end, or the whole run as a film at its own speed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Options {
-    /// Width [pixels] of a panel; by default what suits the kind.
+    /// Width \[pixels\] of a panel; by default what suits the kind.
     pub width: Option<usize>,
-    /// Height [pixels] of a panel; by default what suits the scene.
+    /// Height \[pixels\] of a panel; by default what suits the scene.
     pub height: Option<usize>,
     /// Panels of a strip; 1 is a still of the end.
     pub panels: usize,
@@ -125,7 +125,7 @@ impl Options {
     pub(crate) fn rate_for(&self, kind: Kind) -> f64 {
         self.rate.unwrap_or_else(|| kind.rate())
     }
-    /// Width of a panel [pixels].
+    /// Width of a panel \[pixels\].
     pub(crate) fn width_for(&self, kind: Kind) -> usize {
         self.width.unwrap_or_else(|| kind.width())
     }

@@ -17,16 +17,16 @@ use std::io::Write;
 
 /// Panels beside each other in a strip at most.
 const COLUMNS: usize = 5;
-/// Between panels [pixels], as a part of their width.
+/// Between panels \[pixels\], as a part of their width.
 const GAP: f64 = 0.012;
-/// Height of the clock's digits as a part of the width, and between which sizes [pixels].
+/// Height of the clock's digits as a part of the width, and between which sizes \[pixels\].
 const CLOCK: f64 = 0.024;
 const CLOCK_SIZES: [f64; 2] = [8.0, 22.0];
 /// Points of a trail.
 const TRAIL_POINTS: usize = 60;
 /// Seconds of a film that a trail reaches back.
 const TRAIL_TIME: f64 = 1.5;
-/// Lengths of a run [s] below which the clock shows three, two and one decimals.
+/// Lengths of a run \[s\] below which the clock shows three, two and one decimals.
 const DECIMALS: [f64; 3] = [1.0, 20.0, 200.0];
 
 /// Times a film is made with fewer frames because it was too large; the last time it is taken as it is.

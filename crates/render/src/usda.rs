@@ -23,7 +23,9 @@ pub fn write<G: Draw>(
     let wanted = options.rate_for(Kind::Usda);
     let times = film.frames(wanted, options.speed, MOST_VIDEO_FRAMES);
     let last = times.len() - 1;
-    let rate = if last > 0 { last as f64 * options.speed / film.duration() } else { wanted };
+    // A run's clock gathers roundings, which are no part of its rate.
+    let exact = if last > 0 { last as f64 * options.speed / film.duration() } else { wanted };
+    let rate = if (exact - exact.round()).abs() < 1e-9 * exact { exact.round() } else { exact };
     let tracks = tracks(film, &times, progress)?;
     let up = if G::DIM == 3 { "Z" } else { "Y" };
     let made = concat!("carom ", env!("CARGO_PKG_VERSION"));

@@ -21,7 +21,10 @@ impl<G: Draw> Drop for Recorded<G> {
 }
 
 fn record<G: Draw>(name: &str, scene: SceneOf<G>, steps: usize) -> Recorded<G> {
-    let folder = std::env::temp_dir().join(format!("carom-render-{name}-{}", std::process::id()));
+    // A folder each: an encoder that another test starts holds the lock of an open log until it has become the encoder.
+    static FOLDERS: std::sync::atomic::AtomicUsize = std::sync::atomic::AtomicUsize::new(0);
+    let number = FOLDERS.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+    let folder = std::env::temp_dir().join(format!("carom-render-{name}-{}-{number}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
     let path = folder.join("run.caromlog");
     let model = scene.model.clone();

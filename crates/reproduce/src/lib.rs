@@ -15,7 +15,8 @@ mod vouga_2017;
 
 pub use chart::{Chart, Scale, Series, Style};
 pub use page::{page, section};
-pub use report::{Claim, Report, Verdict};
+pub use random::Random;
+pub use report::{Claim, Report, Verdict, digits};
 
 /// Why an entry could not be run.
 pub type Failure = Box<dyn std::error::Error + Send + Sync>;

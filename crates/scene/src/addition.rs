@@ -6,8 +6,8 @@ use crate::include::{self, Files, Models};
 use crate::solid::SceneSpace;
 use crate::tree::{At, BodyTree};
 use crate::write::{numbers, parts_from, quoted};
-use crate::{SceneOf, parse};
-use carom_dynamics::{Addition, BodyKind, World};
+use crate::{NamedPoint, SceneOf, parse};
+use carom_dynamics::{Addition, World};
 use std::fmt::Write;
 use std::path::Path;
 
@@ -18,6 +18,8 @@ pub struct Added<G: SceneSpace> {
     pub addition: Addition<G>,
     /// Names of all groups from then on.
     pub groups: Vec<String>,
+    /// Named points that come.
+    pub points: Vec<NamedPoint<G>>,
     /// The same as a text without files, which adds the same bits to the same world.
     pub text: String,
 }
@@ -48,7 +50,11 @@ pub fn addition<G: SceneSpace>(
             let added = scene.model.bodies.into_iter().zip(scene.state.poses).zip(scene.state.twists).skip(count);
             let bodies = added.map(|((body, pose), twist)| (body, pose, twist)).collect();
             let (joints, pairs, forces) = (scene.model.joints, scene.model.pairs, scene.model.forces);
-            Ok(Added { addition: Addition { bodies, joints, pairs, forces, filters }, groups: scene.groups, text })
+            // Its couplings count its joints behind those of the world.
+            let (known, mut couplings) = (world.model().joints.len(), scene.model.couplings);
+            couplings.iter_mut().flat_map(|coupling| &mut coupling.terms).for_each(|(joint, _)| *joint += known);
+            let addition = Addition { bodies, joints, couplings, pairs, forces, filters };
+            Ok(Added { addition, groups: scene.groups, points: scene.points, text })
         }
     }
 }
@@ -79,6 +85,15 @@ fn combined<'t, G: SceneSpace>(
             sink.push(fault.allowed("a name of its own"));
         }
     }
+    let couplings = &world.model().couplings;
+    for (i, coupling) in tree.couplings.iter_mut().enumerate() {
+        let unnamed = || At::new(format!("coupling{}", couplings.len() + i), coupling.places.whole.clone());
+        let name = coupling.name.get_or_insert_with(unnamed);
+        if joints.iter().map(|j| &j.name).chain(couplings.iter().map(|c| &c.name)).any(|other| *other == name.value) {
+            let fault = Fault::new(name.span.clone(), format!("joint \"{}\"", name.value), "name", "a joint of the world has this name");
+            sink.push(fault.allowed("a name of its own"));
+        }
+    }
     tree.bodies = standing(world, groups)?.into_iter().chain(std::mem::take(&mut tree.bodies)).collect();
     check::scene(&tree, sink, folder, "scene")
 }
@@ -90,11 +105,7 @@ fn standing<G: SceneSpace>(world: &World<G>, groups: &[String]) -> Option<Vec<Bo
     for (i, body) in world.model().bodies.iter().enumerate() {
         world.state().write_pose(i, &mut coords);
         let (position, rotation) = coords[..G::COORDS].split_at(G::DIM);
-        let kind = match body.kind {
-            BodyKind::Dynamic => "dynamic",
-            BodyKind::Static => "static",
-            BodyKind::Kinematic => "kinematic",
-        };
+        let kind = body.kind.name();
         let (inertia, turn) = if G::DIM == 2 {
             ("1.0".to_string(), format!("angle = {:?}", rotation[0]))
         } else {

@@ -6,20 +6,26 @@ use crate::error::{Fault, Sink, Span};
 use crate::read::MAX_NUMBER;
 use crate::repeat::{End, Expanded, Link, expand};
 use crate::solid::SceneSpace;
-use crate::tree::{At, SceneTree, Triple};
-use crate::{Scene, SceneOf};
+use crate::tree::{At, PairTree, SceneTree, Triple};
+use crate::{NamedPoint, Scene, SceneOf};
 pub use body::PALETTE;
 pub(crate) use body::is_centred;
 use body::{bodies, groups, names};
-use carom_dynamics::{BodyKind, Coupling, Force, Joint, JointSpec, Model, PairRule, State};
+use carom_dynamics::{BodyKind, Coefficients, Coupling, Force, Joint, JointSpec, Model, PairRule, State};
 use carom_math::{Planar, Pose, Space, Spatial, Vector};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-/// Restitution of a body that names no material.
-pub(crate) const DEFAULT_RESTITUTION: f64 = 0.0;
-/// Friction of a body that names no material.
-pub(crate) const DEFAULT_FRICTION: f64 = 0.5;
+/// Coefficients of a body that names no material.
+pub(crate) fn default_surface() -> Coefficients {
+    Coefficients { friction: 0.5, ..Coefficients::default() }
+}
+
+/// The coefficients that are given, and the others as they were before.
+pub(crate) fn over(given: Coefficients<Option<f64>>, mut before: Coefficients) -> Coefficients {
+    before.list_mut().into_iter().zip(given.list()).for_each(|(value, given)| *value = given.unwrap_or(*value));
+    before
+}
 
 /// Builds the scene of a tree; `None` with faults in the sink. `folder` is where mesh files are; without it they are refused.
 pub(crate) fn check(tree: &SceneTree, sink: &mut Sink<'_>, folder: Option<&Path>, fallback_name: &str) -> Option<Scene> {
@@ -73,7 +79,17 @@ pub(crate) fn scene<G: SceneSpace>(
         let span = body.map_or_else(whole, |b| b.tree.places.of(&error.key));
         sink.push(Fault::new(span, error.part, error.key, error.message));
     }
-    sink.is_clean().then(|| SceneOf { model, state, duration: tree.duration, name, description: tree.description.clone(), joints, groups })
+    let points = points(tree, &index, sink);
+    sink.is_clean().then(|| SceneOf {
+        model,
+        state,
+        duration: tree.duration,
+        name,
+        description: tree.description.clone(),
+        joints,
+        groups,
+        points,
+    })
 }
 
 /// Index of a named body; `None` with a fault when there is none.
@@ -157,7 +173,9 @@ fn couplings<G: SceneSpace>(tree: &SceneTree, sink: &mut Sink<'_>, model: &mut M
                 }
             }
         }
-        model.couplings.push(Coupling { name, terms, offset: coupling.offset });
+        // A table has no order of its own.
+        terms.sort_by_key(|(joint, _)| *joint);
+        model.couplings.push(Coupling { name, terms, offset: coupling.offset, tendon: coupling.tendon });
     }
 }
 
@@ -185,17 +203,31 @@ fn spec<G: SceneSpace>(link: &Link<'_>, bodies: [Option<usize>; 2]) -> JointSpec
         anchors: tree.anchors.as_ref().map(|[a, b]| [moved(a), moved(b)]),
         axis: tree.axis.as_ref().map(turned),
         axes: tree.axes.as_ref().map(|[a, b]| [turned(a), turned(b)]),
-        length: tree.length,
-        lead: tree.lead,
-        rest: tree.rest,
-        stiffness: tree.stiffness,
-        damping: tree.damping,
+        measures: tree.measures,
         limits: tree.limits,
         motor: tree.motor,
         friction: tree.friction,
         armature: tree.armature,
         collide: tree.collide,
     }
+}
+
+fn points<G: SceneSpace>(tree: &SceneTree, index: &BTreeMap<String, usize>, sink: &mut Sink<'_>) -> Vec<NamedPoint<G>> {
+    let (mut seen, mut out) = (BTreeSet::new(), Vec::new());
+    for point in &tree.points {
+        let part = format!("point \"{}\"", point.name.value);
+        if !seen.insert(point.name.value.as_str()) {
+            let fault = Fault::new(point.name.span.clone(), part, "name", "another [[point]] has this name").quoted();
+            sink.push(fault.allowed("a name of its own"));
+        } else if point.body.value != "world" && !index.contains_key(&point.body.value) {
+            let fault = Fault::new(point.body.span.clone(), part, "body", "unknown body").quoted();
+            sink.push(fault.words(&point.body.value, std::iter::once("world").chain(index.keys().map(String::as_str))));
+        } else if let Some(rotation) = G::read_rotation(&point.rotation) {
+            let (name, body) = (point.name.value.clone(), point.body.value.clone());
+            out.push(NamedPoint { name, body, at: lin::<G>(&point.at), rotation });
+        }
+    }
+    out
 }
 
 fn pairs<G: SceneSpace>(tree: &SceneTree, index: &BTreeMap<String, usize>, sink: &mut Sink<'_>, model: &mut Model<G>) {
@@ -210,9 +242,8 @@ fn pairs<G: SceneSpace>(tree: &SceneTree, index: &BTreeMap<String, usize>, sink:
         } else if !seen.insert([a.min(b), a.max(b)]) {
             sink.push(Fault::new(span, part, "between", "another [[pair]] has the same bodies").allowed("one rule for a pair"));
         } else {
-            let (restitution, friction, [rolling, torsional]) = (pair.restitution, pair.friction, pair.arms);
-            let (impact, collide) = (pair.impact, pair.collide);
-            model.pairs.push(PairRule { bodies: [a, b], restitution, friction, rolling, torsional, impact, collide });
+            let PairTree { coefficients, impact, collide, .. } = *pair;
+            model.pairs.push(PairRule { bodies: [a, b], coefficients, impact, collide });
         }
     }
 }

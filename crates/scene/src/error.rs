@@ -306,7 +306,7 @@ fn quote(text: &str, span: &Span) -> String {
 }
 
 /// Words of other engines and of plain speech, and what they are called here.
-const ALIASES: [(&str, &str); 38] = [
+const ALIASES: [(&str, &str); 41] = [
     ("type", "kind"),
     ("pos", "position"),
     ("translation", "position"),
@@ -328,6 +328,9 @@ const ALIASES: [(&str, &str); 38] = [
     ("bodies", "body"),
     ("joints", "joint"),
     ("forces", "force"),
+    ("points", "point"),
+    ("site", "point"),
+    ("sites", "point"),
     ("pairs", "pair"),
     ("material", "materials"),
     ("dim", "dimension"),

@@ -180,8 +180,10 @@ pub(crate) fn splice(mut tree: SceneTree, sink: &mut Sink<'_>, folder: Option<&P
     let added = added.filter(|_| sink.is_clean())?;
     tree.bodies.extend(added.bodies);
     tree.joints.extend(added.joints);
+    tree.couplings.extend(added.couplings);
     tree.pairs.extend(added.pairs);
     tree.forces.extend(added.forces);
+    tree.points.extend(added.points);
     if tree.bodies.len() > MAX_BODIES {
         let fault = Fault::new(tree.places.of("include"), "scene", "include", "too many bodies").found(tree.bodies.len());
         sink.push(fault.allowed(format!("at most {MAX_BODIES} bodies in a scene")));

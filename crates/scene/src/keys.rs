@@ -137,6 +137,8 @@ pub enum Special {
     Pairs,
     /// `[[force]]`.
     Forces,
+    /// `[[point]]`.
+    Points,
     /// `[[repeat]]`.
     Repeats,
     /// Included files.

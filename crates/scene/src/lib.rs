@@ -76,7 +76,7 @@ pub struct SceneOf<G: Geometry> {
     pub model: Model<G>,
     /// Where everything starts.
     pub state: State<G>,
-    /// Simulated time of a plain run [s].
+    /// Simulated time of a plain run \[s\].
     pub duration: f64,
     /// For people.
     pub name: String,
@@ -86,6 +86,21 @@ pub struct SceneOf<G: Geometry> {
     pub joints: Vec<JointSpec<G>>,
     /// Names of the collision groups; their place is their bit in `group` and `mask`.
     pub groups: Vec<String>,
+    /// Named points of bodies.
+    pub points: Vec<NamedPoint<G>>,
+}
+
+/// A named point of a body, with axes of its own.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NamedPoint<G: Geometry> {
+    /// Name.
+    pub name: String,
+    /// Name of the body, or `world`.
+    pub body: String,
+    /// Place in its frame, from its centre of mass \[m\].
+    pub at: G::Lin,
+    /// Turn in its frame.
+    pub rotation: G::Rot,
 }
 
 impl Scene {
@@ -103,7 +118,7 @@ impl Scene {
             Scene::Spatial(scene) => &scene.description,
         }
     }
-    /// Simulated time of a plain run [s].
+    /// Simulated time of a plain run \[s\].
     pub fn duration(&self) -> f64 {
         match self {
             Scene::Planar(scene) => scene.duration,

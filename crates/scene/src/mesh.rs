@@ -3,7 +3,7 @@
 use crate::tree::{Solid, Triple};
 use std::path::Path;
 
-/// Largest OBJ file [bytes].
+/// Largest OBJ file \[bytes\].
 const MAX_FILE: u64 = 256 << 20;
 /// Most vertices and most triangles of a mesh.
 const MAX_MESH: usize = 2_000_000;

@@ -6,18 +6,19 @@ mod joint;
 mod repeat;
 mod shape;
 
+use crate::check::{default_surface, over};
 use crate::error::{Fault, SceneErrors, Sink};
 use crate::include::{Base, Wish};
 use crate::keys::{self, Special, Table};
 use crate::read::{Fields, Node, Part, Reader, array, span, text};
-use crate::tree::{CombineTree, ForceTree, IncludeTree, MaterialTree, PairTree, SceneTree};
+use crate::tree::{CombineTree, ForceTree, IncludeTree, MaterialTree, PairTree, PointTree, SceneTree};
 use carom_dynamics::options::Options;
-use carom_dynamics::{Tolerances, options};
+use carom_dynamics::{Coefficients, Tolerances};
 use toml::de::{DeTable, DeValue};
 
-/// Longest scene text [bytes]: far above any scene that fits in the limit of bodies, far below what would fill a memory.
+/// Longest scene text \[bytes\]: far above any scene that fits in the limit of bodies, far below what would fill a memory.
 const MAX_TEXT: usize = 64 << 20;
-/// Simulated time of a plain run when nothing is said [s].
+/// Simulated time of a plain run when nothing is said \[s\].
 const DEFAULT_DURATION: f64 = 10.0;
 
 /// Reads a scene text into its tree; `file` appears in messages. All faults of the text are returned together.
@@ -86,6 +87,7 @@ fn scene<'t>(r: &mut Reader<'t>, root: &Node<'t>) -> Option<SceneTree> {
     });
     let pairs = list(r, &f, "pair", "pair", pair);
     let forces = list(r, &f, "force", "force", force);
+    let points = list(r, &f, "point", "point", point);
     let repeats = list(r, &f, "repeat", "repeat", repeat::repeat);
     let includes = list(r, &f, "include", "include", include);
     let impact = f.raw("impact").and_then(|node| choice::impact(r, &f.part, node)).unwrap_or_default();
@@ -100,32 +102,12 @@ fn scene<'t>(r: &mut Reader<'t>, root: &Node<'t>) -> Option<SceneTree> {
             impact: impact.law,
             impact_friction: impact.friction,
             impact_tolerance: impact.tolerance,
-            solver: match f.text("solver").as_deref() {
-                Some("interior-point") => options::SolverChoice::InteriorPoint,
-                Some("articulated") => options::SolverChoice::Articulated,
-                _ => options::SolverChoice::Auto,
-            },
+            solver: f.chosen("solver"),
             friction_cone: f.raw("friction_cone").and_then(|node| choice::cone(r, &f.part, node)).unwrap_or_default(),
-            integrator: match f.text("integrator").as_deref() {
-                Some("euler") => options::Integrator::Euler,
-                Some("energy-momentum") => options::Integrator::EnergyMomentum,
-                _ => options::Integrator::Verlet,
-            },
-            gyroscopic: match f.text("gyroscopic").as_deref() {
-                Some("forward") => options::Gyroscopic::Forward,
-                _ => options::Gyroscopic::Exact,
-            },
-            time_of_impact: match f.text("time_of_impact").as_deref() {
-                Some("halving") => options::TimeOfImpact::Halving,
-                Some("halving-literal") => options::TimeOfImpact::HalvingLiteral,
-                Some("off") => options::TimeOfImpact::Off,
-                _ => options::TimeOfImpact::Event,
-            },
-            stabilisation: match f.text("stabilisation").as_deref() {
-                Some("velocity") => options::Stabilisation::Velocity,
-                Some("velocity-literal") => options::Stabilisation::VelocityLiteral,
-                _ => options::Stabilisation::Position,
-            },
+            integrator: f.chosen("integrator"),
+            gyroscopic: f.chosen("gyroscopic"),
+            time_of_impact: f.chosen("time_of_impact"),
+            stabilisation: f.chosen("stabilisation"),
             ..Options::default()
         },
         combine: f.raw("combine").map_or_else(CombineTree::default, |node| choice::combine(r, &f.part, node)),
@@ -136,6 +118,7 @@ fn scene<'t>(r: &mut Reader<'t>, root: &Node<'t>) -> Option<SceneTree> {
         couplings,
         pairs,
         forces,
+        points,
         repeats,
         includes,
         places: f.places(),
@@ -186,7 +169,7 @@ const _: fn(Special) = |special| match special {
     | Special::Motor
     | Special::Coefficients => {}
     Special::Count | Special::Offset | Special::Body | Special::Joint | Special::Materials => {}
-    Special::Bodies | Special::Joints | Special::Pairs | Special::Forces | Special::Repeats | Special::Includes => {}
+    Special::Bodies | Special::Joints | Special::Pairs | Special::Forces | Special::Points | Special::Repeats | Special::Includes => {}
 };
 
 fn materials<'t>(r: &mut Reader<'t>, node: &Node<'t>) -> Vec<MaterialTree> {
@@ -199,11 +182,9 @@ fn materials<'t>(r: &mut Reader<'t>, node: &Node<'t>) -> Vec<MaterialTree> {
     for (name, value) in entries.iter() {
         let name = name.get_ref().to_string();
         if let Some(f) = r.table(&keys::MATERIAL, Part::new(format!("material \"{}\"", name.escape_debug())), value, &[]) {
-            let restitution = f.number("restitution").unwrap_or(crate::check::DEFAULT_RESTITUTION);
-            let friction = f.number("friction").unwrap_or(crate::check::DEFAULT_FRICTION);
-            let arms = ["rolling", "torsional"].map(|key| f.number(key).unwrap_or(0.0));
+            let surface = over(Coefficients::by_key(|key| f.number(key)), default_surface());
             let combine = f.raw("combine").map_or_else(CombineTree::default, |node| choice::combine(r, &f.part, node));
-            out.push(MaterialTree { name, restitution, friction, arms, combine });
+            out.push(MaterialTree { name, surface, combine });
         }
     }
     out
@@ -212,18 +193,13 @@ fn materials<'t>(r: &mut Reader<'t>, node: &Node<'t>) -> Vec<MaterialTree> {
 fn pair<'t>(r: &mut Reader<'t>, node: &Node<'t>, part: Part) -> Option<PairTree> {
     let f = r.table(&keys::PAIR, part, node, &["between"])?;
     let impact = f.raw("impact").and_then(|node| choice::pair_impact(r, &f.part, node));
-    if !["restitution", "friction", "rolling", "torsional", "impact", "collide"].iter().any(|key| f.has(key)) && r.sink.is_clean() {
-        r.sink.push(
-            f.part
-                .fault(f.span.clone(), "", "says nothing about its pair")
-                .allowed("restitution, friction, rolling, torsional, impact, collide"),
-        );
+    let rules: Vec<&str> = keys::PAIR.keys.iter().map(|key| key.name).filter(|name| *name != "between").collect();
+    if !rules.iter().any(|key| f.has(key)) && r.sink.is_clean() {
+        r.sink.push(f.part.fault(f.span.clone(), "", "says nothing about its pair").allowed(rules.join(", ")));
     }
     Some(PairTree {
         between: f.two_names("between")?,
-        restitution: f.number("restitution"),
-        friction: f.number("friction"),
-        arms: ["rolling", "torsional"].map(|key| f.number(key)),
+        coefficients: Coefficients::by_key(|key| f.number(key)),
         impact,
         collide: f.flag("collide"),
         places: f.places(),
@@ -269,6 +245,16 @@ fn force<'t>(r: &mut Reader<'t>, node: &Node<'t>, part: Part) -> Option<ForceTre
         until,
         control: f.flag("control").unwrap_or(false),
         places: f.places(),
+    })
+}
+
+fn point<'t>(r: &mut Reader<'t>, node: &Node<'t>, part: Part) -> Option<PointTree> {
+    let f = r.table(&keys::POINT, part, node, &["name", "body"])?;
+    Some(PointTree {
+        name: f.text_at("name")?,
+        body: f.text_at("body")?,
+        at: f.vector("at").unwrap_or([0.0; 3]),
+        rotation: shape::rotation(&f, r.dimension),
     })
 }
 

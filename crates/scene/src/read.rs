@@ -3,6 +3,7 @@
 use crate::error::{Fault, Sink, Span};
 use crate::keys::{Bound, Key, Kind, NOT_YET, Table};
 use crate::tree::{At, Places, Triple};
+use carom_dynamics::Worded;
 use serde_spanned::Spanned;
 use toml::de::{DeArray, DeValue};
 
@@ -104,6 +105,10 @@ impl<'a, 't> Fields<'a, 't> {
     getter!(points, Points, Vec<Triple>, "Points.");
     getter!(pair, Pair, [f64; 2], "Two numbers.");
     getter!(names, Names, Vec<At<String>>, "Names.");
+    /// The choice of a word; the default where it is not written.
+    pub fn chosen<T: Worded + Default>(&self, key: &str) -> T {
+        self.text(key).as_deref().and_then(T::of_word).unwrap_or_default()
+    }
     /// A text with its place.
     pub fn text_at(&self, key: &str) -> Option<At<String>> {
         self.text(key).map(|text| At::new(text, self.span_of(key)))

@@ -87,7 +87,9 @@ fn value(key: &Key) -> String {
             Special::Includes => "a list of tables".to_string(),
             Special::Combine | Special::Motor | Special::Body | Special::Heightfield | Special::Tolerances => "a table".to_string(),
             Special::Materials => "`[materials.NAME]` tables".to_string(),
-            Special::Bodies | Special::Joints | Special::Pairs | Special::Forces | Special::Repeats => format!("`[[{}]]` tables", key.name),
+            Special::Bodies | Special::Joints | Special::Pairs | Special::Forces | Special::Points | Special::Repeats => {
+                format!("`[[{}]]` tables", key.name)
+            }
         },
     }
 }

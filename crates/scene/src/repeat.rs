@@ -11,9 +11,9 @@ const MAX_POINTS: usize = 20_000_000;
 /// How a copy is placed: turned about the origin (in space about z), then moved.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Placing {
-    /// Angle [rad].
+    /// Angle \[rad\].
     turn: f64,
-    /// Move [m].
+    /// Move \[m\].
     shift: Triple,
 }
 

@@ -122,6 +122,7 @@ fn of_special(special: Special) -> Value {
         Special::Joints => tables(&keys::JOINT),
         Special::Pairs => tables(&keys::PAIR),
         Special::Forces => tables(&keys::FORCE),
+        Special::Points => tables(&keys::POINT),
         Special::Repeats => tables(&keys::REPEAT),
         Special::Includes => tables(&keys::INCLUDE),
     }

@@ -2,8 +2,9 @@
 
 use crate::error::Span;
 use crate::include::Wish;
+use carom_dynamics::constraints::Measures;
 use carom_dynamics::options::{ImpactLaw, Options};
-use carom_dynamics::{BodyKind, Combination, Combine, JointKind, Motor, Tolerances};
+use carom_dynamics::{BodyKind, Coefficients, Combination, Combine, JointKind, Motor, Resistances, Tendon, Tolerances};
 
 /// A point, vector or rate; in the plane the last entries stay 0.
 pub type Triple = [f64; 3];
@@ -56,9 +57,9 @@ pub struct SceneTree {
     pub description: String,
     /// Gravity, if given [m/s^2].
     pub gravity: Option<Triple>,
-    /// Time step, if given [s].
+    /// Time step, if given \[s\].
     pub step: Option<f64>,
-    /// Duration of a plain run [s].
+    /// Duration of a plain run \[s\].
     pub duration: f64,
     /// Choices.
     pub options: Options,
@@ -76,6 +77,8 @@ pub struct SceneTree {
     pub pairs: Vec<PairTree>,
     /// Forces in file order.
     pub forces: Vec<ForceTree>,
+    /// Named points in file order.
+    pub points: Vec<PointTree>,
     /// Repeats in file order.
     pub repeats: Vec<RepeatTree>,
     /// Included files in order; their parts come behind the bodies and joints written singly.
@@ -107,12 +110,8 @@ impl CombineTree {
 pub struct MaterialTree {
     /// Name.
     pub name: String,
-    /// Restitution.
-    pub restitution: f64,
-    /// Friction.
-    pub friction: f64,
-    /// Arms of rolling and torsional friction [m].
-    pub arms: [f64; 2],
+    /// Coefficients.
+    pub surface: Coefficients,
     /// How they combine with those of another body.
     pub combine: CombineTree,
 }
@@ -126,15 +125,15 @@ pub struct BodyTree {
     pub kind: BodyKind,
     /// Shapes.
     pub shapes: Vec<ShapeTree>,
-    /// Mass [kg].
+    /// Mass \[kg\].
     pub mass: Option<f64>,
     /// Density.
     pub density: Option<f64>,
     /// Inertia by rows: 1 number or 9.
     pub inertia: Option<Vec<f64>>,
-    /// Centre of mass in the frame of the shapes, if given [m].
+    /// Centre of mass in the frame of the shapes, if given \[m\].
     pub centre: Option<Triple>,
-    /// Position [m].
+    /// Position \[m\].
     pub position: Triple,
     /// Whether the position places the frame of the shapes instead of the centre of mass.
     pub by_frame: bool,
@@ -146,24 +145,16 @@ pub struct BodyTree {
     pub spin: Triple,
     /// Material, if named.
     pub material: Option<At<String>>,
-    /// Restitution, if given inline.
-    pub restitution: Option<f64>,
-    /// Friction, if given inline.
-    pub friction: Option<f64>,
-    /// Arms of rolling and torsional friction [m], if given.
-    pub arms: [Option<f64>; 2],
+    /// Coefficients, if given inline.
+    pub surface: Coefficients<Option<f64>>,
     /// How they combine, as far as it is given inline.
     pub combine: CombineTree,
     /// Groups, if given.
     pub group: Option<Vec<At<String>>>,
     /// Mask, if given.
     pub mask: Option<Vec<At<String>>>,
-    /// Linear damping [1/s].
-    pub damping: f64,
-    /// Angular damping [1/s].
-    pub spin_damping: f64,
-    /// Quadratic drag [kg/m].
-    pub drag: f64,
+    /// What resists its motion.
+    pub resistances: Resistances,
     /// World axes held.
     pub locked: [bool; 3],
     /// Whether the rotation is held.
@@ -181,7 +172,7 @@ pub struct ShapeTree {
     pub solid: Solid,
     /// The key that names it.
     pub key: &'static str,
-    /// Its origin in the body [m].
+    /// Its origin in the body \[m\].
     pub at: Triple,
     /// Its angle, or quaternion, in the body.
     pub rotation: [f64; 4],
@@ -192,27 +183,27 @@ pub struct ShapeTree {
 /// The solids.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Solid {
-    /// Radius [m].
+    /// Radius \[m\].
     Ball(f64),
-    /// Full extents [m].
+    /// Full extents \[m\].
     Box(Triple),
-    /// Length between the cap centres and radius [m].
+    /// Length between the cap centres and radius \[m\].
     Capsule(f64, f64),
-    /// Points [m].
+    /// Points \[m\].
     Convex(Vec<Triple>),
     /// Outward normal.
     HalfSpace(Triple),
-    /// Ends [m].
+    /// Ends \[m\].
     Segment([Triple; 2]),
-    /// Height and radius [m].
+    /// Height and radius \[m\].
     Cylinder(f64, f64),
-    /// Height and radius [m].
+    /// Height and radius \[m\].
     Cone(f64, f64),
     /// An OBJ file.
     MeshFile(String),
-    /// Vertices [m] and triangles.
+    /// Vertices \[m\] and triangles.
     Mesh(Vec<Triple>, Vec<[usize; 3]>),
-    /// Heights by rows [m] (one row in the plane) and spacing [m].
+    /// Heights by rows \[m\] (one row in the plane) and spacing \[m\].
     Heightfield(Vec<Vec<f64>>, [f64; 2]),
 }
 
@@ -237,24 +228,16 @@ pub struct JointTree {
     pub kind: JointKind,
     /// The two bodies.
     pub between: [At<String>; 2],
-    /// World point [m].
+    /// World point \[m\].
     pub anchor: Option<Triple>,
-    /// World points [m].
+    /// World points \[m\].
     pub anchors: Option<[Triple; 2]>,
     /// World direction.
     pub axis: Option<Triple>,
     /// World directions.
     pub axes: Option<[Triple; 2]>,
-    /// Length [m].
-    pub length: Option<f64>,
-    /// Advance per turn [m].
-    pub lead: Option<f64>,
-    /// Rest length [m].
-    pub rest: Option<f64>,
-    /// Stiffness [N/m].
-    pub stiffness: f64,
-    /// Damping [N s/m].
-    pub damping: f64,
+    /// The numbers of its kind.
+    pub measures: Measures<Option<f64>>,
     /// Limits.
     pub limits: Option<[f64; 2]>,
     /// Motor.
@@ -276,8 +259,10 @@ pub struct CouplingTree {
     pub name: Option<At<String>>,
     /// Joints by name, with their coefficients.
     pub terms: Vec<(At<String>, f64)>,
-    /// What the sum is.
+    /// What the sum is, or where a tendon rests.
     pub offset: f64,
+    /// What a tendon does instead of holding the sum.
+    pub tendon: Option<Tendon>,
     /// Where its keys stand.
     pub places: Places,
 }
@@ -287,12 +272,8 @@ pub struct CouplingTree {
 pub struct PairTree {
     /// The two bodies.
     pub between: [At<String>; 2],
-    /// Restitution.
-    pub restitution: Option<f64>,
-    /// Friction.
-    pub friction: Option<f64>,
-    /// Arms of rolling and torsional friction [m].
-    pub arms: [Option<f64>; 2],
+    /// Coefficients, if given.
+    pub coefficients: Coefficients<Option<f64>>,
     /// Impact law.
     pub impact: Option<ImpactLaw>,
     /// Whether they touch.
@@ -306,20 +287,33 @@ pub struct PairTree {
 pub struct ForceTree {
     /// The body.
     pub body: At<String>,
-    /// Force [N].
+    /// Force \[N\].
     pub force: Triple,
-    /// Torque [N m].
+    /// Torque \[N m\].
     pub torque: Triple,
-    /// Body point [m].
+    /// Body point \[m\].
     pub at: Triple,
-    /// First moment [s].
+    /// First moment \[s\].
     pub from: f64,
-    /// Last moment [s].
+    /// Last moment \[s\].
     pub until: f64,
     /// Whether a control scales it.
     pub control: bool,
     /// Where its keys stand.
     pub places: Places,
+}
+
+/// A named point of a body.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PointTree {
+    /// Name.
+    pub name: At<String>,
+    /// The body, or `world`.
+    pub body: At<String>,
+    /// Place in its frame, from its centre of mass \[m\].
+    pub at: Triple,
+    /// Turn in its frame.
+    pub rotation: [f64; 4],
 }
 
 /// An included file.
@@ -329,7 +323,7 @@ pub struct IncludeTree {
     pub file: At<String>,
     /// What stands before the names of its parts; the stem of the file if nothing is given.
     pub name: Option<At<String>>,
-    /// Where its origin is put [m].
+    /// Where its origin is put \[m\].
     pub position: Triple,
     /// How it is turned: angle, or quaternion.
     pub rotation: [f64; 4],
@@ -357,9 +351,9 @@ pub struct RepeatTree {
     pub pattern: Pattern,
     /// Copies per axis; of a triangle the rows.
     pub count: Vec<usize>,
-    /// Offset per index [m].
+    /// Offset per index \[m\].
     pub offset: Vec<Triple>,
-    /// Turn from one copy to the next [rad]; with one index only.
+    /// Turn from one copy to the next \[rad\]; with one index only.
     pub turn: f64,
     /// The body to copy.
     pub body: BodyTree,

@@ -3,10 +3,8 @@
 use crate::check::is_centred;
 use crate::solid::SceneSpace;
 use crate::{Scene, SceneOf};
-use carom_dynamics::options::{
-    FrictionCone, Gyroscopic, ImpactFriction, ImpactLaw, Integrator, Options, Order, SolverChoice, Stabilisation, TimeOfImpact,
-};
-use carom_dynamics::{Aim, Body, BodyKind, Combination, JointSpec, Motor, Tolerances};
+use carom_dynamics::options::{FrictionCone, ImpactFriction, ImpactLaw, Options, Order};
+use carom_dynamics::{Aim, Body, BodyKind, Coefficients, Combination, JointSpec, Motor, Resistances, Tolerances};
 use carom_math::Vector;
 use std::fmt::Write;
 
@@ -85,33 +83,20 @@ fn text<G: SceneSpace>(scene: &SceneOf<G>) -> String {
     out.put("duration", number(scene.duration));
     let options = &model.options;
     out.put("impact", impact_of(options));
-    out.put_if(options.solver == SolverChoice::InteriorPoint, "solver", || quoted("interior-point"));
-    out.put_if(options.solver == SolverChoice::Articulated, "solver", || quoted("articulated"));
+    let usual = Options::default();
+    out.put_if(options.solver != usual.solver, "solver", || quoted(options.solver.name()));
     if let FrictionCone::Polyhedral(n) = options.friction_cone {
         out.put("friction_cone", n.to_string());
     }
-    match options.integrator {
-        Integrator::Verlet => {}
-        Integrator::Euler => out.put("integrator", quoted("euler")),
-        Integrator::EnergyMomentum => out.put("integrator", quoted("energy-momentum")),
-    }
-    out.put_if(options.gyroscopic == Gyroscopic::Forward, "gyroscopic", || quoted("forward"));
-    match options.time_of_impact {
-        TimeOfImpact::Event => {}
-        TimeOfImpact::Halving => out.put("time_of_impact", quoted("halving")),
-        TimeOfImpact::HalvingLiteral => out.put("time_of_impact", quoted("halving-literal")),
-        TimeOfImpact::Off => out.put("time_of_impact", quoted("off")),
-    }
-    match options.stabilisation {
-        Stabilisation::Position => {}
-        Stabilisation::Velocity => out.put("stabilisation", quoted("velocity")),
-        Stabilisation::VelocityLiteral => out.put("stabilisation", quoted("velocity-literal")),
-    }
+    out.put_if(options.integrator != usual.integrator, "integrator", || quoted(options.integrator.name()));
+    out.put_if(options.gyroscopic != usual.gyroscopic, "gyroscopic", || quoted(options.gyroscopic.name()));
+    out.put_if(options.time_of_impact != usual.time_of_impact, "time_of_impact", || quoted(options.time_of_impact.name()));
+    out.put_if(options.stabilisation != usual.stabilisation, "stabilisation", || quoted(options.stabilisation.name()));
     tolerances(&mut out, &model.tolerances);
     out.0 + &parts(scene)
 }
 
-/// Bodies, joints, pairs and forces.
+/// Bodies, joints, pairs, forces and points.
 pub(crate) fn parts<G: SceneSpace>(scene: &SceneOf<G>) -> String {
     parts_from(scene, 0)
 }
@@ -134,15 +119,20 @@ pub(crate) fn parts_from<G: SceneSpace>(scene: &SceneOf<G>, first: usize) -> Str
             coupling.terms.iter().map(|(joint, c)| format!("{} = {}", quoted(&model.joints[*joint].name), number(*c))).collect();
         out.put("joints", format!("{{ {} }}", terms.join(", ")));
         out.put("offset", number(coupling.offset));
+        if let Some(tendon) = coupling.tendon {
+            tendon.limits.iter().for_each(|limits| out.put("limits", numbers(limits)));
+            // One of them says that it is a tendon.
+            out.put_if(tendon.stiffness != 0.0 || tendon.limits.is_none(), "stiffness", || number(tendon.stiffness));
+            out.put_if(tendon.damping != 0.0, "damping", || number(tendon.damping));
+        }
     }
     let name = |i: usize| model.bodies[i].name.as_str();
     for pair in &model.pairs {
         out.heading("[[pair]]");
         out.put("between", quoted_list(pair.bodies.map(name)));
-        pair.restitution.iter().for_each(|x| out.put("restitution", number(*x)));
-        pair.friction.iter().for_each(|x| out.put("friction", number(*x)));
-        pair.rolling.iter().for_each(|x| out.put("rolling", number(*x)));
-        pair.torsional.iter().for_each(|x| out.put("torsional", number(*x)));
+        for (key, value) in Coefficients::KEYS.iter().zip(pair.coefficients.list()) {
+            value.iter().for_each(|x| out.put(key, number(*x)));
+        }
         pair.impact.iter().for_each(|x| out.put("impact", impact(*x)));
         pair.collide.iter().for_each(|x| out.put("collide", x.to_string()));
     }
@@ -155,6 +145,15 @@ pub(crate) fn parts_from<G: SceneSpace>(scene: &SceneOf<G>, first: usize) -> Str
         out.put_if(force.from != 0.0, "from", || number(force.from));
         out.put_if(force.until.is_finite(), "until", || number(force.until));
         out.put_if(force.control, "control", || "true".to_string());
+    }
+    for point in &scene.points {
+        out.heading("[[point]]");
+        out.put("name", quoted(&point.name));
+        out.put("body", quoted(&point.body));
+        out.put("at", numbers(point.at.as_slice()));
+        let mut keys = Vec::new();
+        rotation::<G>(&mut keys, point.rotation);
+        keys.iter().for_each(|(key, value)| out.put(key, value));
     }
     out.0
 }
@@ -238,11 +237,7 @@ fn body<G: SceneSpace>(out: &mut Lines, scene: &SceneOf<G>, index: usize, body: 
     let (pose, twist) = (&scene.state.poses[index], &scene.state.twists[index]);
     out.heading("[[body]]");
     out.put("name", quoted(&body.name));
-    match body.kind {
-        BodyKind::Dynamic => {}
-        BodyKind::Static => out.put("kind", quoted("static")),
-        BodyKind::Kinematic => out.put("kind", quoted("kinematic")),
-    }
+    out.put_if(body.kind != BodyKind::Dynamic, "kind", || quoted(body.kind.name()));
     let shapes: Vec<String> = body
         .colliders
         .iter()
@@ -277,10 +272,10 @@ fn body<G: SceneSpace>(out: &mut Lines, scene: &SceneOf<G>, index: usize, body: 
     let moves = |x: &[f64]| x.iter().any(|x| *x != 0.0 || x.is_sign_negative());
     out.put_if(moves(twist.lin.as_slice()), "velocity", || numbers(twist.lin.as_slice()));
     out.put_if(moves(twist.ang.as_slice()), "spin", || rate::<G>(twist.ang));
-    out.put("restitution", number(body.restitution));
-    out.put("friction", number(body.friction));
-    out.put_if(body.rolling != 0.0, "rolling", || number(body.rolling));
-    out.put_if(body.torsional != 0.0, "torsional", || number(body.torsional));
+    for (key, value) in Coefficients::KEYS.iter().zip(body.surface.list()) {
+        // A scene has defaults of its own for the first two.
+        out.put_if(value != 0.0 || matches!(*key, "friction" | "restitution"), key, || number(value));
+    }
     out.put_if(body.combine != Combination::default(), "combine", || {
         let Combination { friction, restitution } = body.combine;
         format!("{{ friction = {}, restitution = {} }}", quoted(friction.name()), quoted(restitution.name()))
@@ -289,9 +284,9 @@ fn body<G: SceneSpace>(out: &mut Lines, scene: &SceneOf<G>, index: usize, body: 
         let names = scene.groups.iter().enumerate().filter(|(i, _)| bits >> i & 1 == 1).map(|(_, name)| name.as_str());
         out.put_if(bits != u64::MAX, key, || quoted_list(names));
     }
-    out.put_if(body.damping != 0.0, "damping", || number(body.damping));
-    out.put_if(body.spin_damping != 0.0, "spin_damping", || number(body.spin_damping));
-    out.put_if(body.drag != 0.0, "drag", || number(body.drag));
+    for (key, value) in Resistances::KEYS.iter().zip(body.resistances.list()) {
+        out.put_if(value != 0.0, key, || number(value));
+    }
     let axes = ["x", "y", "z"].into_iter().zip(body.locked.as_slice()).filter(|(_, held)| **held != 0.0).map(|(axis, _)| axis);
     let locked: Vec<&str> = axes.chain(body.locked_rotation.then_some("rotation")).collect();
     out.put_if(!locked.is_empty(), "locked", || quoted_list(locked.iter().copied()));
@@ -318,11 +313,7 @@ fn joint<G: SceneSpace>(out: &mut Lines, scene: &SceneOf<G>, joint: &JointSpec<G
     joint.anchors.iter().for_each(|x| out.put("anchors", pair(*x)));
     joint.axis.iter().for_each(|x| out.put("axis", numbers(x.as_slice())));
     joint.axes.iter().for_each(|x| out.put("axes", pair(*x)));
-    joint.length.iter().for_each(|x| out.put("length", number(*x)));
-    joint.lead.iter().for_each(|x| out.put("lead", number(*x)));
-    joint.rest.iter().for_each(|x| out.put("rest", number(*x)));
-    out.put_if(joint.stiffness != 0.0, "stiffness", || number(joint.stiffness));
-    out.put_if(joint.damping != 0.0, "damping", || number(joint.damping));
+    joint.measures.pairs().for_each(|(key, value)| value.iter().for_each(|x| out.put(key, number(*x))));
     joint.limits.iter().for_each(|x| out.put("limits", numbers(x)));
     joint.motor.iter().for_each(|m| out.put("motor", motor(m)));
     out.put_if(joint.friction != 0.0, "friction", || number(joint.friction));

@@ -1,6 +1,6 @@
 //! How a solve ended, by which method, and with what residual.
 
-use crate::problem::{Block, Cone, Problem};
+use crate::contact::problem::{Block, Cone, Problem};
 
 /// Relative residual (4.8) every solve aims at.
 pub const RESIDUAL_AIM: f64 = 1e-12;

@@ -1,8 +1,9 @@
 //! Tosses of two blocks on a hinge (Pfrommer, Halm and Posa 2020), nothing fitted.
 
+use crate::reading::{self, Rows, array, fault, whole};
 use crate::section::{Picture, Section, Table};
 use crate::toss::RATE;
-use crate::{Trouble, array, find, spread};
+use crate::{Trouble, spread};
 use carom::dynamics::{Interrupt, State, World};
 use carom::math::{Pose, Space, Spatial, Twist, Vector};
 use carom::record::read_arrays;
@@ -14,15 +15,17 @@ use std::time::{Duration, Instant};
 
 /// Numbers of a row: quaternion and position of the first block, hinge angle, rate (body frame), velocity, hinge rate.
 const ROW: usize = 15;
-/// Extents of a block [m] and its mass [kg].
+/// Extents of a block \[m\] and its mass \[kg\].
 const BLOCK: [f64; 3] = [0.1, 0.05, 0.05];
 const MASS: f64 = 0.37;
-/// The hinge in the frame of the first block, and the centre of the second from there at angle 0 [m].
+/// The hinge in the frame of the first block, and the centre of the second from there at angle 0 \[m\].
 const HINGE: [f64; 3] = [-0.035, 0.06, 0.0];
 const CENTRE: [f64; 3] = [0.035, 0.0, 0.0];
 /// Friction and restitution: nominal, not fitted.
 const FRICTION: f64 = 0.2;
 const RESTITUTION: f64 = 0.125;
+/// At rest the centre of the first block lies so high over the table, in halves of its thickness.
+const REST: [f64; 2] = [0.7, 3.0];
 /// Frames of the short horizon: 169 ms.
 const SHORT: usize = 25;
 /// Places of the blocks among the bodies.
@@ -53,7 +56,7 @@ fn scene() -> String {
 
 /// Both blocks from a row.
 fn state(world: &World<Spatial>, row: &[f64]) -> Option<State<Spatial>> {
-    let rotation = Spatial::read_rotation(&row[..4])?;
+    let rotation = reading::rotation(&row[..4])?;
     let position = Vector::from_slice(&row[4..7]);
     let (hinge, centre) = (Vector::from_slice(&HINGE), Vector::from_slice(&CENTRE));
     let axis: <Spatial as Space>::Ang = Vector::from_slice(&[0.0, 1.0, 0.0]);
@@ -70,7 +73,7 @@ fn state(world: &World<Spatial>, row: &[f64]) -> Option<State<Spatial>> {
     Some(state)
 }
 
-/// Angle of the hinge [rad].
+/// Angle of the hinge \[rad\].
 fn angle(state: &State<Spatial>) -> f64 {
     let between = Spatial::compose(Spatial::inverse(state.poses[FIRST].rotation), state.poses[SECOND].rotation);
     Spatial::log(between)[1]
@@ -84,7 +87,7 @@ struct Run {
     all: Duration,
 }
 
-fn toss(world: &World<Spatial>, id: f64, rows: &[f64], interrupt: &Interrupt) -> Result<Run, Trouble> {
+fn toss(world: &World<Spatial>, id: i64, rows: &[f64], interrupt: &Interrupt) -> Result<Run, Trouble> {
     let failed = |what: String| Trouble::Failed(format!("elbow toss {id}: {what}"));
     let measured: Vec<State<Spatial>> = rows
         .chunks_exact(ROW)
@@ -117,18 +120,51 @@ fn toss(world: &World<Spatial>, id: f64, rows: &[f64], interrupt: &Interrupt) ->
     Ok(out)
 }
 
+/// Tosses of a file.
+struct Set {
+    ids: Vec<i64>,
+    /// Numbers of a toss.
+    size: usize,
+    states: Vec<f64>,
+}
+
+impl Set {
+    fn tosses(&self) -> impl Iterator<Item = (i64, &[f64])> {
+        self.ids.iter().copied().zip(self.states.chunks_exact(self.size))
+    }
+}
+
+fn read(path: &Path) -> Result<Set, Trouble> {
+    let arrays = read_arrays(path).map_err(|error| Trouble::Failed(error.to_string()))?;
+    let ids = whole(&arrays, path, "id", &[0], f64::NEG_INFINITY)?;
+    let (shape, states) = array(&arrays, path, "state", &[ids.len(), 0, ROW])?;
+    if shape[1] < 2 {
+        return Err(fault(path, "\"state\": a toss needs two frames"));
+    }
+    let size = shape[1] * ROW;
+    for (id, rows) in ids.iter().zip(states.chunks_exact(size)) {
+        let odd = rows.chunks_exact(ROW).position(|row| reading::rotation(&row[..4]).is_none());
+        if let Some(frame) = odd {
+            return Err(fault(path, &format!("\"state\", toss {id}, frame {frame}, columns 0 to 3: no unit quaternion")));
+        }
+    }
+    let parts: Vec<Rows<'_>> = states.chunks_exact(size).map(|numbers| Rows { numbers, width: ROW, rate: RATE }).collect();
+    [[4, 11], [5, 12], [6, 13], [7, 14]].into_iter().try_for_each(|pair| reading::rate_of(&parts, path, pair))?;
+    reading::turns_of(&parts, path, [0, 8])?;
+    let rest: Vec<f64> = states.chunks_exact(size).map(|rows| rows[size - ROW + 6] / (BLOCK[2] / 2.0)).collect();
+    reading::lies_within(&rest, REST, path, "\"state\", column 6: height of the first block at the end, in halves of its thickness,")?;
+    Ok(Set { ids, size, states })
+}
+
 /// Runs the set.
 pub fn run(data: Option<&Path>, interrupt: &Interrupt) -> Result<Section, Trouble> {
-    let path = find(data, &["elbow.npz", "elbow_even.npz"])?;
-    let arrays = read_arrays(&path).map_err(|error| Trouble::Failed(error.to_string()))?;
-    let (_, ids) = array(&arrays, &path, "id", &[0])?;
-    let (shape, states) = array(&arrays, &path, "state", &[ids.len(), 0, ROW])?;
+    let sets = reading::files(data, "elbow")?.iter().map(|path| read(path)).collect::<Result<Vec<_>, _>>()?;
     let failed = |error: String| Trouble::Failed(error);
     let Scene::Spatial(scene) = from_toml(&scene(), "elbow").map_err(|e| failed(e.to_string()))? else {
         return Err(failed("the scene of the elbow is not spatial".to_string()));
     };
     let world = World::new(scene.model, scene.state).map_err(|e| failed(e.to_string()))?;
-    let tosses: Vec<(f64, &[f64])> = ids.iter().copied().zip(states.chunks_exact(shape[1] * ROW)).collect();
+    let tosses: Vec<(i64, &[f64])> = sets.iter().flat_map(Set::tosses).collect();
     let runs: Vec<Run> = tosses.par_iter().map(|(id, rows)| toss(&world, *id, rows, interrupt)).collect::<Result<_, _>>()?;
 
     let mut out = Section::new("elbow", "Tosses of two hinged blocks");

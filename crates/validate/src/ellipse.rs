@@ -1,8 +1,9 @@
 //! Impacts of an ellipse on a wall in the plane (Fazeli, Donlon, Drumwright and Rodriguez 2017), each by the energy law with two numbers for all.
 
 use crate::chart::histogram;
+use crate::reading::{self, array, fault, lies_within};
 use crate::section::{Picture, Section, Table, Target};
-use crate::{Trouble, array, find, median, spread};
+use crate::{Trouble, median, spread};
 use carom::math::{Planar, Space, Vector};
 use carom::record::read_arrays;
 use carom::solve::collision::{CollisionLaw, Side, Terms, Way, collide_under};
@@ -10,7 +11,7 @@ use carom_reproduce::{Chart, Style};
 use std::path::Path;
 use std::time::Instant;
 
-/// Mass [kg] and radius of gyration [m] of the ellipse.
+/// Mass \[kg\] and radius of gyration \[m\] of the ellipse.
 const MASS: f64 = 0.0364;
 const GYRATION: f64 = 0.0192;
 /// Predictions that come with the data, in their order.
@@ -18,6 +19,12 @@ const MODELS: [&str; 6] =
     ["Drumwright-Shell", "Anitescu-Potra with Poisson", "Anitescu-Potra with Newton", "Mirtich", "Wang-Mason", "Whittaker"];
 /// Most that the median error may be.
 const MEDIAN_MOST: f64 = 0.085;
+/// Fewest impacts of a file.
+const LEAST: usize = 8;
+/// Distance of the contact from the centre: between the half axes, about \[m\].
+const LEVER: [f64; 2] = [0.02, 0.04];
+/// Part of the velocity before that a free impulse may leave, in the middle.
+const UNEXPLAINED: f64 = 0.15;
 /// How finely the search for the two numbers ends.
 const FINE: f64 = 1e-3;
 
@@ -107,20 +114,49 @@ fn free_impulse(impact: &Impact, side: f64) -> f64 {
     dot(left, left).sqrt() / size(impact.before)
 }
 
-/// Runs the set.
-pub fn run(data: Option<&Path>) -> Result<Section, Trouble> {
-    let clock = Instant::now();
-    let path = find(data, &["ellipse.npz", "ellipse_even.npz"])?;
-    let arrays = read_arrays(&path).map_err(|error| Trouble::Failed(error.to_string()))?;
-    let (shape, before) = array(&arrays, &path, "before", &[0, 6])?;
+/// The impacts of a file, and the predictions that came with them.
+fn read(path: &Path) -> Result<(Vec<Impact>, Vec<f64>), Trouble> {
+    let arrays = read_arrays(path).map_err(|error| Trouble::Failed(error.to_string()))?;
+    let (shape, before) = array(&arrays, path, "before", &[0, 6])?;
     let n = shape[0];
-    let (_, after) = array(&arrays, &path, "after", &[n, 6])?;
-    let (_, lever) = array(&arrays, &path, "lever", &[n, 2])?;
-    let (_, models) = array(&arrays, &path, "models", &[n, 3 * MODELS.len()])?;
+    let (_, after) = array(&arrays, path, "after", &[n, 6])?;
+    let (_, lever) = array(&arrays, path, "lever", &[n, 2])?;
+    let (_, models) = array(&arrays, path, "models", &[n, 3 * MODELS.len()])?;
+    if n < LEAST {
+        return Err(fault(path, &format!("\"before\" has {n} impacts; half of them are fitted and half judged: give at least {LEAST}")));
+    }
     let three = |row: &[f64]| [row[0], row[1], row[2]];
     let impacts: Vec<Impact> = (0..n)
         .map(|i| Impact { before: three(&before[6 * i + 3..]), after: three(&after[6 * i + 3..]), lever: [lever[2 * i], lever[2 * i + 1]] })
         .collect();
+    if let Some(row) = impacts.iter().position(|i| i.before[1] >= 0.0) {
+        return Err(fault(path, &format!("\"before\", row {row}, column 4: {} m/s does not approach the wall", impacts[row].before[1])));
+    }
+    let levers: Vec<f64> = impacts.iter().map(|i| i.lever[0].hypot(i.lever[1])).collect();
+    lies_within(&levers, LEVER, path, "\"lever\": distance of the contact from the centre [m], in the middle,")?;
+    // Whatever the law, one impulse at the point makes the change of velocity; wrong units of a velocity or a rate would not let it.
+    let left = |side: f64| median(&impacts.iter().map(|i| free_impulse(i, side)).collect::<Vec<_>>());
+    let least = left(-1.0).min(left(1.0));
+    if least > UNEXPLAINED {
+        let what = format!(
+            "no impulse at the point explains \"before\" and \"after\" ({least:.2} is left): other units, or another order of columns?"
+        );
+        return Err(fault(path, &what));
+    }
+    Ok((impacts, models))
+}
+
+/// Runs the set.
+pub fn run(data: Option<&Path>) -> Result<Section, Trouble> {
+    let clock = Instant::now();
+    let (mut impacts, mut models) = (Vec::new(), Vec::new());
+    for path in reading::files(data, "ellipse")? {
+        let (some, shipped) = read(&path)?;
+        impacts.extend(some);
+        models.extend(shipped);
+    }
+    let n = impacts.len();
+    let three = |row: &[f64]| [row[0], row[1], row[2]];
     let half = |parity: usize| impacts.iter().skip(parity).step_by(2).collect::<Vec<_>>();
     let (train, test) = (half(0), half(1));
 

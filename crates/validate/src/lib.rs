@@ -8,7 +8,9 @@ pub mod cube;
 mod elbow;
 mod ellipse;
 mod page;
+pub mod planted;
 mod problems;
+mod reading;
 mod section;
 mod strip;
 mod toss;
@@ -16,7 +18,7 @@ mod toss;
 pub use page::{page, section};
 pub use section::{Picture, Section, Table, Target};
 pub use toss::export;
-pub use toss::{Toss, Tosses};
+pub use toss::{RATE, Start, Toss, Tosses, WIDTH};
 
 use carom::dynamics::Interrupt;
 use std::fmt;
@@ -60,29 +62,6 @@ pub fn run(set: &str, data: Option<&Path>, interrupt: &Interrupt) -> Result<Sect
         "problems" => problems::run(data, interrupt),
         _ => Err(Trouble::Failed(format!("no set \"{set}\"; there are {}", SETS.join(", ")))),
     }
-}
-
-/// The first of some files that is in a folder.
-fn find(data: Option<&Path>, names: &[&str]) -> Result<std::path::PathBuf, Trouble> {
-    let Some(folder) = data else { return Err(Trouble::NoData("--data names the folder".to_string())) };
-    let here = names.iter().map(|name| folder.join(name)).find(|path| path.is_file());
-    here.ok_or_else(|| Trouble::NoData(format!("{} in {}", names.join(" or "), folder.display())))
-}
-
-/// An array of a file by name, with its shape checked: 0 stands for any length.
-fn array(arrays: &carom::record::Arrays, path: &Path, name: &str, shape: &[usize]) -> Result<(Vec<usize>, Vec<f64>), Trouble> {
-    let Some((found, numbers)) = arrays.get(name) else {
-        return Err(Trouble::Failed(format!("{}: has no array \"{name}\"", path.display())));
-    };
-    let fits = found.len() == shape.len() && found.iter().zip(shape).all(|(f, s)| *s == 0 || f == s);
-    if !fits {
-        return Err(Trouble::Failed(format!("{}: \"{name}\" has shape {found:?}, needs {shape:?} (0 is any)", path.display())));
-    }
-    if let Some(at) = numbers.iter().position(|x| !x.is_finite()) {
-        let (row, column) = (at / found.last().copied().unwrap_or(1).max(1), at % found.last().copied().unwrap_or(1).max(1));
-        return Err(Trouble::Failed(format!("{}: \"{name}\", row {row}, column {column}: is not a finite number", path.display())));
-    }
-    Ok((found.clone(), numbers.clone()))
 }
 
 /// Mean and standard deviation.

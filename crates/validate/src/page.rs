@@ -10,7 +10,8 @@ pub fn page(found: &[Section], pictures: &str) -> String {
          Measured motions and public contact problems, simulated and solved by the protocols of those who published them. The page and its pictures are made by\n\n    \
          carom validate --all --data DIR --page docs/validation.md --out docs/{pictures}\n\n\
          and a test compares the shipped set with what it gives now. `carom validate cube` runs with nothing but this package; the other sets are read from the folder\n\
-         that `--data` names (`not run: no data` otherwise). Times are printed by the command and are not on this page: they belong to a machine.\n"
+         that `--data` names, of which every `cube.npz` and `cube_*.npz`, and so for `elbow` and `ellipse`, is taken (`not run: no data` otherwise). `python -m carom.validate` does the same and\n\
+         runs MuJoCo beside it where it is installed. Times are printed by the command and are not on this page: they belong to a machine.\n"
     );
     for one in found {
         out.push('\n');

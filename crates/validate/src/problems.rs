@@ -1,16 +1,17 @@
 //! Friction-contact problems that nobody here made: residual, time and success of the contact solver.
 
+use crate::Trouble;
+use crate::reading::array;
 use crate::section::{Picture, Section, Table};
-use crate::{Trouble, array};
 use carom::dynamics::Interrupt;
+use carom::kernels::contact::{ContactKernel, Matrix};
 use carom::record::read_arrays;
-use carom::solve::contact::kernel::{ContactKernel, Matrix};
 use carom::solve::status::Status;
 use carom_reproduce::{Chart, Scale, Style};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// A problem that takes longer counts as not solved [s].
+/// A problem that takes longer counts as not solved \[s\].
 const PATIENCE: u64 = 10;
 /// The residual that is asked for, of the largest free velocity.
 const TOLERANCE: f64 = 1e-8;

@@ -2,6 +2,8 @@
 
 use carom_reproduce::Chart;
 use serde::Serialize;
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
 
 /// A table of text.
 #[derive(Clone, Debug, Serialize)]
@@ -96,5 +98,32 @@ impl Section {
     /// Whether every figure lies within its bounds.
     pub fn holds(&self) -> bool {
         self.targets.iter().all(Target::holds)
+    }
+    /// The same for programs, with the files of its pictures in a folder.
+    pub fn told(&self, seconds: f64, folder: &Path) -> Value {
+        let tables: Vec<Value> =
+            self.tables.iter().map(|(above, table)| json!({ "above": above, "head": table.head, "rows": table.rows })).collect();
+        let targets: Vec<Value> = self
+            .targets
+            .iter()
+            .map(|t| json!({ "what": t.what, "found": t.found, "least": t.least, "most": t.most, "holds": t.holds() }))
+            .collect();
+        let pictures: Vec<PathBuf> = self.pictures.iter().map(|p| folder.join(format!("{}.svg", p.stem))).collect();
+        json!({
+            "name": self.name, "title": self.title, "about": self.about, "tables": tables, "targets": targets, "pictures": pictures,
+            "timings": self.timings, "seconds": seconds,
+        })
+    }
+    /// Writes its pictures into a folder, which is made.
+    ///
+    /// # Errors
+    /// The file that cannot be written, and why.
+    pub fn save(&self, folder: &Path) -> Result<(), (PathBuf, std::io::Error)> {
+        std::fs::create_dir_all(folder).map_err(|error| (folder.to_path_buf(), error))?;
+        for picture in &self.pictures {
+            let path = folder.join(format!("{}.svg", picture.stem));
+            std::fs::write(&path, &picture.svg).map_err(|error| (path, error))?;
+        }
+        Ok(())
     }
 }

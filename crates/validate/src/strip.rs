@@ -9,7 +9,7 @@ use carom_render::{Kind, Options, render_states};
 
 /// Panels of the strip.
 const PANELS: usize = 5;
-/// Width of a panel [pixels].
+/// Width of a panel \[pixels\].
 const PANEL: usize = 220;
 
 /// Draws states that start at a frame of a toss beside what was measured.

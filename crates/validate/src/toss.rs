@@ -1,6 +1,7 @@
 //! Measured tosses of a cube, and the starts from which they are simulated.
 
-use crate::{Trouble, array};
+use crate::Trouble;
+use crate::reading::{self, Rows, array, fault, whole};
 use carom::dynamics::State;
 use carom::math::{Pose, Space, Spatial, Twist, Vector};
 use carom::record::{Arrays, arrays_of, read_arrays};
@@ -10,7 +11,7 @@ use std::path::{Path, PathBuf};
 const ROW: usize = 13;
 /// Frames per second of the cameras.
 pub const RATE: f64 = 148.0;
-/// Width of the cube [m].
+/// Width of the cube \[m\].
 pub const WIDTH: f64 = 0.1048;
 /// What the published protocol takes for gravity [m/s^2].
 pub const GRAVITY: f64 = 9.81;
@@ -20,8 +21,8 @@ pub const SHORT: f64 = 0.9779;
 const BEFORE_TOUCH: usize = 3;
 /// Fewer frames of flight give no velocity: the measured one is taken.
 const FLIGHT: usize = 4;
-/// Frame lengths of a quaternion that differ from one by more are no rotations.
-const UNIT: f64 = 1e-3;
+/// At rest the centre lies so high over the table, in half widths.
+const REST: [f64; 2] = [0.7, 1.4];
 
 /// The tosses that are part of the package.
 const SHIPPED: &[u8] = include_bytes!("../data/cube.npz");
@@ -42,8 +43,8 @@ pub struct Toss {
 pub struct Tosses {
     /// The tosses.
     pub all: Vec<Toss>,
-    /// Where they were read; those of the package where absent.
-    pub file: Option<PathBuf>,
+    /// Where they were read; those of the package where there is none.
+    pub files: Vec<PathBuf>,
 }
 
 /// Where a simulation starts.
@@ -66,18 +67,27 @@ impl Start {
 }
 
 impl Tosses {
-    /// Those of a folder where it has any, otherwise those of the package.
+    /// Those of a folder (`cube.npz`, `cube_*.npz`, all of them) where it has any, otherwise those of the package.
     ///
     /// # Errors
-    /// The file cannot be read or is of another kind.
+    /// A file cannot be read or is of another kind, or a toss stands in two of them.
     pub fn load(data: Option<&Path>) -> Result<Self, Trouble> {
-        let names = ["cube.npz", "cube_train.npz"];
-        let Some(path) = data.and_then(|folder| names.iter().map(|n| folder.join(n)).find(|p| p.is_file())) else {
-            return Self::shipped();
+        let files = match reading::files(data, "cube") {
+            Ok(files) => files,
+            Err(Trouble::NoData(_)) => return Self::shipped(),
+            Err(other) => return Err(other),
         };
-        let arrays = read_arrays(&path).map_err(|error| Trouble::Failed(error.to_string()))?;
-        let all = tosses(&arrays, &path)?;
-        Ok(Tosses { all, file: Some(path) })
+        let mut all: Vec<Toss> = Vec::new();
+        for path in &files {
+            let arrays = read_arrays(path).map_err(|error| Trouble::Failed(error.to_string()))?;
+            for toss in tosses(&arrays, path)? {
+                if all.iter().any(|other| other.id == toss.id) {
+                    return Err(fault(path, &format!("\"id\": toss {} is there twice in the files of the folder", toss.id)));
+                }
+                all.push(toss);
+            }
+        }
+        Ok(Tosses { all, files })
     }
 
     /// Those of the package.
@@ -86,33 +96,37 @@ impl Tosses {
     /// Never, unless the package is damaged.
     pub fn shipped() -> Result<Self, Trouble> {
         let arrays = arrays_of(SHIPPED).map_err(|what| Trouble::Failed(what.to_string()))?;
-        Ok(Tosses { all: tosses(&arrays, Path::new("cube.npz"))?, file: None })
+        Ok(Tosses { all: tosses(&arrays, Path::new("cube.npz"))?, files: Vec::new() })
     }
 }
 
 fn tosses(arrays: &Arrays, path: &Path) -> Result<Vec<Toss>, Trouble> {
-    let (_, ids) = array(arrays, path, "id", &[0])?;
-    let (_, lengths) = array(arrays, path, "length", &[ids.len()])?;
+    let ids = whole(arrays, path, "id", &[0], f64::NEG_INFINITY)?;
+    let lengths = whole(arrays, path, "length", &[ids.len()], 2.0)?;
     let (shape, rows) = array(arrays, path, "state", &[0, ROW])?;
-    if lengths.iter().any(|n| *n < 2.0) || lengths.iter().sum::<f64>() != shape[0] as f64 {
-        return Err(Trouble::Failed(format!("{}: \"length\" does not add up to the rows of \"state\"", path.display())));
+    if lengths.iter().sum::<i64>() != shape[0] as i64 {
+        return Err(fault(path, "\"length\" does not add up to the rows of \"state\""));
     }
     let mut rest = rows.chunks_exact(ROW).enumerate();
-    let mut out = Vec::new();
+    let (mut out, mut parts, mut begin) = (Vec::new(), Vec::new(), 0);
     for (id, length) in ids.iter().zip(&lengths) {
-        let mut toss = Toss { id: *id as i64, poses: Vec::new(), twists: Vec::new() };
+        let mut toss = Toss { id: *id, poses: Vec::new(), twists: Vec::new() };
         for (number, row) in rest.by_ref().take(*length as usize) {
-            let size = row[3..7].iter().map(|x| x * x).sum::<f64>().sqrt();
-            let rotation = Spatial::read_rotation(&row[3..7]).filter(|_| (size - 1.0).abs() < UNIT);
-            let rotation = rotation.ok_or_else(|| {
-                Trouble::Failed(format!("{}: \"state\", row {number}, columns 3 to 6: no unit quaternion", path.display()))
-            })?;
+            let rotation = reading::rotation(&row[3..7])
+                .ok_or_else(|| fault(path, &format!("\"state\", row {number}, columns 3 to 6: no unit quaternion")))?;
             let rate = Spatial::rotate(rotation, Vector::from_slice(&row[10..13]));
             toss.poses.push(Pose { position: Vector::from_slice(&row[..3]), rotation });
             toss.twists.push(Twist { lin: Vector::from_slice(&row[7..10]), ang: rate });
         }
         out.push(toss);
+        let end = begin + *length as usize * ROW;
+        parts.push(Rows { numbers: &rows[begin..end], width: ROW, rate: RATE });
+        begin = end;
     }
+    [[0, 7], [1, 8], [2, 9]].into_iter().try_for_each(|pair| reading::rate_of(&parts, path, pair))?;
+    reading::turns_of(&parts, path, [3, 10])?;
+    let rest: Vec<f64> = out.iter().filter_map(|t| t.poses.last()).map(|p| p.position[2] / (WIDTH / 2.0)).collect();
+    reading::lies_within(&rest, REST, path, "\"state\", column 2: height of the centre at the end, in half widths of the cube,")?;
     Ok(out)
 }
 
@@ -187,7 +201,7 @@ impl Toss {
         Twist { lin, ang: Spatial::log(turn) / time(frame) }
     }
 
-    /// Misses of simulated states that start at a frame: position [% of the width] and rotation [degrees], frame by frame.
+    /// Misses of simulated states that start at a frame: position [% of the width] and rotation \[degrees\], frame by frame.
     pub fn misses(&self, frame: usize, states: &[State<Spatial>], body: usize) -> Vec<[f64; 2]> {
         let pairs = states.iter().map(|s| s.poses[body]).zip(&self.poses[frame..]);
         pairs

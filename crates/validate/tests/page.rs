@@ -49,3 +49,57 @@ fn sets_without_data_say_so() {
         assert!(matches!(run(set, None, &Interrupt::NEVER), Err(Trouble::NoData(_))), "{set}");
     }
 }
+
+/// The tosses as tables, from the published start on; velocities stand in the first row alone.
+fn tables() -> Vec<carom_fit::Table> {
+    let folder = std::env::temp_dir().join(format!("carom-cube-{}", std::process::id()));
+    carom_validate::export(None, &folder).unwrap();
+    let mut files: Vec<_> = std::fs::read_dir(folder.join("tosses")).unwrap().map(|f| f.unwrap().path()).collect();
+    files.sort();
+    let table = |path: &std::path::PathBuf| {
+        let found = carom::record::read(path).unwrap();
+        carom_fit::Table {
+            name: path.display().to_string(),
+            time: found.time,
+            bodies: found.header.bodies,
+            q: found.q,
+            v: found.v,
+            ..Default::default()
+        }
+    };
+    let out = files.iter().map(table).collect();
+    std::fs::remove_dir_all(&folder).unwrap();
+    out
+}
+
+/// The fit of friction and restitution from a start: values, and intervals.
+fn fitted(start: [f64; 2]) -> [(f64, [f64; 2]); 2] {
+    let carom::Scene::Spatial(scene) = carom::from_toml(&cube::Setup::auto(0.3, 0.3).scene(), "cube").unwrap() else { panic!("spatial") };
+    let begin = carom_fit::Start::new(scene.model, &scene.joints, scene.state).unwrap();
+    let names = ["pair_friction[cube, table]", "pair_restitution[cube, table]"];
+    let ask = carom_fit::Ask {
+        parameters: names.map(String::from).to_vec(),
+        start: names.map(String::from).into_iter().zip(start).collect(),
+        robust: Some("huber".to_string()),
+        ..Default::default()
+    };
+    let found = carom_fit::fit(begin, &tables(), &ask, &Interrupt::NEVER, &mut |_, _, _| {}).unwrap();
+    assert!(
+        !found.converged && found.warnings.iter().any(|w| w.contains("times the noise")),
+        "one search is not believed: {}",
+        found.status
+    );
+    [0, 1].map(|k| (found.parameters[k].value, found.parameters[k].interval.map(Option::unwrap)))
+}
+
+#[test]
+#[ignore = "half a minute of one core for each start"]
+fn the_fit_finds_friction_and_restitution_from_both_starts() {
+    for start in [[0.3, 0.3], [0.05, 0.5]] {
+        let [(mu, _), (e, [low, high])] = fitted(start);
+        assert!(
+            (mu - 0.18).abs() < 0.01 && (0.1..0.25).contains(&e) && low < e && e < high,
+            "from {start:?}: {mu}, {e} in {low} to {high}"
+        );
+    }
+}

@@ -12,7 +12,7 @@ pub struct About<'a> {
     pub name: &'a str,
     /// One line for people.
     pub description: &'a str,
-    /// Simulated time of a plain run [s].
+    /// Simulated time of a plain run \[s\].
     pub duration: f64,
 }
 
@@ -27,16 +27,11 @@ impl Picture {
             .bodies
             .iter()
             .map(|body| {
-                let kind = match body.kind {
-                    BodyKind::Dynamic => "dynamic",
-                    BodyKind::Static => "static",
-                    BodyKind::Kinematic => "kinematic",
-                };
                 let shapes: Vec<Value> = body.colliders.iter().map(|collider| shape::<G>(&collider.shape, &collider.local)).collect();
                 let mass = (body.kind == BodyKind::Dynamic).then_some(body.mass);
                 json!({
-                    "name": body.name, "kind": kind, "color": body.color, "mass": mass, "friction": body.friction,
-                    "restitution": body.restitution, "shapes": shapes,
+                    "name": body.name, "kind": body.kind.name(), "color": body.color, "mass": mass, "friction": body.surface.friction,
+                    "restitution": body.surface.restitution, "shapes": shapes,
                 })
             })
             .collect();
@@ -52,8 +47,8 @@ impl Picture {
                     "name": joint.name, "kind": joint.kind.name(), "bodies": joint.bodies,
                     "anchors": plain(joint.anchors), "axes": plain(joint.axes),
                     "coordinate": coordinate, "reference": reference[..G::COORDS - G::DIM], "limits": joint.limits,
-                    "motor": joint.motor.as_ref().map(motor), "friction": joint.friction, "length": joint.length, "rest": joint.rest,
-                    "stiffness": joint.stiffness, "damping": joint.damping,
+                    "motor": joint.motor.as_ref().map(motor), "friction": joint.friction, "length": joint.measures.length, "rest": joint.measures.rest,
+                    "stiffness": joint.measures.stiffness, "damping": joint.measures.damping,
                 })
             })
             .collect();

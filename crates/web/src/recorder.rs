@@ -18,7 +18,7 @@ const NUMBERS: usize = 3_000_000;
 const SHOTS_PER_SECOND: f64 = 60.0;
 /// Levels into which the largest coordinate and the largest velocity are divided: a thousandth of a pixel, and smooth plots.
 const LEVELS: f64 = (1 << 20) as f64;
-/// Quantum of angles [rad] and of quaternions: 0.03 mm at the rim of a metre.
+/// Quantum of angles \[rad\] and of quaternions: 0.03 mm at the rim of a metre.
 const TURN: f64 = 1.0 / (1 << 15) as f64;
 /// Levels of the books: what a plot can show, with room to look closer.
 const BOOK_LEVELS: f64 = (1 << 24) as f64;
@@ -55,7 +55,7 @@ impl Recorder {
         recorder.shoot(Shot::of(world));
         recorder
     }
-    /// The recorder of a finished run of which only states and energies [J] are known.
+    /// The recorder of a finished run of which only states and energies \[J\] are known.
     pub fn of_states<G: Geometry>(world: &World<G>, about: &About<'_>, states: &[State<G>], energy: &[f64]) -> Self {
         let steps = states.len().saturating_sub(1) as u64;
         let mut recorder = Recorder::empty::<G>(world, about, steps, vec!["energy"]);

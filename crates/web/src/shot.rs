@@ -17,16 +17,16 @@ const DRIFT: usize = 10;
 pub struct Touch {
     /// Bodies a and b.
     pub bodies: [u32; 2],
-    /// Where [m].
+    /// Where \[m\].
     pub point: [f32; 3],
     /// Unit normal from b to a.
     pub normal: [f32; 3],
-    /// Impulse on a in the last step [N s].
+    /// Impulse on a in the last step \[N s\].
     pub impulse: [f32; 3],
 }
 
 impl Touch {
-    /// Size of the impulse [N s].
+    /// Size of the impulse \[N s\].
     fn strength(&self) -> f32 {
         self.impulse.iter().map(|x| x * x).sum::<f32>().sqrt()
     }
@@ -35,7 +35,7 @@ impl Touch {
 /// The world after a step, to the accuracy of a screen.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Shot {
-    /// Time [s].
+    /// Time \[s\].
     pub time: f64,
     /// Poses: x, y, angle, or x, y, z, w, x, y, z of every body.
     pub q: Vec<f32>,
@@ -97,7 +97,7 @@ impl Shot {
         self.books.push(self.touches.len() as f64);
         strongest(&mut self.touches);
     }
-    /// Books energy that a change of the model brought [J] as work from outside, which the ledger takes for drift.
+    /// Books energy that a change of the model brought \[J\] as work from outside, which the ledger takes for drift.
     #[cfg(feature = "server")]
     pub(crate) fn bring(&mut self, energy: f64) {
         self.books[WORK_IN] += energy;

@@ -40,7 +40,7 @@ pub struct FitArgs {
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub starts: usize,
     /// Cut motions into windows of this length first, joined more and more firmly [s]
-    #[arg(long, value_name = "S", value_parser = seconds)]
+    #[arg(long, value_name = "S", value_parser = seconds, allow_negative_numbers = true)]
     pub shooting: Option<f64>,
     /// Let large differences count less
     #[arg(long, value_name = "LOSS", value_parser = ["huber", "cauchy"])]
@@ -52,7 +52,7 @@ pub struct FitArgs {
     #[arg(long)]
     pub rotations: bool,
     /// Use the data up to this time only [s]
-    #[arg(long, value_name = "S", value_parser = seconds)]
+    #[arg(long, value_name = "S", value_parser = seconds, allow_negative_numbers = true)]
     pub time: Option<f64>,
     /// Most iterations of a search
     #[arg(long, value_name = "N", default_value_t = 100)]

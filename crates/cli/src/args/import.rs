@@ -1,6 +1,7 @@
 //! How a model of another format is read.
 
 use clap::{Args, ValueEnum};
+use std::path::PathBuf;
 
 /// How a URDF, MJCF or SDF model is read.
 #[derive(Args, Clone, Debug, Default, PartialEq)]
@@ -24,6 +25,12 @@ pub struct ImportArgs {
     /// Hold every hinge and slide where it starts instead of giving it a control
     #[arg(long)]
     pub hold: bool,
+    /// What the meshes of a URDF or SDF model touch with [default: hull]
+    #[arg(long, value_name = "HOW", value_enum)]
+    pub meshes: Option<MeshesChoice>,
+    /// Keep the convex parts of meshes in this folder, such as that of the log
+    #[arg(long, value_name = "FOLDER")]
+    pub mesh_cache: Option<PathBuf>,
 }
 
 impl ImportArgs {
@@ -36,6 +43,8 @@ impl ImportArgs {
             ("--ground", self.ground),
             ("--drop", self.drop.is_some()),
             ("--hold", self.hold),
+            ("--meshes", self.meshes.is_some()),
+            ("--mesh-cache", self.mesh_cache.is_some()),
         ]
         .into_iter()
         .find_map(|(word, given)| given.then_some(word))
@@ -49,6 +58,15 @@ pub enum BaseChoice {
     Fixed,
     /// free to move
     Free,
+}
+
+/// What meshes touch with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum MeshesChoice {
+    /// their convex hulls
+    Hull,
+    /// convex parts of those that are hollow
+    Parts,
 }
 
 fn height(text: &str) -> Result<f64, String> {

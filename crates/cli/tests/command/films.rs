@@ -101,3 +101,14 @@ fn notes_of_an_import_name_files_beside_the_model() {
     let notes: Vec<String> = err(&checked).lines().filter(|line| line.starts_with("note: ")).map(str::to_string).collect();
     assert!(!notes.is_empty() && notes.iter().all(|note| note.starts_with("note: chains.xml:")), "{notes:?}");
 }
+
+#[test]
+fn the_rate_of_a_stage_is_a_whole_number_where_it_was_asked_for() {
+    let folder = Folder::new("stage");
+    folder.write("drop.toml", DROP);
+    // The clock of two seconds in steps of 0.01 s is off by some roundings.
+    let run = folder.carom(&["run", "drop.toml", "--time", "2", "--out", "drop.usda", "--quiet"]);
+    assert_eq!(code(&run), 0, "{}", err(&run));
+    let text = std::fs::read_to_string(folder.file("drop.usda")).unwrap();
+    assert!(text.contains("timeCodesPerSecond = 60\n") && text.contains("endTimeCode = 120\n"), "{}", &text[..400]);
+}

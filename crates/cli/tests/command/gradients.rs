@@ -127,7 +127,7 @@ fn a_fit_with_smoothed_derivatives_says_so() {
 #[test]
 fn substeps_that_are_halved_are_told() {
     let folder = Folder::new("halved");
-    let text = fs::read_to_string(PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../scenes/ball_drop.toml")).unwrap();
+    let text = fs::read_to_string(PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../scene/scenes/ball_drop.toml")).unwrap();
     folder.write("halving.toml", &format!("time_of_impact = \"halving\"\n{text}"));
     let args = ["grad", "halving.toml", "--loss", "ball.y", "--wrt", "q[ball].y", "--time", "0.7"];
     assert!(out(&folder.carom(&args)).contains("biased at impacts"));
@@ -138,7 +138,7 @@ fn substeps_that_are_halved_are_told() {
 #[test]
 fn energy_momentum_agrees_with_its_differences() {
     let folder = Folder::new("choices");
-    let text = fs::read_to_string(PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../scenes/chain_10.toml")).unwrap();
+    let text = fs::read_to_string(PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../scene/scenes/chain_10.toml")).unwrap();
     folder.write("em.toml", &format!("integrator = \"energy-momentum\"\n{text}"));
     let answer = folder.json(&["grad", "em.toml", "--loss", "link_1.x", "--wrt", "mass[link_1]", "--steps", "5", "--json"]);
     assert_eq!(answer["exact"], Value::Bool(true), "{answer}");

@@ -5,6 +5,7 @@ mod films;
 mod folder;
 mod gradients;
 mod models;
+mod newcomer;
 mod outputs;
 mod reproduce;
 mod runs;

@@ -9,19 +9,30 @@ use std::f64::consts::{PI, TAU};
 
 /// The hinge axis in the frame of b as a direction of angular velocity; the plane has only one.
 fn axis<S: Space>(joint: &Joint<S>) -> S::Ang {
+    axis_of::<S>(joint.axes[1])
+}
+
+/// The same of the axis itself.
+#[inline]
+pub(super) fn axis_of<S: Space>(axis: S::Lin) -> S::Ang {
     if S::ANG == 1 {
         let mut out = S::Ang::zero();
         out[0] = 1.0;
         out
     } else {
-        S::Ang::from_slice(joint.axes[1].as_slice())
+        S::Ang::from_slice(axis.as_slice())
     }
 }
 
-/// Angle [rad]: 0 at the start pose, unwrapped in the plane, in (-pi, pi] in space.
+/// Angle \[rad\]: 0 at the start pose, unwrapped in the plane, in (-pi, pi] in space.
 pub(super) fn angle<S: Space>(joint: &Joint<S>, a: &Pose<S>, b: &Pose<S>) -> f64 {
-    let (s, e) = turn_since_start(joint, a, b);
-    let twist = e.dot(axis(joint));
+    angle_of::<S>(turn_since_start(joint, a, b), axis(joint))
+}
+
+/// The same of a turn about an axis.
+#[inline]
+pub(super) fn angle_of<S: Space>((s, e): (f64, S::Ang), axis: S::Ang) -> f64 {
+    let twist = e.dot(axis);
     if S::ANG == 1 {
         return 2.0 * twist;
     }
@@ -29,25 +40,35 @@ pub(super) fn angle<S: Space>(joint: &Joint<S>, a: &Pose<S>, b: &Pose<S>) -> f64
     if angle <= -PI { angle + TAU } else { angle }
 }
 
-/// The angle's value nearest to a reference [rad]: in space whole turns are not counted, in the plane they are.
-pub(super) fn angle_near<S: Space>(joint: &Joint<S>, reference: f64, a: &Pose<S>, b: &Pose<S>) -> f64 {
-    let angle = angle(joint, a, b);
+/// The value of an angle nearest to a reference \[rad\]: in space whole turns are not counted, in the plane they are.
+#[inline]
+pub(super) fn nearest<S: Space>(reference: f64, angle: f64) -> f64 {
     if S::ANG == 1 { angle } else { angle + TAU * ((reference - angle) / TAU).round() }
 }
 
 /// d angle; (axis | -axis) where the hinge holds, and exact where it does not.
 pub(super) fn row<S: Space>(joint: &Joint<S>, a: &Pose<S>, b: &Pose<S>) -> Row<S> {
-    let (s, e) = turn_since_start(joint, a, b);
-    let u = axis(joint);
+    Row::turning(turning(turn_since_start(joint, a, b), axis(joint), b))
+}
+
+/// The covector of d angle on the turning of a, and against that of b, for a turn about an axis.
+#[inline]
+pub(super) fn turning<S: Space>((s, e): (f64, S::Ang), u: S::Ang, b: &Pose<S>) -> S::Ang {
     let twist = e.dot(u);
     // d(2 atan2(t, s)) = (2 s dt - 2 t ds)/(s^2 + t^2) with 2 dt = covector and 2 ds = -e. The denominator vanishes only when the
     // axes point against each other, half a turn away from the joint; the row is then left zero rather than infinite.
     let size = s * s + twist * twist;
     if size == 0.0 {
-        return Row::zero();
+        return S::Ang::zero();
     }
     let change = (covector::<S>(s, e, u) * s + e * twist) * (1.0 / size);
-    Row::turning(S::rotate_rate(b.rotation, change))
+    S::rotate_rate(b.rotation, change)
+}
+
+/// Angle and row at once.
+pub(super) fn angle_and_row<S: Space>(joint: &Joint<S>, a: &Pose<S>, b: &Pose<S>) -> (f64, Row<S>) {
+    let (turn, axis) = (turn_since_start(joint, a, b), axis(joint));
+    (angle_of::<S>(turn, axis), Row::turning(turning(turn, axis, b)))
 }
 
 /// Adds the gradient of an axis of angular velocity to that of the axis of b; the plane has no axis that could move.

@@ -2,6 +2,7 @@
 
 use super::joint::Joint;
 use super::kind::JointKind;
+use super::parameter::Measures;
 use super::spec::{Aim, JointSpec, Motor};
 use crate::error::ModelError;
 use carom_math::{Pose, Space, Vector};
@@ -41,9 +42,7 @@ pub(super) fn build<S: Space>(spec: JointSpec<S>, a: &Pose<S>, b: &Pose<S>) -> R
     let axes = axes(&spec)?;
     let apart = points[0] - points[1];
     let distance = apart.norm();
-    let length = length(&spec, distance)?;
-    let rest = rest(&spec, distance)?;
-    let lead = lead(&spec)?;
+    let measures = measures(&spec, distance)?;
     let mut joint: Joint<S> = Joint {
         name: String::new(),
         kind,
@@ -53,11 +52,7 @@ pub(super) fn build<S: Space>(spec: JointSpec<S>, a: &Pose<S>, b: &Pose<S>) -> R
         across: S::tangents(a.local_direction(axes[0])),
         reference: S::compose(S::inverse(b.rotation), a.rotation),
         direction: S::Lin::zero(),
-        length,
-        lead,
-        rest,
-        stiffness: spec.stiffness,
-        damping: spec.damping,
+        measures,
         limits: spec.limits,
         motor: spec.motor,
         friction: spec.friction,
@@ -85,14 +80,10 @@ fn check_keys<S: Space>(spec: &JointSpec<S>) -> Result<(), ModelError> {
         ("anchors", spec.anchors.is_some()),
         ("axis", spec.axis.is_some()),
         ("axes", spec.axes.is_some()),
-        ("length", spec.length.is_some()),
-        ("lead", spec.lead.is_some()),
-        ("rest", spec.rest.is_some()),
-        ("stiffness", spec.stiffness != 0.0),
-        ("damping", spec.damping != 0.0),
     ];
+    let measures = spec.measures.pairs().map(|(key, value)| (key, value.is_some()));
     let keys = spec.kind.keys::<S>();
-    for (key, present) in given {
+    for (key, present) in given.into_iter().chain(measures) {
         if present && !keys.contains(&key) {
             let place = if S::DIM == 2 { " in the plane" } else { "" };
             let message = format!("a {}{place} does not take it; it takes {}", spec.kind.name(), keys.join(", "));
@@ -243,40 +234,32 @@ fn axes<S: Space>(spec: &JointSpec<S>) -> Result<[S::Lin; 2], ModelError> {
     Ok([S::Lin::zero(); 2])
 }
 
-/// The length of a distance or rope: given, or that of the start; zero for other kinds.
-fn length<S: Space>(spec: &JointSpec<S>, distance: f64) -> Result<f64, ModelError> {
-    if !spec.kind.keys::<S>().contains(&"length") {
-        return Ok(0.0);
+/// The numbers of its kind: given, or for lengths that of the start; zero where the kind has none.
+fn measures<S: Space>(spec: &JointSpec<S>, distance: f64) -> Result<Measures, ModelError> {
+    let keys = spec.kind.keys::<S>();
+    let given = |key: &str, value: Option<f64>, wanted: &str, good: &dyn Fn(f64) -> bool| match value {
+        Some(value) if !(value.is_finite() && good(value)) => Err(fault(spec, key, format!("found {value}, needs {wanted}"))),
+        _ => Ok(value),
+    };
+    let Measures { length, lead, rest, stiffness, damping } = spec.measures;
+    let mut out = Measures::default();
+    if keys.contains(&"length") {
+        let missing =
+            || fault(spec, "length", "missing, and the anchors coincide at the start: give a length, or join them with a \"ball\"");
+        let length = given("length", length, "a positive number of metres", &|x| x > 0.0)?.or((distance > 0.0).then_some(distance));
+        out.length = length.ok_or_else(missing)?;
     }
-    match spec.length {
-        Some(value) if value.is_finite() && value > 0.0 => Ok(value),
-        Some(value) => Err(fault(spec, "length", format!("found {value}, needs a positive number of metres"))),
-        None if distance > 0.0 => Ok(distance),
-        None => Err(fault(spec, "length", "missing, and the anchors coincide at the start: give a length, or join them with a \"ball\"")),
+    if keys.contains(&"lead") {
+        let lead = given("lead", lead, "a finite number of metres per turn other than 0", &|x| x != 0.0)?;
+        out.lead = lead.ok_or_else(|| fault(spec, "lead", format!("missing: a {} needs its advance per turn", spec.kind.name())))?;
     }
-}
-
-/// The lead of a screw; zero for other kinds.
-fn lead<S: Space>(spec: &JointSpec<S>) -> Result<f64, ModelError> {
-    match spec.lead {
-        Some(value) if value.is_finite() && value != 0.0 => Ok(value),
-        Some(value) => Err(fault(spec, "lead", format!("found {value}, needs a finite number of metres per turn other than 0"))),
-        None if spec.kind == JointKind::Screw => Err(fault(spec, "lead", "missing: a screw needs its advance per turn")),
-        None => Ok(0.0),
+    if keys.contains(&"rest") {
+        let number = |key: &str, value| given(key, value, "a finite number >= 0", &|x| x >= 0.0);
+        (out.stiffness, out.damping) = (number("stiffness", stiffness)?.unwrap_or(0.0), number("damping", damping)?.unwrap_or(0.0));
+        if out.stiffness == 0.0 && out.damping == 0.0 {
+            return Err(fault(spec, "stiffness", "a spring needs a stiffness or a damping above 0"));
+        }
+        out.rest = number("rest", rest)?.unwrap_or(distance);
     }
-}
-
-/// The rest length of a spring, after its other numbers; zero for other kinds.
-fn rest<S: Space>(spec: &JointSpec<S>, distance: f64) -> Result<f64, ModelError> {
-    if spec.kind != JointKind::Spring {
-        return Ok(0.0);
-    }
-    at_least_zero(spec, "stiffness", spec.stiffness)?;
-    at_least_zero(spec, "damping", spec.damping)?;
-    if spec.stiffness == 0.0 && spec.damping == 0.0 {
-        return Err(fault(spec, "stiffness", "a spring needs a stiffness or a damping above 0"));
-    }
-    let value = spec.rest.unwrap_or(distance);
-    at_least_zero(spec, "rest", value)?;
-    Ok(value)
+    Ok(out)
 }

@@ -166,7 +166,7 @@ fn value_at<S: Space>(place: &Place<S>, function: JointFunction, y: &[f64]) -> J
         JointFunction::Coordinate => coordinate_value(place, y[0], &mut out),
         JointFunction::Inequality(_) if joint.kind == JointKind::Rope => {
             distance::value_gradient(place, -y[0], &mut out);
-            out.length += y[0];
+            out.measures.length += y[0];
         }
         JointFunction::Inequality(index) => {
             let sign = limit_sign(index) * y[0];

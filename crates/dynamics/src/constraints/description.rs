@@ -12,12 +12,12 @@ use carom_math::{Pose, Space, Twist, Vector};
 /// A number that the description of a joint gives; `side` is 0 for body a and 1 for body b.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DescriptionKey {
-    /// A component of the world point `anchor` [m].
+    /// A component of the world point `anchor` \[m\].
     Anchor {
         /// World component.
         component: usize,
     },
-    /// A component of one of the world points `anchors` [m].
+    /// A component of one of the world points `anchors` \[m\].
     Anchors {
         /// Body.
         side: usize,
@@ -137,8 +137,8 @@ fn keys<S: Space>(spec: &JointSpec<S>, joint: &Joint<S>) -> Vec<DescriptionKey> 
     joint.visit_parameters(|parameter| {
         let given = match parameter {
             JointParameter::Anchor { .. } | JointParameter::Axis { .. } | JointParameter::Reference { .. } => false,
-            JointParameter::Length => spec.length.is_some(),
-            JointParameter::Rest => spec.rest.is_some(),
+            JointParameter::Length => spec.measures.length.is_some(),
+            JointParameter::Rest => spec.measures.rest.is_some(),
             _ => true,
         };
         if given {
@@ -207,8 +207,8 @@ impl<S: Space> Moved<S> {
         }
         out.reference = S::unrotate_rate(poses[1].rotation, change.poses[0].ang - change.poses[1].ang);
         let stretch = (points[0] - points[1]).unit().dot(change.points[0] - change.points[1]);
-        out.length = if spec.length.is_none() { stretch } else { 0.0 };
-        out.rest = if spec.rest.is_none() { stretch } else { 0.0 };
+        out.length = if spec.measures.length.is_none() { stretch } else { 0.0 };
+        out.rest = if spec.measures.rest.is_none() { stretch } else { 0.0 };
         out
     }
 

@@ -8,7 +8,7 @@ use carom_math::{Pose, Space, Twist, Vector};
 /// Below this fraction of the joint's size the direction between the anchors is rounding, and the kept one stands in for it.
 const TINY_DISTANCE: f64 = 1e-9;
 
-/// |c_a - c_b| [m].
+/// |c_a - c_b| \[m\].
 pub(super) fn length<S: Space>(joint: &Joint<S>, a: &Pose<S>, b: &Pose<S>) -> f64 {
     let [point_a, point_b] = joint.points(a, b);
     (point_a - point_b).norm()
@@ -24,7 +24,7 @@ pub(super) fn row<S: Space>(joint: &Joint<S>, a: &Pose<S>, b: &Pose<S>) -> Row<S
 /// The unit vector along c_a - c_b and the distance it was divided by; 0 where the kept direction stands in.
 pub(super) fn direction<S: Space>(joint: &Joint<S>, apart: S::Lin, a: &Pose<S>) -> (S::Lin, f64) {
     let distance = apart.norm();
-    let size = joint.length.max(joint.rest);
+    let size = joint.measures.length.max(joint.measures.rest);
     if distance > TINY_DISTANCE * size { (apart * (1.0 / distance), distance) } else { (a.direction(joint.direction), 0.0) }
 }
 

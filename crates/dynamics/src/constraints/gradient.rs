@@ -1,8 +1,7 @@
 //! The gradient of a number with respect to the poses and the parameters of a joint, gathered from the vectors its rows are made of.
 
-use super::group::Group;
 use super::joint::Joint;
-use super::parameter::JointParameter;
+use super::parameter::{JointParameter, Measures};
 use super::rotation;
 use carom_math::{Pose, Space, Vector, Wrench};
 
@@ -20,10 +19,8 @@ pub struct JointGradient<S: Space> {
     pub axes: [S::Lin; 2],
     /// Turn of the reference, axes of b.
     pub reference: S::Ang,
-    /// Length.
-    pub length: f64,
-    /// Lead.
-    pub lead: f64,
+    /// The numbers of its kind.
+    pub measures: Measures,
     /// Limits.
     pub limits: [f64; 2],
 }
@@ -36,8 +33,7 @@ impl<S: Space> JointGradient<S> {
             anchors: [S::Lin::zero(); 2],
             axes: [S::Lin::zero(); 2],
             reference: S::Ang::zero(),
-            length: 0.0,
-            lead: 0.0,
+            measures: Measures::default(),
             limits: [0.0; 2],
         }
     }
@@ -48,11 +44,9 @@ impl<S: Space> JointGradient<S> {
             JointParameter::Anchor { side, component } => self.anchors[side][component],
             JointParameter::Axis { side, component } => self.axes[side][component],
             JointParameter::Reference { component } => self.reference[component],
-            JointParameter::Length => self.length,
-            JointParameter::Lead => self.lead,
             JointParameter::LimitLow => self.limits[0],
             JointParameter::LimitHigh => self.limits[1],
-            _ => 0.0,
+            _ => parameter.measure().map_or(0.0, |k| self.measures.list()[k]),
         }
     }
 
@@ -141,9 +135,9 @@ pub(super) struct Place<'p, S: Space> {
     pub(super) joint: &'p Joint<S>,
     pub(super) a: &'p Pose<S>,
     pub(super) b: &'p Pose<S>,
-    /// r_a and r_b, world axes [m].
+    /// r_a and r_b, world axes \[m\].
     pub(super) arms: [S::Lin; 2],
-    /// c_a - c_b [m].
+    /// c_a - c_b \[m\].
     pub(super) apart: S::Lin,
     /// The turn (s, e) since the start, axes of b; that of no turn where the kind does not read it.
     pub(super) turn: (f64, S::Ang),
@@ -166,7 +160,7 @@ impl<'p, S: Space> Place<'p, S> {
     pub(super) fn of_equalities(joint: &'p Joint<S>, a: &'p Pose<S>, b: &'p Pose<S>) -> Self {
         let arms = [a.direction(joint.anchors[0]), b.direction(joint.anchors[1])];
         let apart = (a.position + arms[0]) - (b.position + arms[1]);
-        let turns = joint.kind.groups().iter().any(|group| matches!(group, Group::Rotation | Group::Screw)) || joint.has_rotor();
+        let turns = joint.kind.groups().iter().any(|group| group.reads_turn()) || joint.has_rotor();
         let turn = if turns { rotation::turn_since_start(joint, a, b) } else { (1.0, S::Ang::zero()) };
         Place { joint, a, b, arms, apart, turn, tangents: joint.across }
     }

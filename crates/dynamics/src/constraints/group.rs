@@ -1,8 +1,7 @@
-//! The elementary row groups, and of which of them each kind is made.
+//! The elementary row groups; which of them make a kind stands with the kinds.
 
 use super::gradient::{JointGradient, Place};
 use super::joint::Joint;
-use super::kind::JointKind;
 use super::row::Row;
 use super::{axis, distance, perpendicular, point, rotation, screw, slide};
 use carom_math::{Pose, Space, Twist, Vector};
@@ -24,26 +23,8 @@ pub(super) enum Group {
     Perpendicular,
     /// The anchors are a length apart: 1 row, theory (3.8).
     Distance,
-    /// The turn and the advance go together: 1 row, theory (3.20).
+    /// The turn and the advance go together: 1 row, theory (3.16).
     Screw,
-}
-
-impl JointKind {
-    /// The groups of equality rows a kind is made of, in the order of its rows.
-    pub(super) fn groups(self) -> &'static [Group] {
-        match self {
-            JointKind::Hinge => &[Group::Point, Group::Parallel],
-            JointKind::Ball => &[Group::Point],
-            JointKind::Slider => &[Group::OnAxis, Group::Rotation],
-            JointKind::Weld => &[Group::Point, Group::Rotation],
-            JointKind::Universal => &[Group::Point, Group::Perpendicular],
-            JointKind::Distance => &[Group::Distance],
-            JointKind::Cylindrical => &[Group::OnAxis, Group::Parallel],
-            JointKind::Planar => &[Group::InPlane, Group::Parallel],
-            JointKind::Screw => &[Group::OnAxis, Group::Parallel, Group::Screw],
-            JointKind::Rope | JointKind::Spring => &[],
-        }
-    }
 }
 
 impl Group {
@@ -56,6 +37,11 @@ impl Group {
             Group::Parallel => S::ANG - 1,
             Group::InPlane | Group::Perpendicular | Group::Distance | Group::Screw => 1,
         }
+    }
+
+    /// Whether its rows read the turn since the start.
+    pub(super) fn reads_turn(self) -> bool {
+        matches!(self, Group::Rotation | Group::Screw)
     }
 
     /// The position errors of the group.
@@ -77,7 +63,7 @@ impl Group {
                 }
             }
             Group::Perpendicular => out[0] = perpendicular::error(axis_a, axis_b, a, b),
-            Group::Distance => out[0] = distance::length(joint, a, b) - joint.length,
+            Group::Distance => out[0] = distance::length(joint, a, b) - joint.measures.length,
             Group::Screw => out[0] = screw::error(joint, a, b),
         }
     }
@@ -133,7 +119,7 @@ impl Group {
             }
             Group::Distance => {
                 distance::value_gradient(place, y[0], out);
-                out.length -= y[0];
+                out.measures.length -= y[0];
             }
             Group::Screw => screw::value_gradient(place, y[0], out),
         }

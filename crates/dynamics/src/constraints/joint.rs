@@ -1,12 +1,13 @@
 //! A joint in the frames of its bodies: errors, rows, free coordinate, inequalities, spring.
 
 use super::check;
-use super::frame::{Axes, Frame};
+use super::frame::{Axes, Frame, Held};
 use super::group::Group;
 use super::kind::JointKind;
+use super::parameter::Measures;
 use super::row::Row;
-use super::soft::SpringState;
 use super::spec::{JointSpec, Motor, Pull};
+use super::spring::SpringState;
 use super::{angle, distance, screw, slide};
 use crate::error::ModelError;
 use carom_math::{Pose, Space};
@@ -26,7 +27,7 @@ pub struct Joint<S: Space> {
     pub kind: JointKind,
     /// Bodies a and b; `None` is the world.
     pub bodies: [Option<usize>; 2],
-    /// Anchors in the frames of a and of b [m], from the centre of mass.
+    /// Anchors in the frames of a and of b \[m\], from the centre of mass.
     pub anchors: [S::Lin; 2],
     /// Unit axes in the frames of a and of b; at the start the same world direction, but two perpendicular ones if universal.
     pub axes: [S::Lin; 2],
@@ -37,21 +38,13 @@ pub struct Joint<S: Space> {
     /// Direction from the anchor of b to that of a at the start, in the frame of a (distance, rope, spring): it stands in for the
     /// direction between the anchors while they coincide.
     pub direction: S::Lin,
-    /// Length [m] (distance, rope).
-    pub length: f64,
-    /// Advance per turn [m] (screw); below 0 for a left-handed one.
-    pub lead: f64,
-    /// Rest length [m] (spring).
-    pub rest: f64,
-    /// Stiffness [N/m] (spring).
-    pub stiffness: f64,
-    /// Damping [N s/m] (spring).
-    pub damping: f64,
-    /// Limits of the free coordinate [rad or m].
+    /// The numbers of its kind.
+    pub measures: Measures,
+    /// Limits of the free coordinate \[rad or m\].
     pub limits: Option<[f64; 2]>,
     /// Motor on the free coordinate.
     pub motor: Option<Motor>,
-    /// Largest friction torque [N m] or force [N] on the free coordinate.
+    /// Largest friction torque \[N m\] or force \[N\] on the free coordinate.
     pub friction: f64,
     /// Inertia of the rotor that turns with the free coordinate [kg m^2 or kg]; 0 for none.
     pub armature: f64,
@@ -82,11 +75,7 @@ impl<S: Space> Joint<S> {
             anchors: has("anchors").then(|| self.points(pose_a, pose_b)),
             axis: has("axis").then(|| pose.direction(self.axes[side])),
             axes: has("axes").then(|| [pose_a.direction(self.axes[0]), pose_b.direction(self.axes[1])]),
-            length: has("length").then_some(self.length),
-            lead: has("lead").then_some(self.lead),
-            rest: has("rest").then_some(self.rest),
-            stiffness: self.stiffness,
-            damping: self.damping,
+            measures: self.measures.map_keys(|key, value| has(key).then_some(value)),
             limits: self.limits,
             motor: self.motor,
             friction: self.friction,
@@ -95,7 +84,7 @@ impl<S: Space> Joint<S> {
         }
     }
 
-    /// The anchors in the world [m], that of a first.
+    /// The anchors in the world \[m\], that of a first.
     #[inline(always)]
     pub fn points(&self, pose_a: &Pose<S>, pose_b: &Pose<S>) -> [S::Lin; 2] {
         [pose_a.point(self.anchors[0]), pose_b.point(self.anchors[1])]
@@ -111,7 +100,7 @@ impl<S: Space> Joint<S> {
         self.armature > 0.0
     }
 
-    /// Number of rows that a step holds: the equalities and, last, that of the rotor, theory (22.1). At most [`MAX_ROWS`].
+    /// Number of rows that a step holds: the equalities and, last, that of the rotor, theory (21.1). At most [`MAX_ROWS`].
     pub fn step_row_count(&self) -> usize {
         self.row_count() + usize::from(self.has_rotor())
     }
@@ -124,7 +113,15 @@ impl<S: Space> Joint<S> {
         }
     }
 
-    /// Position error phi into the first `row_count` entries: lengths [m], angles [rad].
+    /// Position errors into the first `row_count` entries and, for a rotor, the free coordinate into the next.
+    pub(crate) fn step_errors(&self, pose_a: &Pose<S>, pose_b: &Pose<S>, out: &mut [f64]) {
+        self.error(pose_a, pose_b, out);
+        if self.has_rotor() {
+            out[self.row_count()] = self.coordinate(pose_a, pose_b);
+        }
+    }
+
+    /// Position error phi into the first `row_count` entries: lengths \[m\], angles \[rad\].
     pub fn error(&self, pose_a: &Pose<S>, pose_b: &Pose<S>, out: &mut [f64]) {
         let mut first = 0;
         for group in self.kind.groups() {
@@ -152,9 +149,12 @@ impl<S: Space> Joint<S> {
 
     /// What places a joint with [`Joint::pinned_turns`].
     pub(crate) fn frame(&self) -> (Frame<S>, Axes<S>) {
-        let alone = matches!(self.kind, JointKind::Hinge | JointKind::Ball);
-        let alone = alone && !self.has_rotor();
-        (Frame(self.anchors), Axes { axis: self.axes[1], across: self.across, alone })
+        let held = match self.kind {
+            JointKind::Hinge | JointKind::Ball if self.has_rotor() => Held::WithRotor(self.row_count() - S::DIM, self.reference),
+            JointKind::Hinge | JointKind::Ball => Held::Across,
+            _ => Held::Other,
+        };
+        (Frame(self.anchors), Axes { axis: self.axes[1], across: self.across, held })
     }
 
     /// Turns and their errors of a joint with [`Joint::pinned_turns`], from its groups.
@@ -170,8 +170,8 @@ impl<S: Space> Joint<S> {
         }
         // Whoever asks for the equalities alone has no room for the row of the rotor.
         if self.has_rotor() && first < turns.len() {
-            turns[first] = self.coordinate_row(pose_a, pose_b).a.ang;
-            error[first] = 0.0;
+            let (coordinate, row) = self.coordinate_and_row(pose_a, pose_b);
+            (turns[first], error[first]) = (row.a.ang, coordinate);
         }
     }
 
@@ -182,13 +182,13 @@ impl<S: Space> Joint<S> {
 
     /// Whether the free coordinate is an angle.
     pub fn is_angular(&self) -> bool {
-        matches!(self.kind, JointKind::Hinge | JointKind::Ball | JointKind::Screw) && self.has_coordinate()
+        self.kind.is_angular::<S>()
     }
 
-    /// The free coordinate [rad or m], a relative to b, 0 at the start pose; 0 for a kind without one. An angle counts its turns in
+    /// The free coordinate \[rad or m\], a relative to b, 0 at the start pose; 0 for a kind without one. An angle counts its turns in
     /// the plane, lies in (-pi, pi] in space, and of a screw counts turns by the advance.
     pub fn coordinate(&self, pose_a: &Pose<S>, pose_b: &Pose<S>) -> f64 {
-        if self.kind == JointKind::Screw {
+        if self.kind.counts_turns() {
             screw::turn(self, pose_a, pose_b)
         } else if self.is_angular() {
             angle::angle(self, pose_a, pose_b)
@@ -199,19 +199,39 @@ impl<S: Space> Joint<S> {
         }
     }
 
-    /// The free coordinate, where an angle in space takes its value nearest to `reference` [rad]: a motor that aims past half a
+    /// The free coordinate, where an angle in space takes its value nearest to `reference` \[rad\]: a motor that aims past half a
     /// turn goes the short way.
     pub fn coordinate_near(&self, reference: f64, pose_a: &Pose<S>, pose_b: &Pose<S>) -> f64 {
-        let counted = self.kind == JointKind::Screw || !self.is_angular();
-        if counted { self.coordinate(pose_a, pose_b) } else { angle::angle_near(self, reference, pose_a, pose_b) }
+        self.near(reference, self.coordinate(pose_a, pose_b))
     }
 
-    /// The coordinate as its motor measures it: a servo's is the value nearest to its target.
-    pub(crate) fn motor_coordinate(&self, pull: &Pull, pose_a: &Pose<S>, pose_b: &Pose<S>) -> f64 {
-        match self.motor {
-            Some(Motor::Servo { .. }) => self.coordinate_near(pull.position, pose_a, pose_b),
-            _ => self.coordinate(pose_a, pose_b),
+    /// The same of a coordinate that is known.
+    #[inline]
+    pub(crate) fn near(&self, reference: f64, coordinate: f64) -> f64 {
+        let counted = self.kind.counts_turns() || !self.is_angular();
+        if counted { coordinate } else { angle::nearest::<S>(reference, coordinate) }
+    }
+
+    /// The free coordinate and the row of its rate.
+    pub(crate) fn coordinate_and_row(&self, pose_a: &Pose<S>, pose_b: &Pose<S>) -> (f64, Row<S>) {
+        if self.is_angular() && !self.kind.counts_turns() {
+            angle::angle_and_row(self, pose_a, pose_b)
+        } else {
+            (self.coordinate(pose_a, pose_b), self.coordinate_row(pose_a, pose_b))
         }
+    }
+
+    /// A known coordinate as the motor measures it: a servo's is the value nearest to its target.
+    pub(crate) fn as_motor_measures(&self, pull: &Pull, coordinate: f64) -> f64 {
+        match self.motor {
+            Some(Motor::Servo { .. }) => self.near(pull.position, coordinate),
+            _ => coordinate,
+        }
+    }
+
+    /// The coordinate as its motor measures it.
+    pub(crate) fn motor_coordinate(&self, pull: &Pull, pose_a: &Pose<S>, pose_b: &Pose<S>) -> f64 {
+        self.as_motor_measures(pull, self.coordinate(pose_a, pose_b))
     }
 
     /// The row of the free coordinate: its rate is row . v, exact at any error; zero for a kind without one.
@@ -234,31 +254,33 @@ impl<S: Space> Joint<S> {
         }
     }
 
-    /// Gap >= 0 [m or rad] of an inequality and the row of its rate: the lower limit, then the upper, theory (3.9); or the slack of
+    /// Gap >= 0 \[m or rad\] of an inequality and the row of its rate: the lower limit, then the upper, theory (3.9); or the slack of
     /// the rope. An index past the count has an infinite gap.
     ///
     /// An angle in space is measured on the turn around the middle of its limits, so limits may reach past half a turn.
     pub fn inequality(&self, index: usize, pose_a: &Pose<S>, pose_b: &Pose<S>) -> (f64, Row<S>) {
         match (self.kind, self.limits, index) {
             (JointKind::Rope, _, 0) => {
-                (self.length - distance::length(self, pose_a, pose_b), distance::row(self, pose_a, pose_b).negated())
+                (self.measures.length - distance::length(self, pose_a, pose_b), distance::row(self, pose_a, pose_b).negated())
             }
-            (_, Some([low, high]), 0 | 1) => {
-                let coordinate = self.coordinate_near(0.5 * (low + high), pose_a, pose_b);
-                let row = self.coordinate_row(pose_a, pose_b);
-                if index == 0 { (coordinate - low, row) } else { (high - coordinate, row.negated()) }
-            }
+            (_, Some(limits), 0 | 1) => self.limit(limits, index, self.coordinate_and_row(pose_a, pose_b)),
             _ => (f64::INFINITY, Row::zero()),
         }
+    }
+
+    /// Gap and row of a limit where coordinate and row are known.
+    pub(crate) fn limit(&self, [low, high]: [f64; 2], index: usize, (coordinate, row): (f64, Row<S>)) -> (f64, Row<S>) {
+        let coordinate = self.near(0.5 * (low + high), coordinate);
+        if index == 0 { (coordinate - low, row) } else { (high - coordinate, row.negated()) }
     }
 
     /// The spring at this pose; `None` for other kinds.
     pub fn spring(&self, pose_a: &Pose<S>, pose_b: &Pose<S>) -> Option<SpringState<S>> {
         (self.kind == JointKind::Spring).then(|| SpringState {
             length: distance::length(self, pose_a, pose_b),
-            rest: self.rest,
-            stiffness: self.stiffness,
-            damping: self.damping,
+            rest: self.measures.rest,
+            stiffness: self.measures.stiffness,
+            damping: self.measures.damping,
             row: distance::row(self, pose_a, pose_b),
         })
     }
@@ -270,7 +292,7 @@ impl<S: Space> Joint<S> {
 
     /// Whether the force of a spring is the same linear function of its ends in every direction, -k (c_a - c_b): nothing to rest at, no damper.
     pub(crate) fn pulls_evenly(&self) -> bool {
-        self.rest == 0.0 && self.damping == 0.0
+        self.measures.rest == 0.0 && self.measures.damping == 0.0
     }
 
     /// Whether a control drives the joint.

@@ -6,7 +6,7 @@
 use super::group::Group;
 use super::joint::Joint;
 use super::row::Row;
-use super::soft::SpringState;
+use super::spring::SpringState;
 use carom_math::{Pose, Space, Vector};
 
 /// Sums of two distances below this fraction of the joint's size have no direction of their own.
@@ -85,18 +85,17 @@ impl Group {
             }
             Group::OnAxis => (0..self.count::<S>()).for_each(|i| out[i] = slide_row(joint, tangents[i], a, b)),
             Group::InPlane => out[0] = slide_row(joint, axis_a, a, b),
-            // Both ends hold only if the two bodies make the same turn; then any equal and opposite torques do no work.
-            Group::Rotation => {
-                let mut end = [Row::zero(); 3];
-                super::rotation::rows(joint, a.start, b.start, out);
-                super::rotation::rows(joint, a.end, b.end, &mut end);
-                out[..S::ANG].iter_mut().zip(end).for_each(|(row, end)| *row = average(*row, end));
-            }
             Group::Parallel => (0..self.count::<S>()).for_each(|i| out[i] = perpendicular_row(tangents[i], axis_b, a, b)),
             Group::Perpendicular => out[0] = perpendicular_row(axis_a, axis_b, a, b),
             Group::Distance => out[0] = distance_row(joint, a, b),
-            // An angle is no product of directions: this row gives its change to third order only, and `energy-momentum` refuses screws.
-            Group::Screw => out[0] = average(super::screw::row(joint, a.start, b.start), super::screw::row(joint, a.end, b.end)),
+            // No products of directions. Of a rotation both ends hold only if the two bodies make the same turn; then any equal and opposite torques do
+            // no work. Others give the change to third order only, and `energy-momentum` refuses their kinds.
+            _ => {
+                let mut end = [Row::zero(); 3];
+                self.rows(joint, a.start, b.start, out);
+                self.rows(joint, a.end, b.end, &mut end);
+                out[..self.count::<S>()].iter_mut().zip(end).for_each(|(row, end)| *row = average(*row, end));
+            }
         }
     }
 }
@@ -126,6 +125,6 @@ fn distance_row<S: Space>(joint: &Joint<S>, a: &Span<S>, b: &Span<S>) -> Row<S> 
 /// The direction of a mean distance row and the sum of the lengths it was divided by; 0 where the kept direction stands in.
 pub(super) fn distance_direction<S: Space>(joint: &Joint<S>, apart: [S::Lin; 2], kept: impl FnOnce() -> S::Lin) -> (S::Lin, f64) {
     let sum = apart[0].norm() + apart[1].norm();
-    let size = joint.length.max(joint.rest);
+    let size = joint.measures.length.max(joint.measures.rest);
     if sum > TINY_DISTANCE * size { ((apart[0] + apart[1]) * (1.0 / sum), sum) } else { (kept(), 0.0) }
 }

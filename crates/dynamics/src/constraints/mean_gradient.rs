@@ -2,13 +2,13 @@
 //!
 //! Mean rows are made of means of vectors at the two ends of a move, so the gradient with respect to a mean goes to both ends by halves.
 
+use super::JointFunction;
 use super::derivative::{coordinate_power, power_at};
 use super::distance;
 use super::gradient::{JointGradient, Place};
 use super::group::Group;
 use super::joint::Joint;
 use super::mean::{Span, distance_direction};
-use super::{JointFunction, point, rotation};
 use carom_math::{Space, Twist, Vector};
 
 impl<S: Space> Joint<S> {
@@ -54,16 +54,6 @@ impl Group {
         let place = &places[0];
         let [axis_a, axis_b] = place.joint.axes;
         match self {
-            Group::Point => {
-                for (place, out) in places.iter().zip(out) {
-                    point::power_gradient(place, S::Lin::from_slice(y) * 0.5, v, out);
-                }
-            }
-            Group::Rotation => {
-                for (place, out) in places.iter().zip(out) {
-                    rotation::power_gradient(place, S::Ang::from_slice(y) * 0.5, v, out);
-                }
-            }
             Group::OnAxis => {
                 let g = slide_power(places, self.blend(place, y), v, out);
                 out[0].axes[0] += self.blend_gradient(place, y, g);
@@ -84,9 +74,11 @@ impl Group {
                 out[0].axes[1] += g_u;
             }
             Group::Distance => distance_power(places, y[0], v, out),
-            Group::Screw => {
+            // Means of the rows at the two ends.
+            _ => {
+                let halves = [0, 1, 2].map(|row| y.get(row).map_or(0.0, |y| 0.5 * y));
                 for (place, out) in places.iter().zip(out) {
-                    super::screw::power_gradient(place, 0.5 * y[0], v, out);
+                    self.power_gradient(place, &halves, v, out);
                 }
             }
         }

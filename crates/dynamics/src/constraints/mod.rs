@@ -25,8 +25,8 @@ mod rotation;
 mod row;
 mod screw;
 mod slide;
-mod soft;
 mod spec;
+mod spring;
 #[cfg(test)]
 mod tests;
 
@@ -40,8 +40,8 @@ pub use gradient::JointGradient;
 pub use joint::{Joint, MAX_ROWS};
 pub use kind::JointKind;
 pub use mean::Span;
-pub use parameter::{JointParameter, MAX_PARAMETERS};
+pub use parameter::{JointParameter, MAX_PARAMETERS, Measures};
 pub use row::Row;
-pub use soft::{SoftRow, SpringState};
 pub(crate) use spec::Pull;
 pub use spec::{Aim, JointSpec, Motor};
+pub use spring::SpringState;

@@ -4,16 +4,32 @@
 //! that its functions or its forces read. Axes and the reference move on their manifolds: an axis keeps unit length, a reference turns.
 
 use super::joint::Joint;
-use super::kind::JointKind;
+use crate::keyed::keyed;
 use carom_math::{Space, Vector};
 
 /// Most parameters of a joint: a screw in space with limits, a position motor and a rotor.
 pub const MAX_PARAMETERS: usize = 24;
 
+keyed! {
+    /// The numbers of its own that a kind of joint may have: of a description, of a joint, of a gradient.
+    Measures of f64 {
+        /// Length \[m\] (distance, rope).
+        length,
+        /// Advance per turn \[m\] (screw), not 0; below 0 for a left-handed one.
+        lead,
+        /// Rest length \[m\] (spring).
+        rest,
+        /// Stiffness [N/m] (spring).
+        stiffness,
+        /// Damping [N s/m] (spring).
+        damping,
+    }
+}
+
 /// One entry of the parameter vector of a joint; `side` is 0 for body a and 1 for body b.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum JointParameter {
-    /// A component of an anchor in the frame of its body [m].
+    /// A component of an anchor in the frame of its body \[m\].
     Anchor {
         /// Body.
         side: usize,
@@ -27,59 +43,49 @@ pub enum JointParameter {
         /// Component in the body frame.
         component: usize,
     },
-    /// A component of a turn [rad] after the reference orientation of a in b, in the axes of b.
+    /// A component of a turn \[rad\] after the reference orientation of a in b, in the axes of b.
     Reference {
         /// Component in the frame of b.
         component: usize,
     },
-    /// Length of a distance or rope [m].
+    /// Length of a distance or rope \[m\].
     Length,
-    /// Advance per turn of a screw [m].
+    /// Advance per turn of a screw \[m\].
     Lead,
-    /// Rest length of a spring [m].
+    /// Rest length of a spring \[m\].
     Rest,
     /// Stiffness of a spring [N/m].
     Stiffness,
     /// Damping of a spring [N s/m].
     Damping,
-    /// Lower limit of the free coordinate [rad or m].
+    /// Lower limit of the free coordinate \[rad or m\].
     LimitLow,
-    /// Upper limit of the free coordinate [rad or m].
+    /// Upper limit of the free coordinate \[rad or m\].
     LimitHigh,
     /// Target rate of a velocity motor [rad/s or m/s].
     MotorVelocity,
-    /// Target of a position motor [rad or m].
+    /// Target of a position motor \[rad or m\].
     MotorPosition,
     /// Stiffness of a position motor [N m/rad or N/m].
     MotorStiffness,
     /// Damping of a position motor [N m s/rad or N s/m].
     MotorDamping,
-    /// Largest torque or force of a motor [N m or N].
+    /// Largest torque or force of a motor \[N m or N\].
     MotorMax,
-    /// Largest friction torque or force on the free coordinate [N m or N].
+    /// Largest friction torque or force on the free coordinate \[N m or N\].
     Friction,
     /// Inertia of the rotor on the free coordinate [kg m^2 or kg].
     Armature,
 }
 
-impl JointKind {
-    /// Whether the rows read the axis of a side.
-    pub(super) fn reads_axis<S: Space>(self, side: usize) -> bool {
-        match self {
-            JointKind::Hinge => S::DIM > 2,
-            JointKind::Universal | JointKind::Cylindrical | JointKind::Planar | JointKind::Screw => true,
-            // A slider is guided along the axis of a; its rotation rows make that of b follow.
-            JointKind::Slider => side == 0,
-            _ => false,
-        }
-    }
-    /// Whether the rows or the coordinate read the reference orientation.
-    pub(super) fn reads_reference<S: Space>(self) -> bool {
-        match self {
-            JointKind::Hinge | JointKind::Slider | JointKind::Weld | JointKind::Screw => true,
-            JointKind::Ball => S::DIM == 2,
-            _ => false,
-        }
+impl JointParameter {
+    /// Those that are [`Measures`], in the order of their keys.
+    pub(crate) const MEASURES: [Self; Measures::KEYS.len()] = [Self::Length, Self::Lead, Self::Rest, Self::Stiffness, Self::Damping];
+
+    /// Which of the measures it is.
+    #[inline]
+    pub(super) fn measure(self) -> Option<usize> {
+        Self::MEASURES.iter().position(|known| *known == self)
     }
 }
 
@@ -111,16 +117,7 @@ impl<S: Space> Joint<S> {
     /// The parameters after anchors, axes and reference: single numbers.
     #[inline]
     pub(super) fn visit_numbers(&self, mut visit: impl FnMut(JointParameter)) {
-        match self.kind {
-            JointKind::Distance | JointKind::Rope => visit(JointParameter::Length),
-            JointKind::Screw => visit(JointParameter::Lead),
-            JointKind::Spring => {
-                visit(JointParameter::Rest);
-                visit(JointParameter::Stiffness);
-                visit(JointParameter::Damping);
-            }
-            _ => (),
-        }
+        self.kind.numbers().iter().for_each(|number| visit(*number));
         if self.limits.is_some() {
             visit(JointParameter::LimitLow);
             visit(JointParameter::LimitHigh);
@@ -162,18 +159,13 @@ impl<S: Space> Joint<S> {
         found
     }
 
-    /// The value of a parameter; the reference has no coordinates of its own and reads as the rotation vector [rad] of where it is.
+    /// The value of a parameter; the reference has no coordinates of its own and reads as the rotation vector \[rad\] of where it is.
     /// Zero where the joint has no such parameter.
     pub fn parameter_value(&self, parameter: JointParameter) -> f64 {
         match (parameter, self.motor) {
             (JointParameter::Anchor { side, component }, _) => self.anchors[side][component],
             (JointParameter::Axis { side, component }, _) => self.axes[side][component],
             (JointParameter::Reference { component }, _) => S::log(self.reference)[component],
-            (JointParameter::Length, _) => self.length,
-            (JointParameter::Lead, _) => self.lead,
-            (JointParameter::Rest, _) => self.rest,
-            (JointParameter::Stiffness, _) => self.stiffness,
-            (JointParameter::Damping, _) => self.damping,
             (JointParameter::LimitLow, _) => self.limits.map_or(0.0, |limits| limits[0]),
             (JointParameter::LimitHigh, _) => self.limits.map_or(0.0, |limits| limits[1]),
             (
@@ -186,7 +178,7 @@ impl<S: Space> Joint<S> {
             ) => motor.number(parameter).unwrap_or(0.0),
             (JointParameter::Friction, _) => self.friction,
             (JointParameter::Armature, _) => self.armature,
-            _ => 0.0,
+            _ => parameter.measure().map_or(0.0, |k| self.measures.list()[k]),
         }
     }
 
@@ -203,11 +195,6 @@ impl<S: Space> Joint<S> {
                 (JointParameter::Anchor { side, component }, _) => out.anchors[side][component] += change,
                 (JointParameter::Axis { side, component }, _) => out.axes[side][component] += change,
                 (JointParameter::Reference { component }, _) => turn[component] += change,
-                (JointParameter::Length, _) => out.length += change,
-                (JointParameter::Lead, _) => out.lead += change,
-                (JointParameter::Rest, _) => out.rest += change,
-                (JointParameter::Stiffness, _) => out.stiffness += change,
-                (JointParameter::Damping, _) => out.damping += change,
                 (JointParameter::LimitLow, _) => out.limits.iter_mut().for_each(|limits| limits[0] += change),
                 (JointParameter::LimitHigh, _) => out.limits.iter_mut().for_each(|limits| limits[1] += change),
                 (
@@ -220,7 +207,7 @@ impl<S: Space> Joint<S> {
                 ) => motor.number_mut(parameter).into_iter().for_each(|number| *number += change),
                 (JointParameter::Friction, _) => out.friction += change,
                 (JointParameter::Armature, _) => out.armature += change,
-                _ => (),
+                _ => parameter.measure().into_iter().for_each(|k| *out.measures.list_mut()[k] += change),
             }
         });
         for axis in &mut out.axes {

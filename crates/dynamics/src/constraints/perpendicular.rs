@@ -6,7 +6,7 @@ use super::gradient::{JointGradient, Place};
 use super::row::Row;
 use carom_math::{Pose, Space, Twist, Vector};
 
-/// t . u, the sine of the angle missing to a right one [rad for small errors]; `t` in the frame of a, `u` in that of b.
+/// t . u, the sine of the angle missing to a right one \[rad for small errors\]; `t` in the frame of a, `u` in that of b.
 #[inline]
 pub(super) fn error<S: Space>(t: S::Lin, u: S::Lin, a: &Pose<S>, b: &Pose<S>) -> f64 {
     a.direction(t).dot(b.direction(u))

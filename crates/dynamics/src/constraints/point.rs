@@ -5,7 +5,7 @@ use super::joint::Joint;
 use super::row::Row;
 use carom_math::{Pose, Space, Twist, Vector};
 
-/// phi = c_a - c_b [m].
+/// phi = c_a - c_b \[m\].
 #[inline]
 pub(super) fn error<S: Space>(joint: &Joint<S>, a: &Pose<S>, b: &Pose<S>, out: &mut [f64]) {
     let [point_a, point_b] = joint.points(a, b);

@@ -8,10 +8,16 @@ use carom_math::{Pose, Space, Twist, Vector};
 /// The turn of a relative to b since the start, in the frame of b: scalar s >= 0 and vector e of its quaternion. In the plane
 /// s = 1 and e is half the angle, unwrapped, so that phi = 2 e and the rows below hold as they stand.
 pub(super) fn turn_since_start<S: Space>(joint: &Joint<S>, a: &Pose<S>, b: &Pose<S>) -> (f64, S::Ang) {
+    turn_since(joint.reference, a, b)
+}
+
+/// The same of a reference orientation of a in the frame of b.
+#[inline]
+pub(super) fn turn_since<S: Space>(reference: S::Rot, a: &Pose<S>, b: &Pose<S>) -> (f64, S::Ang) {
     if S::ANG == 1 {
-        return (1.0, (S::log(a.rotation) - S::log(b.rotation) - S::log(joint.reference)) * 0.5);
+        return (1.0, (S::log(a.rotation) - S::log(b.rotation) - S::log(reference)) * 0.5);
     }
-    let turn = S::compose(S::compose(S::inverse(b.rotation), a.rotation), S::inverse(joint.reference));
+    let turn = S::compose(S::compose(S::inverse(b.rotation), a.rotation), S::inverse(reference));
     let mut q = [0.0; 4];
     S::write_rotation(turn, &mut q);
     let (s, e) = (q[0], S::Ang::from_slice(&q[1..]));
@@ -32,7 +38,7 @@ pub(super) fn cross<S: Space>(x: S::Ang, y: S::Ang) -> S::Ang {
     S::Ang::from_slice(S::spin(x, S::Lin::from_slice(y.as_slice())).as_slice())
 }
 
-/// phi = 2 e [rad for small errors], axes of b.
+/// phi = 2 e \[rad for small errors\], axes of b.
 pub(super) fn error<S: Space>(joint: &Joint<S>, a: &Pose<S>, b: &Pose<S>, out: &mut [f64]) {
     let (_, e) = turn_since_start(joint, a, b);
     out[..S::ANG].copy_from_slice((e * 2.0).as_slice());

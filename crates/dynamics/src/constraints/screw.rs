@@ -1,4 +1,4 @@
-//! Turn and advance coupled by a lead: one row of a screw, theory (3.20).
+//! Turn and advance coupled by a lead: one row of a screw, theory (3.16).
 //!
 //! An angle in space is known up to whole turns. The advance says which turn it is, so that the screw counts its own turns and keeps nothing between steps.
 
@@ -9,17 +9,17 @@ use super::{angle, slide};
 use carom_math::{Pose, Space, Twist, Wrench};
 use std::f64::consts::TAU;
 
-/// Advance per radian [m].
+/// Advance per radian \[m\].
 pub(crate) fn pitch<S: Space>(joint: &Joint<S>) -> f64 {
-    joint.lead / TAU
+    joint.measures.lead / TAU
 }
 
-/// The turn of a relative to b since the start [rad], whole turns counted by the advance.
+/// The turn of a relative to b since the start \[rad\], whole turns counted by the advance.
 pub(super) fn turn<S: Space>(joint: &Joint<S>, a: &Pose<S>, b: &Pose<S>) -> f64 {
-    angle::angle_near(joint, slide::error(joint, joint.axes[0], a, b) / pitch(joint), a, b)
+    angle::nearest::<S>(slide::error(joint, joint.axes[0], a, b) / pitch(joint), angle::angle(joint, a, b))
 }
 
-/// The advance less what the turn makes of it [m].
+/// The advance less what the turn makes of it \[m\].
 pub(super) fn error<S: Space>(joint: &Joint<S>, a: &Pose<S>, b: &Pose<S>) -> f64 {
     slide::error(joint, joint.axes[0], a, b) - pitch(joint) * turn(joint, a, b)
 }
@@ -37,7 +37,7 @@ pub(super) fn value_gradient<S: Space>(place: &Place<S>, weight: f64, out: &mut 
     let g = slide::value_gradient(place, joint.axes[0] * weight, out);
     out.axes[0] += g * weight;
     angle::value_gradient(place, -pitch(joint) * weight, out);
-    out.lead -= weight * turn(joint, place.a, place.b) / TAU;
+    out.measures.lead -= weight * turn(joint, place.a, place.b) / TAU;
 }
 
 /// Adds `weight` times the gradient of J v.
@@ -46,5 +46,5 @@ pub(super) fn power_gradient<S: Space>(place: &Place<S>, weight: f64, v: &[Twist
     let g = slide::power_gradient(place, joint.axes[0] * weight, v, out);
     out.axes[0] += g * weight;
     angle::power_gradient(place, -pitch(joint) * weight, v, out);
-    out.lead -= weight * angle::row(joint, place.a, place.b).speed(&v[0], &v[1]) / TAU;
+    out.measures.lead -= weight * angle::row(joint, place.a, place.b).speed(&v[0], &v[1]) / TAU;
 }

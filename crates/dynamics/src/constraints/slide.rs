@@ -8,7 +8,7 @@ use super::joint::Joint;
 use super::row::Row;
 use carom_math::{Pose, Space, Twist, Vector};
 
-/// n . (c_a - c_b) [m], `direction` in the frame of a.
+/// n . (c_a - c_b) \[m\], `direction` in the frame of a.
 pub(super) fn error<S: Space>(joint: &Joint<S>, direction: S::Lin, a: &Pose<S>, b: &Pose<S>) -> f64 {
     let [point_a, point_b] = joint.points(a, b);
     a.direction(direction).dot(point_a - point_b)

@@ -1,13 +1,13 @@
 //! A joint as a scene describes it, before it knows the frames of its bodies.
 
 use super::kind::JointKind;
-use super::parameter::JointParameter;
+use super::parameter::{JointParameter, Measures};
 use carom_math::Space;
 
 /// What drives the free coordinate of a joint.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Motor {
-    /// Holds a rate [rad/s or m/s] with at most `max` [N m or N].
+    /// Holds a rate [rad/s or m/s] with at most `max` \[N m or N\].
     Velocity {
         /// Target rate.
         velocity: f64,
@@ -16,7 +16,7 @@ pub enum Motor {
     },
     /// Pulls towards a position with stiffness and damping, implicit, with at most `max`.
     Position {
-        /// Target coordinate [rad or m].
+        /// Target coordinate \[rad or m\].
         position: f64,
         /// Stiffness [N m/rad or N/m].
         stiffness: f64,
@@ -32,7 +32,7 @@ pub enum Motor {
     },
     /// The same beside a spring and a damper on the coordinate, implicit as in `Position` and not bounded: a driven joint of a robot.
     Sprung {
-        /// Where the spring rests [rad or m].
+        /// Where the spring rests \[rad or m\].
         position: f64,
         /// Stiffness [N m/rad or N/m].
         stiffness: f64,
@@ -61,16 +61,16 @@ pub enum Motor {
 /// What a servo aims at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Aim {
-    /// A coordinate [rad or m].
+    /// A coordinate \[rad or m\].
     Position,
     /// A rate [rad/s or m/s].
     Velocity,
 }
 
-/// What a motor pulls with: stiffness (position - x) + damping (rate - v), theory (22.8).
+/// What a motor pulls with: stiffness (position - x) + damping (rate - v), theory (21.8).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Pull {
-    /// Where to [rad or m].
+    /// Where to \[rad or m\].
     pub position: f64,
     /// How fast [rad/s or m/s].
     pub rate: f64,
@@ -81,7 +81,7 @@ pub(crate) struct Pull {
 }
 
 impl Motor {
-    /// Largest torque [N m] or force [N].
+    /// Largest torque \[N m\] or force \[N\].
     pub fn max(&self) -> f64 {
         match *self {
             Motor::Velocity { max, .. }
@@ -174,29 +174,21 @@ pub struct JointSpec<S: Space> {
     pub bodies: [Option<usize>; 2],
     /// Kind.
     pub kind: JointKind,
-    /// World point [m].
+    /// World point \[m\].
     pub anchor: Option<S::Lin>,
-    /// World points on a and on b [m] (distance, rope, spring).
+    /// World points on a and on b \[m\] (distance, rope, spring).
     pub anchors: Option<[S::Lin; 2]>,
     /// World direction.
     pub axis: Option<S::Lin>,
     /// World directions fixed in a and in b (universal).
     pub axes: Option<[S::Lin; 2]>,
-    /// Length [m] (distance, rope); the start distance when absent.
-    pub length: Option<f64>,
-    /// Advance per turn [m] (screw), not 0; below 0 for a left-handed one.
-    pub lead: Option<f64>,
-    /// Rest length [m] (spring); the start distance when absent.
-    pub rest: Option<f64>,
-    /// Stiffness [N/m] (spring).
-    pub stiffness: f64,
-    /// Damping [N s/m] (spring).
-    pub damping: f64,
-    /// Limits of the free coordinate, a relative to b, 0 at the start pose [rad or m].
+    /// The numbers of its kind; a length and a rest length are the start distance when absent.
+    pub measures: Measures<Option<f64>>,
+    /// Limits of the free coordinate, a relative to b, 0 at the start pose \[rad or m\].
     pub limits: Option<[f64; 2]>,
     /// Motor on the free coordinate.
     pub motor: Option<Motor>,
-    /// Largest friction torque or force on the free coordinate [N m or N].
+    /// Largest friction torque or force on the free coordinate \[N m or N\].
     pub friction: f64,
     /// Inertia of a rotor that turns with the free coordinate [kg m^2, or kg where it slides].
     pub armature: f64,
@@ -215,11 +207,7 @@ impl<S: Space> JointSpec<S> {
             anchors: None,
             axis: None,
             axes: None,
-            length: None,
-            lead: None,
-            rest: None,
-            stiffness: 0.0,
-            damping: 0.0,
+            measures: Measures::default(),
             limits: None,
             motor: None,
             friction: 0.0,

@@ -53,9 +53,9 @@ fn random_spec<S: Space>(kind: JointKind, random: &mut Random) -> JointSpec<S> {
         let x = random.vector::<S::Lin>(1.0).unit();
         spec.axes = Some([x * 2.0, S::tangents(x)[1] * 3.0]);
     }
-    spec.lead = has("lead").then(|| 1.5 + random.number());
+    spec.measures.lead = has("lead").then(|| 1.5 + random.number());
     if kind == JointKind::Spring {
-        (spec.stiffness, spec.damping) = (30.0, 2.0);
+        (spec.measures.stiffness, spec.measures.damping) = (Some(30.0), Some(2.0));
     }
     spec
 }

@@ -5,7 +5,7 @@ use super::kinematics::{joint_poses, joint_twists, set_component};
 use super::motion::Motions;
 use super::tangent::TangentMap;
 use super::tree::{Carrier, Tree};
-use crate::gradient::cross;
+use crate::body_load::cross;
 use crate::model::Model;
 use crate::state::State;
 use carom_geometry::Geometry;

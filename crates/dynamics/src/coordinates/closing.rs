@@ -1,5 +1,6 @@
 //! Loops closed by moving the coordinates that are free to move, theory (20.8).
 
+use super::loops::couplings;
 use super::tangent::TangentMap;
 use super::tree::Tree;
 use crate::model::Model;
@@ -10,16 +11,16 @@ use nalgebra::{DMatrix, DVector};
 /// Rounds of one closing; each squares the error once it is small.
 const CLOSING_ROUNDS: usize = 60;
 
-/// Loops open by less than this part of where the bodies are [m, or rad] are closed to rounding.
+/// Loops open by less than this part of where the bodies are \[m, or rad\] are closed to rounding.
 const ROUNDING: f64 = 4e-15;
 
 /// Loops open by more than this part cannot be called closed.
 pub(super) const OPEN: f64 = 1e-9;
 
-/// Largest change of a coordinate in one round [rad or m], so that rows stay meaningful.
+/// Largest change of a coordinate in one round \[rad or m\], so that rows stay meaningful.
 const LARGEST_CHANGE: f64 = 0.3;
 
-/// Longest way between two closings on the way to given coordinates [rad or m]: the mechanism stays on its branch.
+/// Longest way between two closings on the way to given coordinates \[rad or m\]: the mechanism stays on its branch.
 const STRIDE: f64 = 0.1;
 
 /// Strides at most.
@@ -144,8 +145,9 @@ impl<G: Geometry> Closing<'_, G> {
     pub fn bring(&self, course: &mut Course<G>, targets: &[(usize, f64)]) -> Result<(), (usize, f64)> {
         let start: Vec<f64> = targets.iter().map(|(i, _)| course.q[*i]).collect();
         let way = targets.iter().zip(&start).fold(0.0f64, |way, ((_, value), start)| way.max((value - start).abs()));
-        let loops =
-            self.tree.loops.iter().any(|&joint| self.which[self.tree.joint_mechanism(self.model, joint)]) || !self.tree.locked.is_empty();
+        let loops = self.tree.loops.iter().any(|&joint| self.which[self.tree.joint_mechanism(self.model, joint)])
+            || !self.tree.locked.is_empty()
+            || couplings(self.model).next().is_some();
         let strides = if loops { (way / STRIDE).ceil().clamp(1.0, STRIDE_CAP) } else { 1.0 };
         let mut outcome = Ok(());
         for stride in 1..=strides as usize {

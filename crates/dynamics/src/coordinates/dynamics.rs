@@ -1,9 +1,8 @@
-//! Mass matrix, bias, forward and inverse dynamics in joint coordinates, theory (20.9)-(20.12).
+//! Mass matrix, bias, forward and inverse dynamics in joint coordinates, theory (20.9)-(20.12); contacts are in `holding`.
 
-use super::closing::least;
 use super::kinematics::joint_poses;
 use super::tangent::TangentMap;
-use super::tree::{Carrier, Tree};
+use super::tree::Tree;
 use crate::constraints::JointKind;
 use crate::error::{ModelError, StepError};
 use crate::island::{Context, Island};
@@ -11,16 +10,16 @@ use crate::model::BodyKind;
 use crate::predict::{Instant, loads, soft_spring};
 use crate::world::World;
 use carom_geometry::Geometry;
-use carom_math::{Twist, Vector, Wrench};
-use nalgebra::{Cholesky, DMatrix, DVector, SymmetricEigen};
+use carom_math::{Twist, Wrench};
+use nalgebra::{Cholesky, DMatrix, DVector, Dyn, SymmetricEigen};
 
 /// Eigenvalues of the rows' own matrix below this part of the largest are those of redundant rows.
 const REDUNDANT: f64 = 1e-11;
 
-/// What contacts do in inverse dynamics.
+/// What contacts do in forward and inverse dynamics: those that pushed in the last step and do not part.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Contacts {
-    /// Those that pushed in the last step carry free roots, as far as they can.
+    /// They push as far as they have to, within the cones of friction.
     #[default]
     Hold,
     /// They do nothing.
@@ -41,7 +40,8 @@ pub(super) struct Moment<'w, G: Geometry> {
 fn load_alone<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>) -> Result<(), StepError> {
     island.refresh_inertia();
     // Motors are counted apart.
-    island.joints.iter_mut().for_each(|joint| joint.slow_pull = false);
+    island.links.joints.iter_mut().for_each(|joint| joint.slow_pull = false);
+    island.links.tendons.iter_mut().for_each(|tendon| tendon.stiff = false);
     loads(island, ctx, Instant::Start, ctx.time);
     Ok(())
 }
@@ -75,7 +75,7 @@ impl<'w, G: Geometry> Moment<'w, G> {
                 }
             }
         }
-        // A rotor turns with its coordinate, or with what the coordinates make of it in a joint that closes a loop, theory (22.1).
+        // A rotor turns with its coordinate, or with what the coordinates make of it in a joint that closes a loop, theory (21.1).
         for (index, joint) in model.joints.iter().enumerate().filter(|(_, joint)| joint.has_rotor()) {
             if let Some(first) = self.tree.joint_coordinate(index) {
                 out[(first, first)] += joint.armature;
@@ -103,12 +103,12 @@ impl<'w, G: Geometry> Moment<'w, G> {
     fn loads(&self, controls: &[f64]) -> Result<Vec<Wrench<G>>, StepError> {
         let (model, state) = (self.world.model(), self.world.state());
         let mut copy = self.world.copy();
-        copy.pushes.clone_from(&self.world.pushes);
+        copy.outside.pushes.clone_from(&self.world.outside.pushes);
         copy.sweep();
         let used = copy.advance_islands(controls, load_alone)?;
         let mut out = vec![Wrench::zero(); model.bodies.len()];
-        for island in &copy.islands[..used] {
-            for (body, load) in island.bodies.iter().zip(&island.loads).filter(|(body, _)| body.dynamic) {
+        for island in &copy.islands.list[..used] {
+            for (body, load) in island.members.bodies.iter().zip(&island.loading.loads).filter(|(body, _)| body.dynamic) {
                 out[body.index] = load.total;
             }
         }
@@ -173,43 +173,19 @@ impl<'w, G: Geometry> Moment<'w, G> {
         Ok(out)
     }
 
-    fn curved(&self) -> Vec<Twist<G>> {
+    pub(super) fn curved(&self) -> Vec<Twist<G>> {
         self.tree.curved(self.world.model(), &self.world.state().poses, &self.twists, &self.rates)
     }
 
-    /// Accelerations under loads, motors that aim at positions and forces on the coordinates, with loops closed, theory (20.11).
-    pub fn forward(&self, controls: &[f64], force: &[f64]) -> Result<Vec<f64>, ModelError> {
-        let (model, poses) = (self.world.model(), &self.world.state().poses);
+    /// Accelerations under loads, motors that aim at positions and forces on the coordinates, with loops closed, theory (20.11), and contacts that hold, (20.19).
+    pub fn forward(&self, controls: &[f64], force: &[f64], contacts: Contacts) -> Result<Vec<f64>, ModelError> {
         let mut free: Vec<f64> = self.bias(controls)?.into_iter().zip(force).map(|(bias, force)| force - bias).collect();
         self.add_servos(controls, &mut free);
-        let Some(mass) = Cholesky::new(self.mass_matrix()) else {
-            return Err(ModelError::new("mass matrix", "", "is not positive definite: a body that may turn has no inertia"));
-        };
-        let mut acceleration = mass.solve(&DVector::from_vec(free));
-        let matrix = self.tree.loop_jacobian(model, poses, &self.map);
-        if matrix.nrows() == 0 {
-            return Ok(acceleration.as_slice().to_vec());
-        }
-        let opening = DVector::from_vec(self.tree.loop_curved(model, poses, &self.twists, &self.curved()));
-        let answers = mass.solve(&matrix.transpose());
-        let mut gram = &matrix * &answers;
-        // Rows of lengths and of angles are made alike before any is called redundant.
-        let scale: DVector<f64> = gram.diagonal().map(|d| if d > 0.0 { 1.0 / d.sqrt() } else { 0.0 });
-        for i in 0..gram.nrows() {
-            for j in 0..gram.ncols() {
-                gram[(i, j)] *= scale[i] * scale[j];
-            }
-        }
-        let eigen = SymmetricEigen::new(gram);
-        let largest = eigen.eigenvalues.max();
-        // Once for the answer, once for its rounding.
-        for _ in 0..2 {
-            let open = (&matrix * &acceleration + &opening).component_mul(&scale);
-            let mut impulse = eigen.eigenvectors.tr_mul(&open);
-            for (x, value) in impulse.iter_mut().zip(eigen.eigenvalues.iter()) {
-                *x = if *value > REDUNDANT * largest { *x / value } else { 0.0 };
-            }
-            acceleration -= &answers * (&eigen.eigenvectors * impulse).component_mul(&scale);
+        let loops = Loops::new(self)?;
+        let mut acceleration = loops.mass.solve(&DVector::from_vec(free));
+        loops.close(&mut acceleration, true);
+        if contacts == Contacts::Hold {
+            self.push_off(&loops, &mut acceleration)?;
         }
         Ok(acceleration.as_slice().to_vec())
     }
@@ -227,44 +203,56 @@ impl<'w, G: Geometry> Moment<'w, G> {
         }
         Ok(out)
     }
+}
 
-    /// Takes off what contacts carry: the least forces at those that pushed in the last step that leave nothing on free roots. One that would have to pull is
-    /// let go, and the rest is asked again.
-    fn lean_on_contacts(&self, out: &mut [f64]) {
-        let poses = &self.world.state().poses;
-        let roots: Vec<usize> = self
-            .tree
-            .carriers
-            .iter()
-            .flat_map(|carrier| match carrier {
-                Carrier::Free { first, axes } => *first..first + axes.len(),
-                _ => 0..0,
-            })
-            .collect();
-        let mut touching: Vec<_> = self.world.contacts().into_iter().filter(|c| c.impulse.dot(c.normal) > 0.0).collect();
-        while !(touching.is_empty() || roots.is_empty()) {
-            let width = 1 + G::TANGENTS;
-            let mut carried = DMatrix::zeros(self.tree.len(), width * touching.len());
-            for (k, contact) in touching.iter().enumerate() {
-                let directions = std::iter::once(contact.normal).chain(G::tangents(contact.normal).into_iter().take(G::TANGENTS));
-                for (direction, mut column) in directions.zip(carried.columns_mut(width * k, width).column_iter_mut()) {
-                    let mut row = vec![0.0; self.tree.len()];
-                    for (body, sign) in contact.bodies.into_iter().zip([1.0, -1.0]) {
-                        self.map.pull_back(body, &Wrench::along(direction, contact.point - poses[body].position), sign, &mut row);
-                    }
-                    column.copy_from_slice(&row);
-                }
+/// The factored mass matrix, and what closes loops.
+pub(super) struct Loops {
+    /// The mass matrix.
+    pub mass: Cholesky<f64, Dyn>,
+    matrix: DMatrix<f64>,
+    /// What loops open by while the rates stay.
+    opening: DVector<f64>,
+    answers: DMatrix<f64>,
+    scale: DVector<f64>,
+    eigen: Option<SymmetricEigen<f64, Dyn>>,
+}
+
+impl Loops {
+    fn new<G: Geometry>(moment: &Moment<G>) -> Result<Self, ModelError> {
+        let (model, poses) = (moment.world.model(), &moment.world.state().poses);
+        let Some(mass) = Cholesky::new(moment.mass_matrix()) else {
+            return Err(ModelError::new("mass matrix", "", "is not positive definite: a body that may turn has no inertia"));
+        };
+        let matrix = moment.tree.loop_jacobian(model, poses, &moment.map);
+        let opening = DVector::from_vec(moment.tree.loop_curved(model, poses, &moment.twists, &moment.curved()));
+        let answers = mass.solve(&matrix.transpose());
+        let mut gram = &matrix * &answers;
+        // Rows of lengths and of angles are made alike before any is called redundant.
+        let scale: DVector<f64> = gram.diagonal().map(|d| if d > 0.0 { 1.0 / d.sqrt() } else { 0.0 });
+        for i in 0..gram.nrows() {
+            for j in 0..gram.ncols() {
+                gram[(i, j)] *= scale[i] * scale[j];
             }
-            let wanted = DVector::from_iterator(roots.len(), roots.iter().map(|&i| out[i]));
-            let forces = least(&carried.select_rows(&roots), &wanted, 0.0);
-            let weakest = (0..touching.len()).min_by(|&i, &j| forces[width * i].total_cmp(&forces[width * j])).unwrap_or(0);
-            if forces[width * weakest] < 0.0 {
-                touching.remove(weakest);
-                continue;
+        }
+        let eigen = (gram.nrows() > 0).then(|| SymmetricEigen::new(gram));
+        Ok(Loops { mass, matrix, opening, answers, scale, eigen })
+    }
+
+    /// Takes from accelerations what would open loops; `moving` counts what the rates open them by.
+    pub fn close(&self, acceleration: &mut DVector<f64>, moving: bool) {
+        let Some(eigen) = &self.eigen else { return };
+        let largest = eigen.eigenvalues.max();
+        // Once for the answer, once for its rounding.
+        for _ in 0..2 {
+            let mut open = &self.matrix * &*acceleration;
+            if moving {
+                open += &self.opening;
             }
-            let held = carried * forces;
-            out.iter_mut().zip(held.iter()).for_each(|(out, held)| *out -= held);
-            return;
+            let mut impulse = eigen.eigenvectors.tr_mul(&open.component_mul(&self.scale));
+            for (x, value) in impulse.iter_mut().zip(eigen.eigenvalues.iter()) {
+                *x = if *value > REDUNDANT * largest { *x / value } else { 0.0 };
+            }
+            *acceleration -= &self.answers * (&eigen.eigenvectors * impulse).component_mul(&self.scale);
         }
     }
 }

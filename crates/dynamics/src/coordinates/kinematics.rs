@@ -1,9 +1,9 @@
 //! Between joint coordinates and bodies: positions, rates and accelerations, theory (20.2)-(20.6).
 
 use super::motion::{self, MOST, Motions};
-use super::tree::{Carrier, Tree, freedoms};
+use super::tree::{Carrier, Tree};
+use crate::body_load::cross;
 use crate::constraints::JointKind;
-use crate::gradient::cross;
 use crate::model::{BodyKind, Model};
 use carom_geometry::Geometry;
 use carom_math::{Pose, Space, Twist, Vector};
@@ -43,7 +43,7 @@ impl Tree {
                     let [a, b] = joint_poses(model, joint, poses);
                     let mut row = [0.0; MOST];
                     motion::read(&model.joints[joint], &a, &b, &mut row);
-                    let count = freedoms::<G>(model.joints[joint].kind).unwrap_or(0);
+                    let count = model.joints[joint].kind.freedoms::<G>().unwrap_or(0);
                     out[first..first + count].copy_from_slice(&row[..count]);
                 }
                 Carrier::Ground => (),

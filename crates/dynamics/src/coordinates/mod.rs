@@ -6,13 +6,14 @@
 mod chart;
 mod closing;
 mod dynamics;
+mod holding;
 mod kinematics;
 mod loops;
 mod motion;
 mod reach;
 mod tangent;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod tree;
 mod words;
 

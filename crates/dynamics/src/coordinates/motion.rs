@@ -1,7 +1,7 @@
 //! What the coordinates of one joint do: the pose of a in b, and the motions of a relative to b, theory (20.2)-(20.3).
 
+use crate::body_load::cross;
 use crate::constraints::{Joint, JointKind, pitch};
-use crate::gradient::cross;
 use carom_math::{Pose, Space, Twist, Vector};
 use std::f64::consts::{PI, TAU};
 
@@ -11,7 +11,7 @@ pub(super) const MOST: usize = 3;
 /// The motions of a relative to b at a pose, one per coordinate: the velocity of the anchor of a and the rate, world axes, for a rate of one. They are
 /// orthonormal, so that rates are products with them; that of a screw is not, and its rate is that of its turn.
 pub(super) struct Motions<S: Space> {
-    /// The anchor of a in the world [m].
+    /// The anchor of a in the world \[m\].
     pub anchor: S::Lin,
     /// The first `count` count.
     pub motions: [Twist<S>; MOST],

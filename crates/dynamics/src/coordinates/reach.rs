@@ -19,7 +19,7 @@ const DAMPING_GROWS: f64 = 8.0;
 /// Damping past which no change is left to try.
 const DAMPING_MOST: f64 = 1e12;
 
-/// Largest change of a coordinate in one round [rad or m].
+/// Largest change of a coordinate in one round \[rad or m\].
 const LARGEST_CHANGE: f64 = 0.5;
 
 /// Rounds in which the miss falls by less than this part are the last ones.
@@ -33,9 +33,9 @@ const PUT_BACK: usize = 4;
 pub struct Goal<S: Space> {
     /// The body.
     pub body: usize,
-    /// A point of it, body frame, from the centre of mass [m].
+    /// A point of it, body frame, from the centre of mass \[m\].
     pub point: S::Lin,
-    /// Where in the world that point is wanted [m]; anywhere if `None`.
+    /// Where in the world that point is wanted \[m\]; anywhere if `None`.
     pub position: Option<S::Lin>,
     /// How the body is wanted to stand; anyhow if `None`.
     pub rotation: Option<S::Rot>,
@@ -48,7 +48,7 @@ pub struct ReachOptions {
     pub fixed: Vec<usize>,
     /// Whether joints stay within their limits.
     pub limits: bool,
-    /// Largest miss [m or rad] that counts as reached.
+    /// Largest miss \[m or rad\] that counts as reached.
     pub tolerance: f64,
     /// Rounds at most.
     pub rounds: usize,
@@ -67,7 +67,7 @@ pub struct Reach<S: Space> {
     pub q: Vec<f64>,
     /// Poses of all bodies.
     pub poses: Vec<Pose<S>>,
-    /// Largest miss [m or rad].
+    /// Largest miss \[m or rad\].
     pub miss: f64,
     /// Whether all targets were reached.
     pub converged: bool,

@@ -10,14 +10,14 @@ use carom_math::{Planar, Pose, Space, Spatial, Twist, Vector};
 use nalgebra::DVector;
 
 /// Numbers between -1 and 1, the same every time.
-struct Dice(u64);
+pub(crate) struct Dice(pub u64);
 
 impl Dice {
-    fn roll(&mut self) -> f64 {
+    pub(crate) fn roll(&mut self) -> f64 {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 11) as f64 / (1u64 << 52) as f64 - 1.0
     }
-    fn vector<V: Vector>(&mut self) -> V {
+    pub(crate) fn vector<V: Vector>(&mut self) -> V {
         V::from_slice(&[self.roll(), self.roll(), self.roll()])
     }
     fn many(&mut self, count: usize) -> Vec<f64> {
@@ -43,26 +43,19 @@ fn add_joint<G: Geometry>(model: &mut Model<G>, state: &State<G>, kind: JointKin
     spec.axis = keys.contains(&"axis").then_some(axis);
     spec.axes = keys.contains(&"axes").then(|| [axis, G::tangents(axis)[0]]);
     spec.anchors = keys.contains(&"anchors").then(|| [dice.vector(), dice.vector()]);
-    spec.lead = keys.contains(&"lead").then_some(3.0);
+    spec.measures.lead = keys.contains(&"lead").then_some(3.0);
     let pose = |body: Option<usize>| body.map_or_else(Pose::identity, |body| state.poses[body]);
     let joint = Joint::new(spec, &pose(bodies[0]), &pose(bodies[1])).unwrap();
     model.joints.push(joint);
 }
 
-const SPATIAL: [JointKind; 8] = [
-    JointKind::Hinge,
-    JointKind::Ball,
-    JointKind::Slider,
-    JointKind::Universal,
-    JointKind::Cylindrical,
-    JointKind::Planar,
-    JointKind::Screw,
-    JointKind::Weld,
-];
-const PLANAR: [JointKind; 4] = [JointKind::Hinge, JointKind::Ball, JointKind::Slider, JointKind::Weld];
+/// Every kind that a tree may have.
+pub(crate) fn kinds<G: Geometry>() -> Vec<JointKind> {
+    JointKind::ALL.into_iter().filter(|kind| kind.exists_in::<G>() && kind.freedoms::<G>().is_some()).collect()
+}
 
 /// Every kind in a tree, on either side, from the world or from a free root; `loops` closes two loops by a ball joint and a distance.
-fn mechanism<G: Geometry>(kinds: &[JointKind], free: bool, loops: bool, seed: u64) -> World<G> {
+pub(crate) fn mechanism<G: Geometry>(kinds: &[JointKind], free: bool, loops: bool, seed: u64) -> World<G> {
     let mut dice = Dice(seed);
     let (mut model, mut state) = (Model::<G>::new("mechanism"), State::empty());
     let mut bodies = Vec::new();
@@ -100,7 +93,7 @@ fn stir<G: Geometry>(world: &mut World<G>, size: f64, seed: u64) {
     world.set_joints(&given, &rates).unwrap();
 }
 
-fn trees<G: Geometry>(kinds: &[JointKind]) -> Vec<World<G>> {
+pub(crate) fn trees<G: Geometry>(kinds: &[JointKind]) -> Vec<World<G>> {
     let build = |free: bool, seed: u64| {
         let mut world = mechanism(kinds, free, false, seed);
         stir(&mut world, 1.5, seed + 50);
@@ -114,8 +107,8 @@ macro_rules! in_both {
     ($($name:ident => $check:ident),* $(,)?) => {
         $(#[test]
         fn $name() {
-            trees::<Planar>(&PLANAR).iter().for_each($check);
-            trees::<Spatial>(&SPATIAL).iter().for_each($check);
+            trees::<Planar>(&kinds::<Planar>()).iter().for_each($check);
+            trees::<Spatial>(&kinds::<Spatial>()).iter().for_each($check);
         })*
     };
 }
@@ -204,14 +197,14 @@ fn kinetic<G: Geometry>(world: &World<G>) {
 fn there_and_back<G: Geometry>(world: &World<G>) {
     let wanted = Dice(3).many(world.joint_names().len());
     let force = world.inverse_dynamics(&wanted, Contacts::Hold).unwrap();
-    let found = world.forward_dynamics(&[], &force).unwrap();
+    let found = world.forward_dynamics(&[], &force, Contacts::Hold).unwrap();
     assert!(worst(&found, &wanted) < 1e-9, "{:e}", worst(&found, &wanted));
     assert!(force.iter().any(|f| f.abs() > 0.1));
 }
 
 /// The step knows nothing of coordinates: what it does to rates in a short time is their acceleration.
 fn short_step<G: Geometry>(world: &World<G>) {
-    let wanted = world.forward_dynamics(&[], &vec![0.0; world.joint_names().len()]).unwrap();
+    let wanted = world.forward_dynamics(&[], &vec![0.0; world.joint_names().len()], Contacts::Hold).unwrap();
     let error = |step: f64| {
         let mut model = world.model().clone();
         model.step = step;
@@ -250,8 +243,8 @@ fn loops<G: Geometry>(world: &World<G>) {
 
 #[test]
 fn loops_are_closed_and_stay_closed() {
-    (0..4).for_each(|seed| loops(&looped::<Planar>(&PLANAR, seed)));
-    (0..4).for_each(|seed| loops(&looped::<Spatial>(&SPATIAL, seed)));
+    (0..4).for_each(|seed| loops(&looped::<Planar>(&kinds::<Planar>(), seed)));
+    (0..4).for_each(|seed| loops(&looped::<Spatial>(&kinds::<Spatial>(), seed)));
 }
 
 /// The four-bar of docs/mechanisms.md: crank, coupler, rocker, frame.
@@ -308,7 +301,7 @@ fn a_four_bar_follows_its_closed_form() {
         // One coordinate is free: what the loop lets move.
         assert!((world.loop_jacobian() * DVector::from_vec(world.joint_v())).amax() < 1e-12);
         // The energy of the free mechanism stays, so its power is none: d/dt (kinetic + potential) = 0.
-        let a = DVector::from_vec(world.forward_dynamics(&[], &[0.0; 3]).unwrap());
+        let a = DVector::from_vec(world.forward_dynamics(&[], &[0.0; 3], Contacts::Hold).unwrap());
         let v = DVector::from_vec(world.joint_v());
         let later = along(&world, (&v + &a * 5e-6).as_slice(), 1e-5);
         let power = v.dot(&(world.mass_matrix() * &a)) + v.dot(&DVector::from_vec(world.bias().unwrap()));
@@ -379,7 +372,7 @@ fn a_double_pendulum_has_the_matrices_of_the_book() {
     let determinant = matrix[0] * matrix[2] - matrix[1] * matrix[1];
     let free = [-bias[0], servo - bias[1]];
     let wanted = [(matrix[2] * free[0] - matrix[1] * free[1]) / determinant, (matrix[0] * free[1] - matrix[1] * free[0]) / determinant];
-    assert!(worst(&world.forward_dynamics(&[], &[0.0; 2]).unwrap(), &wanted) < 1e-12);
+    assert!(worst(&world.forward_dynamics(&[], &[0.0; 2], Contacts::Hold).unwrap(), &wanted) < 1e-12);
     there_and_back(&world);
 }
 

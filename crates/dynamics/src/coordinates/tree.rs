@@ -1,9 +1,9 @@
 //! The spanning tree of a model and the names of its coordinates, theory (20.1).
 
-use crate::constraints::JointKind;
+use super::loops::couplings;
 use crate::model::{BodyKind, Model};
 use carom_geometry::Geometry;
-use carom_math::{Space, Vector};
+use carom_math::Vector;
 
 /// What carries a body.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -56,18 +56,6 @@ pub(super) enum Owner {
     Joint { joint: usize, place: usize },
 }
 
-/// Number of coordinates of a joint of a tree; `None` for kinds that tie no body to another.
-pub(super) fn freedoms<S: Space>(kind: JointKind) -> Option<usize> {
-    match kind {
-        JointKind::Hinge | JointKind::Slider | JointKind::Screw => Some(1),
-        JointKind::Ball => Some(S::ANG),
-        JointKind::Weld => Some(0),
-        JointKind::Universal | JointKind::Cylindrical => Some(2),
-        JointKind::Planar => Some(3),
-        JointKind::Distance | JointKind::Rope | JointKind::Spring => None,
-    }
-}
-
 /// Sets that grow together (union-find), the least member standing for each.
 struct Sets(Vec<usize>);
 
@@ -107,13 +95,23 @@ impl Tree {
             if let (Some(a), Some(b), false, false) = (a, b, grounded(a), grounded(b)) {
                 alike.join(a, b);
             }
-            if freedoms::<G>(joint.kind).is_some() && tied.join(a.unwrap_or(count), b.unwrap_or(count)) {
+            if joint.kind.freedoms::<G>().is_some() && tied.join(a.unwrap_or(count), b.unwrap_or(count)) {
                 // What stands on the ground is reached from there, whichever of its bodies it is.
                 for body in joint.bodies {
                     branches[if grounded(body) { count } else { body.unwrap_or(count) }].push(index);
                 }
             } else {
                 loops.push(index);
+            }
+        }
+        // What is coupled moves together.
+        for coupling in couplings(model) {
+            let bodies = coupling.terms.iter().flat_map(|&(joint, _)| model.joints[joint].bodies).flatten();
+            let mut moving = bodies.filter(|&body| !grounded(Some(body)));
+            if let Some(first) = moving.next() {
+                moving.for_each(|body| {
+                    alike.join(first, body);
+                });
             }
         }
         let mut tree = Tree {
@@ -136,7 +134,7 @@ impl Tree {
         branches.iter().flatten().for_each(|&joint| used[joint] = true);
         for (index, joint) in model.joints.iter().enumerate().filter(|(index, _)| used[*index]) {
             first[index] = tree.owners.len();
-            let width = freedoms::<G>(joint.kind).unwrap_or(0);
+            let width = joint.kind.freedoms::<G>().unwrap_or(0);
             tree.owners.extend((0..width).map(|place| Owner::Joint { joint: index, place }));
         }
         // From the ground, then from every root, outwards.
@@ -178,7 +176,7 @@ impl Tree {
             Owner::Root { body, axis } => format!("{}.{axis}", model.bodies[body].name),
             Owner::Joint { joint, place } => {
                 let joint = &model.joints[joint];
-                let alone = freedoms::<G>(joint.kind) == Some(1);
+                let alone = joint.kind.freedoms::<G>() == Some(1);
                 if alone { joint.name.clone() } else { format!("{}.{place}", joint.name) }
             }
         };

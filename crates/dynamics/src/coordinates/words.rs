@@ -6,8 +6,8 @@ use super::reach::{Goal, Reach, ReachOptions, Reaching};
 use super::tangent::TangentMap;
 use super::tree::Tree;
 use crate::error::ModelError;
-use crate::gradient::nearest;
 use crate::model::BodyKind;
+use crate::spelling::nearest;
 use crate::world::World;
 use carom_geometry::Geometry;
 use carom_math::Vector;
@@ -25,7 +25,7 @@ impl<G: Geometry> World<G> {
         self.tree().names(self.model())
     }
 
-    /// The joint coordinates: of a free root position [m] and rotation vector [rad], of a joint its angle [rad] or length [m].
+    /// The joint coordinates: of a free root position \[m\] and rotation vector \[rad\], of a joint its angle \[rad\] or length \[m\].
     pub fn joint_q(&self) -> Vec<f64> {
         let tree = self.tree();
         let mut out = tree.coordinates(self.model(), &self.state().poses);
@@ -72,6 +72,7 @@ impl<G: Geometry> World<G> {
     ///
     /// # Errors
     /// An unknown name, a number that is not finite, a loop that cannot be closed or kept closed: the joint and its gap are named, and the world is as it was.
+    #[inline(never)]
     pub fn set_joints(&mut self, values: &[(&str, f64)], rates: &[(&str, f64)]) -> Result<(), ModelError> {
         let tree = self.tree();
         let find = |given: &[(&str, f64)]| -> Result<Vec<(usize, f64)>, ModelError> {
@@ -119,6 +120,7 @@ impl<G: Geometry> World<G> {
     }
 
     /// The mass matrix of the coordinates, T' M T, theory (20.9).
+    #[inline(never)]
     pub fn mass_matrix(&self) -> DMatrix<f64> {
         Moment::new(self).mass_matrix()
     }
@@ -128,16 +130,19 @@ impl<G: Geometry> World<G> {
     ///
     /// # Errors
     /// None that a checked world has.
+    #[inline(never)]
     pub fn bias(&self) -> Result<Vec<f64>, ModelError> {
         Moment::new(self).bias(&vec![0.0; self.model().control_count()])
     }
 
     /// The accelerations of the coordinates under loads, controls, motors that aim at positions and forces on the coordinates, with loops closed, theory
-    /// (20.11). Contacts, limits, dry friction in joints and motors that hold a rate are decided by a step and are not part of it.
+    /// (20.11). Contacts that hold push, within the cones of friction, (20.19). Limits, dry friction in joints, motors that hold a rate and what is about to
+    /// touch are decided by a step and are not part of it.
     ///
     /// # Errors
-    /// Controls or forces of another length; a mass matrix that is singular.
-    pub fn forward_dynamics(&self, controls: &[f64], force: &[f64]) -> Result<Vec<f64>, ModelError> {
+    /// Controls or forces of another length; a mass matrix that is singular; contacts that no forces hold.
+    #[inline(never)]
+    pub fn forward_dynamics(&self, controls: &[f64], force: &[f64], contacts: Contacts) -> Result<Vec<f64>, ModelError> {
         let moment = Moment::new(self);
         let check = |what: &str, found: usize, wanted: usize| {
             let message = format!("found {found} numbers, needs {wanted}");
@@ -145,14 +150,15 @@ impl<G: Geometry> World<G> {
         };
         check("controls", controls.len(), self.model().control_count())?;
         check("force", force.len(), moment.tree.len())?;
-        moment.forward(controls, force)
+        moment.forward(controls, force, contacts)
     }
 
     /// The forces on the coordinates, beside those of motors that aim at positions, that give them accelerations, theory (20.12): what
-    /// [`World::forward_dynamics`] undoes. With contacts that hold, what they can carry of free roots is taken off.
+    /// [`World::forward_dynamics`] undoes with the same contacts, where they can hold. With contacts that hold, what they can carry of free roots is taken off.
     ///
     /// # Errors
     /// Accelerations of another length.
+    #[inline(never)]
     pub fn inverse_dynamics(&self, acceleration: &[f64], contacts: Contacts) -> Result<Vec<f64>, ModelError> {
         let moment = Moment::new(self);
         if acceleration.len() != moment.tree.len() {
@@ -180,14 +186,14 @@ impl<G: Geometry> World<G> {
         Ok(out)
     }
 
-    /// The rows that joints outside the tree, and locked axes of bodies that joints carry, put on the rates: L rates = 0, theory (20.5).
+    /// The rows that joints outside the tree, locked axes of bodies that joints carry, and couplings put on the rates: L rates = 0, theory (20.5).
     pub fn loop_jacobian(&self) -> DMatrix<f64> {
         let tree = self.tree();
         let map = TangentMap::new(&tree, self.model(), &self.state().poses);
         tree.loop_jacobian(self.model(), &self.state().poses, &map)
     }
 
-    /// The common centre of mass of all dynamic bodies [m]; the origin where there are none.
+    /// The common centre of mass of all dynamic bodies \[m\]; the origin where there are none.
     pub fn centre_of_mass(&self) -> G::Lin {
         let (mut sum, mut mass) = (G::Lin::zero(), 0.0);
         for (body, pose) in self.model().bodies.iter().zip(&self.state().poses).filter(|(body, _)| body.kind == BodyKind::Dynamic) {
@@ -202,6 +208,7 @@ impl<G: Geometry> World<G> {
     ///
     /// # Errors
     /// A body that no coordinate moves, a target that is not finite, a coordinate that does not exist.
+    #[inline(never)]
     pub fn inverse_kinematics(&self, goals: &[Goal<G>], options: &ReachOptions) -> Result<Reach<G>, ModelError> {
         let tree = self.tree();
         let mut which = vec![false; self.model().bodies.len()];

@@ -1,8 +1,8 @@
 //! Poses, mean rows and the balance of momentum of each body over a move, theory (13.3)-(13.8) and (13.15).
 
 use super::Midpoint;
-use crate::body_load::{Resistances, resisted};
-use crate::constraints::{Row, Span};
+use crate::body_load::{Resisting, resisted};
+use crate::constraints::{MAX_ROWS, Row, Span};
 use crate::island::{Context, Island, LocalBody, LocalJoint};
 use crate::line::Line;
 use crate::model::Model;
@@ -29,7 +29,7 @@ pub(super) fn path<G: Geometry>(mean: Twist<G>, t: f64) -> Twist<G> {
 pub(crate) fn find_unheld<G: Geometry>(model: &Model<G>, joints: &[LocalJoint], unheld: &mut [bool]) {
     unheld.fill(G::ANG == 1);
     for joint in joints {
-        if joint.rows > 0 || model.joints[joint.index].stiffness > 0.0 {
+        if joint.rows > 0 || model.joints[joint.index].measures.stiffness > 0.0 {
             joint.bodies.iter().for_each(|&b| unheld[b] = false);
         }
     }
@@ -38,7 +38,7 @@ pub(crate) fn find_unheld<G: Geometry>(model: &Model<G>, joints: &[LocalJoint], 
 /// Mean twist from the half impulse on a body, theory (13.6)-(13.7); `None` where the rate does not converge.
 fn mean_twist<G: Geometry>(
     body: &LocalBody<G>,
-    resistances: Resistances,
+    resistances: Resisting,
     twist: Twist<G>,
     push: &Wrench<G>,
     t: f64,
@@ -57,42 +57,42 @@ impl<G: Geometry> Midpoint<G> {
     /// The first guess: the velocities at the start, and no impulses.
     pub(super) fn start(&mut self, island: &Island<G>, ctx: &Context<G>, t: f64) {
         self.unheld.clear();
-        self.unheld.resize(island.bodies.len(), false);
-        find_unheld(ctx.model, &island.joints, &mut self.unheld);
+        self.unheld.resize(island.members.bodies.len(), false);
+        find_unheld(ctx.model, &island.links.joints, &mut self.unheld);
         self.mean.clear();
-        self.mean.extend(island.bodies.iter().zip(&island.twists).map(|(body, twist)| {
+        self.mean.extend(island.members.bodies.iter().zip(&island.motion.twists).map(|(body, twist)| {
             // A kinematic body turns by the exponential; this is the twist that says so in mean rows.
             let share = if body.kinematic { tangent_share(t * twist.ang.norm()) } else { 1.0 };
             Twist { lin: twist.lin, ang: twist.ang * share }
         }));
         self.reaction.clear();
-        self.reaction.resize(island.assembly.equalities.len(), 0.0);
+        self.reaction.resize(island.system.assembly.equalities.len(), 0.0);
         self.stiffened.clear();
-        self.stiffened.extend_from_slice(&island.bodies);
+        self.stiffened.extend_from_slice(&island.members.bodies);
     }
 
     /// Poses at the end, mean rows, impulses and what they make of the velocities; whether every rate converged.
     pub(super) fn evaluate(&mut self, island: &mut Island<G>, ctx: &Context<G>, t: f64) -> bool {
-        island.half.clear();
-        island.next.clear();
-        for (index, body) in island.bodies.iter().enumerate() {
+        island.motion.half.clear();
+        island.motion.next.clear();
+        for (index, body) in island.members.bodies.iter().enumerate() {
             let along = match (body.dynamic, self.unheld[index]) {
-                (false, _) => island.twists[index],
+                (false, _) => island.motion.twists[index],
                 (true, true) => self.mean[index],
                 (true, false) => path(self.mean[index], t),
             };
-            island.half.push(along);
-            island.next.push(island.poses[index].advanced(along, t));
+            island.motion.half.push(along);
+            island.motion.next.push(island.motion.poses[index].advanced(along, t));
         }
         self.push_loads(island, ctx, t);
         self.push_rows(island, ctx);
         let mut converged = true;
         self.balanced.clear();
-        for (index, body) in island.bodies.iter().enumerate() {
+        for (index, body) in island.members.bodies.iter().enumerate() {
             let mut balanced = self.mean[index];
             if body.dynamic {
-                let resistances = ctx.model.bodies[body.index].resistances();
-                match mean_twist(body, resistances, island.twists[index], &self.pushes[index], t, balanced.ang) {
+                let resistances = ctx.model.bodies[body.index].resistances.list();
+                match mean_twist(body, resistances, island.motion.twists[index], &self.pushes[index], t, balanced.ang) {
                     Some(twist) => balanced = twist,
                     None => converged = false,
                 }
@@ -107,24 +107,26 @@ impl<G: Geometry> Midpoint<G> {
         let model = ctx.model;
         let half = 0.5 * t;
         self.pushes.clear();
-        self.pushes.extend(island.bodies.iter().map(|body| Wrench { lin: model.gravity * (body.mass * half), ang: G::Ang::zero() }));
-        self.driving.clear();
-        self.driving.resize(island.bodies.len(), Wrench::zero());
-        self.dashpots = 0.0;
-        for (body, local) in island.bodies.iter().enumerate() {
+        self.pushes
+            .extend(island.members.bodies.iter().map(|body| Wrench { lin: model.gravity * (body.mass * half), ang: G::Ang::zero() }));
+        self.driving.0.clear();
+        self.driving.0.resize(island.members.bodies.len(), Wrench::zero());
+        self.driving.1 = 0.0;
+        for (body, local) in island.members.bodies.iter().enumerate() {
             if let (true, Some(push)) = (local.dynamic, ctx.pushes.get(local.index)) {
                 self.drive(body, 1.0, *push, half);
             }
         }
-        for joint in &island.joints {
+        for joint in &island.links.joints {
             let spec = &model.joints[joint.index];
             let [a, b] = joint.bodies;
-            let [span_a, span_b] = [a, b].map(|body| Span { start: &island.poses[body], end: &island.next[body] });
+            let [span_a, span_b] = [a, b].map(|body| Span { start: &island.motion.poses[body], end: &island.motion.next[body] });
             if let Some(spring) = spec.mean_spring(&span_a, &span_b) {
-                let soft = soft_spring(model.step, [spring.stiffness, spring.damping], effective_mass(&island.bodies, joint.bodies));
+                let soft =
+                    soft_spring(model.step, [spring.stiffness, spring.damping], effective_mass(&island.members.bodies, joint.bodies));
                 if !soft {
                     let rate = spring.row.speed(&self.mean[a], &self.mean[b]);
-                    self.dashpots += spring.damping * rate * rate;
+                    self.driving.1 += spring.damping * rate * rate;
                     self.push(joint.bodies, half * spring.force(rate), &spring.row);
                 }
             }
@@ -136,13 +138,13 @@ impl<G: Geometry> Midpoint<G> {
             }
         }
         let middle = self.time + half;
-        for &(index, body, control) in &island.forces {
+        for &(index, body, control) in &island.loading.forces {
             let force = &model.forces[index];
             if middle < force.from || middle > force.until {
                 continue;
             }
             let scale = control.map_or(1.0, |c| ctx.controls.get(c).copied().unwrap_or(0.0));
-            let arm = Span { start: &island.poses[body], end: &island.next[body] }.direction(force.at);
+            let arm = Span { start: &island.motion.poses[body], end: &island.motion.next[body] }.direction(force.at);
             let wrench = Wrench { lin: force.force, ang: G::torque(arm, force.force) + force.torque };
             self.drive(body, scale, wrench, half);
         }
@@ -151,7 +153,7 @@ impl<G: Geometry> Midpoint<G> {
     /// Adds what drives a body to its pushes, and to the wrench whose work goes in.
     fn drive(&mut self, body: usize, scale: f64, wrench: Wrench<G>, half: f64) {
         self.pushes[body] = self.pushes[body].plus(scale * half, wrench);
-        self.driving[body] = self.driving[body].plus(scale, wrench);
+        self.driving.0[body] = self.driving.0[body].plus(scale, wrench);
     }
 
     /// Adds an impulse along a row.
@@ -163,47 +165,47 @@ impl<G: Geometry> Midpoint<G> {
     /// Mean joint rows, and half the impulses of all rows.
     fn push_rows(&mut self, island: &Island<G>, ctx: &Context<G>) {
         self.lines.clear();
-        for joint in island.joints.iter().filter(|j| j.rows > 0) {
-            let [a, b] = joint.bodies.map(|body| Span { start: &island.poses[body], end: &island.next[body] });
-            self.rows.clear();
-            self.rows.resize(joint.rows, Row::zero());
-            ctx.model.joints[joint.index].mean_rows(&a, &b, &mut self.rows);
-            self.lines.extend(self.rows.iter().map(|row| Line::new(joint.bodies, *row, &island.bodies)));
+        for joint in island.links.joints.iter().filter(|j| j.rows > 0) {
+            let [a, b] = joint.bodies.map(|body| Span { start: &island.motion.poses[body], end: &island.motion.next[body] });
+            let mut rows = [Row::zero(); MAX_ROWS];
+            let rows = &mut rows[..joint.rows];
+            ctx.model.joints[joint.index].mean_rows(&a, &b, rows);
+            self.lines.extend(rows.iter().map(|row| Line::new(joint.bodies, *row, &island.members.bodies)));
         }
         for index in 0..self.lines.len() {
             let line = self.lines[index];
             self.push(line.bodies, self.reaction[index], &line.row);
         }
-        for (&line, &impulse) in island.solve.lines.iter().zip(&island.solve.impulses) {
-            let line = &island.assembly.lines[line];
+        for (&line, &impulse) in island.system.solve.lines.iter().zip(&island.system.solve.impulses) {
+            let line = &island.system.assembly.lines[line];
             self.push(line.bodies, impulse, &line.row);
         }
     }
 
     /// Inertias that include how the torque of a tension changes as its arm turns, theory (13.15).
     pub(super) fn stiffen(&mut self, island: &Island<G>, ctx: &Context<G>, t: f64) {
-        for (stiffened, body) in self.stiffened.iter_mut().zip(&island.bodies) {
+        for (stiffened, body) in self.stiffened.iter_mut().zip(&island.members.bodies) {
             stiffened.inertia = body.inertia;
         }
-        for joint in island.joints.iter().filter(|j| j.rows > 0) {
+        for joint in island.links.joints.iter().filter(|j| j.rows > 0) {
             let anchors = ctx.model.joints[joint.index].anchors;
             let rows = joint.first_row..joint.first_row + joint.rows;
             for side in 0..2 {
                 let body = joint.bodies[side];
-                if !island.bodies[body].dynamic {
+                if !island.members.bodies[body].dynamic {
                     continue;
                 }
                 let mut pull = G::Lin::zero();
                 for (line, &y) in self.lines[rows.clone()].iter().zip(&self.reaction[rows.clone()]) {
                     pull += if side == 0 { line.row.a.lin * y } else { line.row.b.lin * y };
                 }
-                let arm = island.next[body].direction(anchors[side]);
+                let arm = island.motion.next[body].direction(anchors[side]);
                 let stiffness = tension_stiffness::<G>(arm, pull, 0.5 * t);
                 let inertia = self.stiffened[body].inertia;
                 self.stiffened[body].inertia = G::inertia_sum(inertia, stiffness);
             }
         }
-        for (stiffened, body) in self.stiffened.iter_mut().zip(&island.bodies) {
+        for (stiffened, body) in self.stiffened.iter_mut().zip(&island.members.bodies) {
             let free = body.dynamic && body.inv_inertia_body != G::inertia_zero();
             let inverse = if free { G::inertia_invert(stiffened.inertia) } else { None };
             // A compression so strong that the arm folds within the step: the plain inertia is as good a guess as any.

@@ -1,4 +1,4 @@
-//! Room 7 of `energy-momentum`: end velocities, the rows that hold at the end pose, and the books, theory (13.5), (13.17)-(13.18).
+//! Stage 7 of `energy-momentum`: end velocities, the rows that hold at the end pose, and the books, theory (13.5), (13.17)-(13.18).
 
 use super::balance::path;
 use super::{Given, Midpoint};
@@ -6,6 +6,7 @@ use crate::assembly;
 use crate::body_load::BodyLoad;
 use crate::finish::{account_rows, book, enter, mark_held};
 use crate::integrate::Moved;
+use crate::island::parts::{Books, Members, Motion, System};
 use crate::island::{Context, Island};
 use crate::line::Line;
 use crate::solve::{self, Phase};
@@ -22,7 +23,7 @@ pub(crate) fn finish<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, move
     assembly::assemble(island, ctx);
     mark_held(island, ctx);
     solve::select(island, ctx, Phase::Finish, moved.time, |near, _| near.held);
-    work.landed = !(island.solve.groups.is_empty() && work.given.is_empty());
+    work.landed = !(island.system.solve.groups.is_empty() && work.given.is_empty());
     if work.landed {
         work.land(island, ctx);
     }
@@ -33,35 +34,35 @@ pub(crate) fn finish<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, move
 /// Velocities as the joints allow them at this pose. What strikes or is held does so with these: a row that answers the part that breaks the
 /// joints would feed energy to the part that keeps them, theory (13.18).
 pub(crate) fn obey_joints<G: Geometry>(island: &mut Island<G>) {
-    let before = island.kinetic(&island.twists);
-    let Island { assembly, solve, twists, .. } = island;
+    let before = island.kinetic(&island.motion.twists);
+    let Island { system: System { assembly, solve, .. }, motion: Motion { twists, .. }, .. } = island;
     solve.joint_target.clear();
     solve.joint_target.resize(assembly.equalities.len(), 0.0);
     assembly.equalities.spin_rotors(twists);
     assembly.hold_joints_and_rotors(&solve.joint_target, &mut solve.reaction, twists);
-    island.flow.joint_work += island.kinetic(&island.twists) - before;
+    island.books.flow.joint_work += island.kinetic(&island.motion.twists) - before;
 }
 
 impl<G: Geometry> Midpoint<G> {
     /// Books the symmetric part of the substep: whole impulses times mean twists, theory (13.8).
     fn book_move(&self, island: &mut Island<G>, ctx: &Context<G>, t: f64) {
-        let Island { bodies, flow, assembly, .. } = island;
+        let Island { members: Members { bodies, .. }, books: Books { flow, .. }, system: System { assembly, .. }, .. } = island;
         for (index, body) in bodies.iter().enumerate().filter(|(_, body)| body.dynamic) {
             let mean = &self.mean[index];
-            flow.work_in += t * self.driving[index].power(mean);
+            flow.work_in += t * self.driving.0[index].power(mean);
             let moving = mean.lin.scale(body.inv_mass) * body.mass;
             let turning = if body.inv_inertia_body == G::inertia_zero() { G::Ang::zero() } else { mean.ang };
             let load = BodyLoad {
                 gravity: ctx.model.gravity,
                 mass: body.mass,
                 inertia: body.inertia,
-                resistances: ctx.model.bodies[body.index].resistances(),
+                resistances: ctx.model.bodies[body.index].resistances.list(),
                 gyroscopic: false,
                 twist: *mean,
             };
             flow.damping_loss -= t * load.resisting().power(&Twist { lin: moving, ang: turning });
         }
-        flow.damping_loss += t * self.dashpots;
+        flow.damping_loss += t * self.driving.1;
         for given in &self.given {
             let impulse = 2.0 * given.impulse;
             flow.work_in -= impulse * given.line.driven_speed(bodies, &self.mean);
@@ -79,44 +80,50 @@ impl<G: Geometry> Midpoint<G> {
         }
     }
 
-    /// Remembers the rows of room 5 and half their impulses.
+    /// Remembers the rows of stage 5 and half their impulses.
     fn keep(&mut self, island: &Island<G>) {
         self.given.clear();
-        for (position, &index) in island.solve.groups.iter().enumerate() {
-            let group = &island.assembly.groups[index];
+        for (position, &index) in island.system.solve.groups.iter().enumerate() {
+            let group = &island.system.assembly.groups[index];
             for row in 0..group.rows {
-                let impulse = island.solve.impulses[island.solve.first[position] + row];
-                self.given.push(Given { source: group.source, row, line: island.assembly.lines[group.first + row], impulse });
+                let impulse = island.system.solve.impulses[island.system.solve.first[position] + row];
+                self.given.push(Given { source: group.source, row, line: island.system.assembly.lines[group.first + row], impulse });
             }
         }
     }
 
     /// v' = 2 v_mean - v in the axes of the body, theory (13.5).
     fn mirror(&self, island: &mut Island<G>, t: f64) {
-        for index in (0..island.bodies.len()).filter(|&index| island.bodies[index].dynamic) {
-            let (start, mean) = (island.twists[index], self.mean[index]);
+        for index in (0..island.members.bodies.len()).filter(|&index| island.members.bodies[index].dynamic) {
+            let (start, mean) = (island.motion.twists[index], self.mean[index]);
             let turn = G::exp(path(mean, t).ang * t);
-            island.twists[index] = Twist { lin: mean.lin * 2.0 - start.lin, ang: G::rotate_rate(turn, mean.ang * 2.0 - start.ang) };
+            island.motion.twists[index] = Twist { lin: mean.lin * 2.0 - start.lin, ang: G::rotate_rate(turn, mean.ang * 2.0 - start.ang) };
         }
     }
 
-    /// The rows of room 5 take back the second half of their impulses, and those that hold at q' find their own, theory (13.17): a slow landing
+    /// The rows of stage 5 take back the second half of their impulses, and those that hold at q' find their own, theory (13.17): a slow landing
     /// stays down, a motor ends at its rate.
     fn land(&mut self, island: &mut Island<G>, ctx: &Context<G>) {
         // Joints hold before and after every change below, so that their impulses do no work in it.
         obey_joints(island);
         let Midpoint { given, balanced: mirrored, change: free, landing, .. } = self;
         landing.clear();
-        landing.extend_from_slice(&island.solve.reaction);
+        landing.extend_from_slice(&island.system.solve.reaction);
         mirrored.clear();
-        mirrored.extend_from_slice(&island.twists);
+        mirrored.extend_from_slice(&island.motion.twists);
         free.clear();
-        free.extend_from_slice(&island.twists);
+        free.extend_from_slice(&island.motion.twists);
         for given in given.iter_mut() {
-            given.line = Line::new(given.line.bodies, given.line.row, &island.bodies);
+            given.line = Line::new(given.line.bodies, given.line.row, &island.members.bodies);
             given.line.push(-given.impulse, free);
         }
-        let Island { assembly, solve, solver, twists, report, bodies, flow, .. } = island;
+        let Island {
+            system: System { assembly, solve, solver },
+            motion: Motion { twists, .. },
+            books: Books { report, flow, .. },
+            members: Members { bodies, .. },
+            ..
+        } = island;
         assembly.equalities.spin_rotors(mirrored);
         assembly.hold_joints_and_rotors(&solve.joint_target, &mut solve.reaction, free);
         assembly.equalities.spin_rotors(free);
@@ -128,8 +135,8 @@ impl<G: Geometry> Midpoint<G> {
         }
         let _ = solve::resolve(assembly, solve, solver, ctx.model.options.friction_cone, free, twists, report);
         landing.iter_mut().zip(&solve.reaction).for_each(|(sum, more)| *sum += more);
-        let after = std::mem::take(&mut island.twists);
-        book(island, free, &after, 0.0, &mut []);
-        island.twists = after;
+        let after = std::mem::take(&mut island.motion.twists);
+        book(island, ctx.model, free, &after, 0.0, &mut []);
+        island.motion.twists = after;
     }
 }

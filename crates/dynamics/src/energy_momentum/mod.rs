@@ -1,7 +1,7 @@
 //! The integrator `energy-momentum`: the midpoint rule with mean joint rows, theory chapter 13.
 //!
 //! A move is found by Newton over mean velocities and joint impulses together; the joints hold at its end. Contacts, limits, motors and
-//! friction keep their rooms: their rows are those of the start pose, and room 7 gives them an impulse of their own at the end pose.
+//! friction keep their rooms: their rows are those of the start pose, and stage 7 gives them an impulse of their own at the end pose.
 
 mod balance;
 mod finish;
@@ -11,8 +11,8 @@ pub(crate) use balance::find_unheld;
 pub(crate) use finish::{finish, obey_joints};
 
 use crate::assembly::Source;
-use crate::constraints::Row;
 use crate::hold::{Held, INACCURATE_SLACK, correct_targets, select_move};
+use crate::island::parts::{Books, Links, System};
 use crate::island::{Context, Island, LocalBody};
 use crate::joint_factor::JointFactor;
 use crate::joint_rows::JointRows;
@@ -45,7 +45,7 @@ const FALLING: f64 = 0.5;
 /// Scratch and solution of a move under the midpoint rule.
 #[derive(Debug)]
 pub(crate) struct Midpoint<G: Geometry> {
-    /// When the substep starts [s].
+    /// When the substep starts \[s\].
     pub time: f64,
     /// Mean twists of the move, theory (13.4).
     mean: Vec<Twist<G>>,
@@ -53,15 +53,12 @@ pub(crate) struct Midpoint<G: Geometry> {
     balanced: Vec<Twist<G>>,
     /// Half the impulses of loads and rows over the move.
     pushes: Vec<Wrench<G>>,
-    /// Mean of forces and controls [N, N m].
-    driving: Vec<Wrench<G>>,
-    /// Power lost in the dampers of springs [W].
-    dashpots: f64,
+    /// Mean of forces and controls \[N, N m\], and power lost in the dampers of springs \[W\].
+    driving: (Vec<Wrench<G>>, f64),
     /// Half the impulses of the joint rows.
     reaction: Vec<f64>,
     /// Mean joint rows.
     lines: Vec<Line<G>>,
-    rows: Vec<Row<G>>,
     /// The same for the factor.
     compact: JointRows<G>,
     /// Bodies with the stiffness of their tensions in the inertia, theory (13.15).
@@ -79,7 +76,7 @@ pub(crate) struct Midpoint<G: Geometry> {
     landed: bool,
 }
 
-/// One row of room 5 and half its impulse over the move.
+/// One row of stage 5 and half its impulse over the move.
 #[derive(Clone, Copy, Debug)]
 struct Given<G: Geometry> {
     /// Where the row comes from.
@@ -100,11 +97,9 @@ impl<G: Geometry> Midpoint<G> {
             mean: Vec::new(),
             balanced: Vec::new(),
             pushes: Vec::new(),
-            driving: Vec::new(),
-            dashpots: 0.0,
+            driving: (Vec::new(), 0.0),
             reaction: Vec::new(),
             lines: Vec::new(),
-            rows: Vec::new(),
             compact: JointRows::default(),
             stiffened: Vec::new(),
             factor: JointFactor::default(),
@@ -132,7 +127,7 @@ impl<G: Geometry> Midpoint<G> {
     }
 }
 
-/// Rooms 3 to 5 for a move of length t: mean velocities in `island.midpoint`, the path in `island.half`, poses q' in `island.next`. With
+/// Stages 3 to 5 for a move of length t: mean velocities in `island.midpoint`, the path in `island.motion.half`, poses q' in `island.motion.next`. With
 /// `uncorrected` the rows of the start pose alone: what is left of a move that does not converge.
 pub(crate) fn hold<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, t: f64, uncorrected: bool) -> Held {
     select_move(island, ctx, t);
@@ -147,7 +142,7 @@ impl<G: Geometry> Midpoint<G> {
     fn newton(&mut self, island: &mut Island<G>, ctx: &Context<G>, t: f64, uncorrected: bool) -> Held {
         let mut held = Held { converged: false, outcome: Outcome::judge(0.0, 1.0, 0, Method::Trivial) };
         // Without rows that may let go the joints are all there is, and their own factor at the middle of the move is the better one.
-        let joints_only = island.solve.groups.is_empty() && !uncorrected;
+        let joints_only = island.system.solve.groups.is_empty() && !uncorrected;
         self.start(island, ctx, t);
         let mut last = (f64::INFINITY, f64::INFINITY);
         for round in 0..NEWTON_CAP {
@@ -160,7 +155,7 @@ impl<G: Geometry> Midpoint<G> {
             if round > 0 || joints_only {
                 self.aim(island, joints_only);
                 worst = correct_targets(island, ctx, t).max(self.turn_rotors(island, ctx, t, joints_only));
-                island.report.corrections += 1;
+                island.books.report.corrections += 1;
             }
             let (off, fastest) = self.imbalance(island, t);
             if !(balances && worst.is_finite() && off.is_finite()) || ctx.interrupt.raised() {
@@ -192,7 +187,7 @@ impl<G: Geometry> Midpoint<G> {
 
     /// Joint targets before the errors at the end of the move are taken off them: the change of a round, or the rates of the present one.
     fn aim(&self, island: &mut Island<G>, joints_only: bool) {
-        let Island { assembly, solve, .. } = island;
+        let Island { system: System { assembly, solve, .. }, .. } = island;
         solve.joint_target.clear();
         solve.joint_target.resize(assembly.equalities.len(), 0.0);
         if !joints_only {
@@ -200,9 +195,9 @@ impl<G: Geometry> Midpoint<G> {
         }
     }
 
-    /// Moves the targets of rotors by what their mean rows miss of J v + y/I = rho, theory (22.4); returns the worst over what joints are held to.
+    /// Moves the targets of rotors by what their mean rows miss of J v + y/I = rho, theory (21.4); returns the worst over what joints are held to.
     fn turn_rotors(&self, island: &mut Island<G>, ctx: &Context<G>, t: f64, joints_only: bool) -> f64 {
-        let Island { assembly, solve, joints, .. } = island;
+        let Island { system: System { assembly, solve, .. }, links: Links { joints, .. }, .. } = island;
         let mut worst = 0.0f64;
         for rotor in &assembly.equalities.rotors {
             let rate = rotor.after(self.reaction[rotor.row]);
@@ -219,13 +214,13 @@ impl<G: Geometry> Midpoint<G> {
     /// How far the mean twists are from what the impulses make of them, and the fastest of them [m/s], both in the metric of the masses.
     fn imbalance(&self, island: &Island<G>, t: f64) -> (f64, f64) {
         let (mut off, mut fastest) = (0.0f64, 0.0f64);
-        for (index, body) in island.bodies.iter().enumerate().filter(|(_, body)| body.dynamic) {
+        for (index, body) in island.members.bodies.iter().enumerate().filter(|(_, body)| body.dynamic) {
             let (mean, balanced) = (self.mean[index], self.balanced[index]);
             let speed = |twist: &Twist<G>| (2.0 * body.kinetic(twist) / body.mass).sqrt();
             off = off.max(speed(&balanced.plus(-1.0, mean)));
             // A body at rest is judged by what its loads would make of it in the move.
-            let loaded = 0.5 * t * speed(&island.free[index]);
-            fastest = fastest.max(speed(&mean)).max(speed(&island.twists[index])).max(loaded);
+            let loaded = 0.5 * t * speed(&island.motion.free[index]);
+            fastest = fastest.max(speed(&mean)).max(speed(&island.motion.twists[index])).max(loaded);
         }
         (off, fastest)
     }
@@ -239,25 +234,25 @@ impl<G: Geometry> Midpoint<G> {
             *line = Line::new(line.bodies, line.row, &self.stiffened);
         }
         if anew {
-            self.factor.prepare(island.assembly.factor.graph(), &island.joints, &island.bodies);
-            self.compact.lay_out_whole(&island.joints);
+            self.factor.prepare(island.system.assembly.factor.graph(), &island.links.joints, &island.members.bodies);
+            self.compact.lay_out_whole(&island.links.joints);
             self.compact.weigh(&self.stiffened);
-            for (place, joint) in island.joints.iter().filter(|j| j.rows > 0).enumerate() {
+            for (place, joint) in island.links.joints.iter().filter(|j| j.rows > 0).enumerate() {
                 self.compact.set_whole(place, self.lines[joint.first_row..][..joint.rows].iter().map(|line| line.row));
             }
             let _ = self.factor.refactor(&self.compact, false);
         }
         self.change.clear();
-        for (index, body) in island.bodies.iter().enumerate() {
+        for (index, body) in island.members.bodies.iter().enumerate() {
             let mut off = self.balanced[index].plus(-1.0, self.mean[index]);
             if body.dynamic {
                 off.ang = G::inertia_apply(self.stiffened[index].inv_inertia, G::inertia_apply(body.inertia, off.ang));
             }
             self.change.push(off);
         }
-        let more = &mut island.solve.error;
+        let more = &mut island.system.solve.error;
         more.clear();
-        more.extend(self.lines.iter().zip(&island.solve.joint_target).map(|(line, target)| target - line.speed(&self.change)));
+        more.extend(self.lines.iter().zip(&island.system.solve.joint_target).map(|(line, target)| target - line.speed(&self.change)));
         self.factor.solve(more);
         for ((line, y), reaction) in self.lines.iter().zip(more.iter()).zip(&mut self.reaction) {
             line.push(*y, &mut self.change);
@@ -268,12 +263,12 @@ impl<G: Geometry> Midpoint<G> {
         }
     }
 
-    /// One round with all rows: room 5's problem, where the free velocities carry what the midpoint rule makes different, theory (13.16).
+    /// One round with all rows: stage 5's problem, where the free velocities carry what the midpoint rule makes different, theory (13.16).
     fn row_round(&mut self, island: &mut Island<G>, ctx: &Context<G>) -> Outcome {
         let mut free = std::mem::take(&mut self.change);
         free.clear();
         free.extend_from_slice(&self.balanced);
-        let Island { assembly, solve, solver, report, .. } = island;
+        let Island { system: System { assembly, solve, solver }, books: Books { report, .. }, .. } = island;
         solve.reaction.clear();
         solve.reaction.extend(self.reaction.iter().map(|y| -y));
         assembly.equalities.push(&solve.reaction, &mut free);

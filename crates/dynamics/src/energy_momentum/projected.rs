@@ -6,7 +6,7 @@ use carom_geometry::Geometry;
 use carom_math::Twist;
 
 impl<G: Geometry> World<G> {
-    /// Kinetic energy [J] of the present velocities projected onto J v = 0, the least change in the metric of the masses. It is at most the
+    /// Kinetic energy \[J\] of the present velocities projected onto J v = 0, the least change in the metric of the masses. It is at most the
     /// kinetic energy itself; the two agree under `verlet` and `euler`, whose velocities obey the joints, and differ under
     /// `energy-momentum` by what its velocities put into breaking them.
     pub fn projected_kinetic(&self) -> f64 {

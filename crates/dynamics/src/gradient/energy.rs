@@ -1,51 +1,13 @@
-//! The energy of a state and its gradient by poses, velocities and parameters, theory (10.1).
+//! The gradient of the energy of a state by poses, velocities and parameters, theory (10.1).
 
-use super::parameters::Parameters;
+use super::named::parameters::Parameters;
 use super::slots::cross;
-use crate::constraints::{Joint, JointFunction, JointKind, JointParameter, MAX_PARAMETERS};
+use crate::constraints::{JointFunction, JointParameter, MAX_PARAMETERS};
+use crate::energy::rotor_rate;
 use crate::model::{BodyKind, Model};
 use crate::state::State;
 use carom_geometry::Geometry;
 use carom_math::{Pose, Twist, Vector};
-
-/// Kinetic, potential and elastic energy [J] of a state.
-pub fn energies<G: Geometry>(model: &Model<G>, state: &State<G>) -> [f64; 3] {
-    let [mut kinetic, mut potential] = [0.0; 2];
-    for (index, body) in model.bodies.iter().enumerate() {
-        if body.kind == BodyKind::Dynamic {
-            let (pose, twist) = (&state.poses[index], &state.twists[index]);
-            let inertia = G::inertia_world(body.inertia, pose.rotation);
-            kinetic += 0.5 * (body.mass * twist.lin.dot(twist.lin) + twist.ang.dot(G::inertia_apply(inertia, twist.ang)));
-            potential -= body.mass * model.gravity.dot(pose.position);
-        }
-    }
-    [kinetic + rotors(model, state), potential, elastic(model, state)]
-}
-
-/// Kinetic energy of the rotors of joints [J], theory (22.1).
-pub(crate) fn rotors<G: Geometry>(model: &Model<G>, state: &State<G>) -> f64 {
-    let turning = model.joints.iter().filter(|joint| joint.has_rotor());
-    turning.map(|joint| 0.5 * joint.armature * rotor_rate(joint, state).powi(2)).sum()
-}
-
-/// The rate of the rotor of a joint [rad/s or m/s].
-fn rotor_rate<G: Geometry>(joint: &Joint<G>, state: &State<G>) -> f64 {
-    let [a, b] = joint.bodies.map(|body| body.map_or_else(Pose::identity, |b| state.poses[b]));
-    let [v, w] = joint.bodies.map(|body| body.map_or_else(Twist::zero, |b| state.twists[b]));
-    joint.coordinate_row(&a, &b).speed(&v, &w)
-}
-
-/// Energy of the springs [J].
-pub(crate) fn elastic<G: Geometry>(model: &Model<G>, state: &State<G>) -> f64 {
-    let mut elastic = 0.0;
-    for joint in model.joints.iter().filter(|j| j.kind == JointKind::Spring) {
-        let pose = |side: usize| joint.bodies[side].map_or_else(Pose::identity, |b| state.poses[b]);
-        if let Some(spring) = joint.spring(&pose(0), &pose(1)) {
-            elastic += spring.energy();
-        }
-    }
-    elastic
-}
 
 /// The gradient of an energy: n DOF numbers by the poses (as tangents), n DOF by the velocities, and those of [`Parameters`].
 #[derive(Clone, Debug, PartialEq)]
@@ -134,6 +96,21 @@ pub fn energy_gradient<G: Geometry>(model: &Model<G>, layout: &Parameters, state
         for (parameter, value) in [(JointParameter::Rest, -pull), (JointParameter::Stiffness, elastic * 0.5 * stretch * stretch)] {
             if let Some(index) = joint.parameter_index(parameter) {
                 out.parameters[slots.start + index] += value;
+            }
+        }
+    }
+    for coupling in &model.couplings {
+        let Some(tendon) = coupling.tendon else { continue };
+        let pull = elastic * tendon.stiffness * coupling.stretch(model, state);
+        for &(index, coefficient) in &coupling.terms {
+            let joint = &model.joints[index];
+            let [a, b] = joint.bodies.map(|body| body.map_or_else(Pose::identity, |b| state.poses[b]));
+            let row = joint.coordinate_row(&a, &b);
+            for (body, row) in joint.bodies.into_iter().zip([row.a, row.b]) {
+                let Some(body) = body else { continue };
+                let (lin, ang) = out.poses[body * G::DOF..(body + 1) * G::DOF].split_at_mut(G::DIM);
+                add(lin, row.lin.as_slice(), pull * coefficient);
+                add(ang, row.ang.as_slice(), pull * coefficient);
             }
         }
     }

@@ -1,10 +1,11 @@
-//! All of the derivative of one step at once, theory (17.65): it is written down and factored once, and every number of the state after it walks backwards.
+//! All of the derivative of one step at once, theory (17.50): it is written down and factored once, and every number of the state after it walks backwards.
 
 use super::linearise::walk_back;
-use super::rollout::{GradientError, Rollout, mean};
-use super::stage::Switches;
-use super::step::{Ends, Wrt, differentiate};
-use super::weak::Weak;
+use super::schedule::stage::Switches;
+use super::system::weak::Weak;
+use super::tape::rollout::{GradientError, Rollout, mean};
+use super::tape::step::{Ends, Wrt, differentiate};
+use super::tape::workbench::Workbench;
 use crate::model::BodyKind;
 use carom_geometry::Geometry;
 use carom_solve::interrupt::Interrupt;
@@ -64,7 +65,7 @@ impl<G: Geometry> Rollout<G> {
         let record = self.record(step).ok_or(GradientError::NoTape)?;
         let (model, layout) = (self.end().model(), self.layout());
         let size = model.bodies.len() * G::DOF;
-        let mut bench = self.end().workshop.borrow();
+        let mut bench = Workbench::of(&self.end().scratch_pool);
         let (ends, switches) = differentiate(&mut bench.program, model, layout, record, (wrt, weak));
         let zeros = |width: usize| vec![0.0; 2 * size * width];
         let mut out = StepJacobian {
@@ -82,7 +83,7 @@ impl<G: Geometry> Rollout<G> {
         let first = if wrt == Wrt::Everything { 0 } else { ends.parameters.range().end };
         let seed = |row: usize, add: &mut dyn FnMut(usize, f64)| add(slot(rows[row]), 1.0);
         let done = walk_back(&mut bench, model, first, rows.len(), seed, interrupt, |row, x| out.put(rows[row], &ends, x));
-        self.end().workshop.give_back(bench);
+        self.end().scratch_pool.put(bench);
         if done { Ok(out) } else { Err(GradientError::Stopped) }
     }
 }

@@ -1,12 +1,12 @@
 //! The derivative of a step in joint coordinates, theory (20.16): as many rows as the coordinates and their rates, not as the bodies have numbers.
 
-use super::program::{Block, LANES};
-use super::rollout::{GradientError, Rollout, Tape, mean};
+use super::schedule::program::{Block, LANES};
+use super::schedule::stage::Switches;
 use super::slots::wrench;
-use super::stage::Switches;
-use super::step::{Ends, Wrt, differentiate};
-use super::weak::Weak;
-use super::workbench::Workbench;
+use super::system::weak::Weak;
+use super::tape::rollout::{GradientError, Rollout, Tape, mean};
+use super::tape::step::{Ends, Wrt, differentiate};
+use super::tape::workbench::Workbench;
 use crate::coordinates::{Reading, Tree};
 use crate::error::StepError;
 use crate::model::Model;
@@ -87,7 +87,7 @@ impl<G: Geometry> Rollout<G> {
         let tree = Tree::new(model);
         let (columns, readings) = (tree.columns(model, &self.states[step]), tree.readings(model, &self.states[step + 1]));
         let count = readings.len();
-        let mut bench = self.end().workshop.borrow();
+        let mut bench = Workbench::of(&self.end().scratch_pool);
         let (ends, switches) = differentiate(&mut bench.program, model, self.layout(), record, (Wrt::StatesAndControls, weak));
         let mut a = DMatrix::zeros(2 * count, 2 * count);
         let mut b = DMatrix::zeros(2 * count, ends.controls.len());
@@ -107,7 +107,7 @@ impl<G: Geometry> Rollout<G> {
             }
             ends.controls.range().enumerate().for_each(|(column, slot)| b[(row, column)] = x(slot));
         });
-        self.end().workshop.give_back(bench);
+        self.end().scratch_pool.put(bench);
         if done { Ok(Linearised { a, b, switches }) } else { Err(GradientError::Stopped) }
     }
 }
@@ -159,7 +159,7 @@ pub(super) fn walk_back<G: Geometry>(
             }
             let few = start..rows.min(start + LANES);
             few.clone().enumerate().for_each(|(lane, row)| seed(row, &mut |slot, value| lanes[slot][lane] += value));
-            program.adjoint_lanes(&mut lanes, scratch);
+            program.adjoint_lanes(&mut lanes);
             few.enumerate().for_each(|(lane, row)| put(row, &|slot| lanes[slot][lane]));
         }
         program.wiring.slots = lanes;

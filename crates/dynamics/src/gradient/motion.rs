@@ -1,8 +1,10 @@
 //! Derivatives of what inertia does: the response to impulses, the implicit end rate, the move, the loads of a body, theory (17.5)-(17.9).
 
 mod displacement;
+pub(crate) mod forward_rate;
 mod implicit_rate;
 mod load;
+pub(crate) mod loads;
 mod response;
 
 pub(crate) use displacement::{AnswerMap, MoveMap, answered, carrier, displaced, moved};
@@ -10,7 +12,7 @@ pub(crate) use implicit_rate::{ImplicitRate, RateMap, Unfolded};
 pub(crate) use load::{LoadMap, LoadSlots};
 pub(crate) use response::{Loaded, ResponseMap, kicked, linear_response, respond, response};
 
-use super::program::Block;
+use super::schedule::program::Block;
 use super::slots::{cross, inertia};
 use carom_geometry::Geometry;
 
@@ -55,7 +57,7 @@ pub(crate) fn changed_transpose<G: Geometry>(rotation: G::Rot, cotangent: G::Ang
     }
 }
 
-/// x[block] += values.
+/// x\[block\] += values.
 #[inline]
 pub(crate) fn add(x: &mut [f64], block: Block, values: &[f64]) {
     x[block.range()].iter_mut().zip(values).for_each(|(x, v)| *x += v);

@@ -1,9 +1,15 @@
 //! The linear system behind one solve: a residual per row that holds, an unknown per impulse, theory (17.11)-(17.13).
 
+pub(crate) mod parts;
+pub(crate) mod pivoted;
+pub(crate) mod redundant;
+pub(crate) mod sparse;
+pub(crate) mod weak;
+
 use super::motion::carrier;
-use super::program::{Block, Program};
+use super::rows::smoothed_rows::{SmoothedRows, relax};
+use super::schedule::program::{Block, Program};
 use super::slots::put;
-use super::smoothed_rows::{SmoothedRows, relax};
 use carom_geometry::Geometry;
 use carom_math::{Twist, Vector, Wrench};
 
@@ -53,7 +59,7 @@ pub(crate) struct TimeColumn<'a, G: Geometry> {
 
 /// The lists of a system, kept from one to the next.
 #[derive(Debug)]
-pub(crate) struct SystemRoom<G: Geometry> {
+pub(crate) struct SystemScratch<G: Geometry> {
     /// Residuals in order.
     pub rows: Vec<Residual<G>>,
     /// Wrench of a unit of each unknown.
@@ -82,13 +88,13 @@ pub(crate) struct System<G: Geometry> {
     /// Direct entries join rows of different pairs of bodies, which the sparse factor has no place for.
     pub scattered: bool,
     /// Lists.
-    pub room: SystemRoom<G>,
+    pub lists: SystemScratch<G>,
 }
 
 impl<G: Geometry> System<G> {
     /// A system of a size.
     pub fn new(program: &mut Program<G>, size: usize) -> Self {
-        let mut room = program.room.take().unwrap_or_else(|| SystemRoom {
+        let mut lists = program.lists.take().unwrap_or_else(|| SystemScratch {
             rows: Vec::new(),
             columns: Vec::new(),
             entries: Vec::new(),
@@ -98,21 +104,21 @@ impl<G: Geometry> System<G> {
             times: Vec::new(),
             carriers: Vec::new(),
         });
-        room.rows.clear();
-        room.columns.clear();
-        room.entries.clear();
-        room.smoothed.clear();
-        System { residual: program.fresh(size), unknown: program.fresh(size), scattered: false, room }
+        lists.rows.clear();
+        lists.columns.clear();
+        lists.entries.clear();
+        lists.smoothed.clear();
+        System { residual: program.fresh(size), unknown: program.fresh(size), scattered: false, lists }
     }
 
     /// Gives the lists back.
     pub fn close(self, program: &mut Program<G>) {
-        program.room = Some(self.room);
+        program.lists = Some(self.lists);
     }
 
     /// How many residuals were pushed.
     pub fn count(&self) -> usize {
-        self.room.rows.len()
+        self.lists.rows.len()
     }
 
     /// Slot of the next residual to be pushed.
@@ -122,28 +128,28 @@ impl<G: Geometry> System<G> {
 
     /// Slots of the next residuals to be pushed.
     pub fn next_rows(&self, count: usize) -> Block {
-        self.residual.part(self.room.rows.len(), count)
+        self.residual.part(self.lists.rows.len(), count)
     }
 
     /// Adds a direct entry.
     pub fn entry(&mut self, row: usize, column: usize, value: f64) {
-        self.room.entries.push((row, column, value));
+        self.lists.entries.push((row, column, value));
     }
 
     /// Smooths the law of rows that were pushed.
     pub fn smooth(&mut self, rows: SmoothedRows) {
-        self.room.smoothed.push(rows);
+        self.lists.smoothed.push(rows);
     }
 
     /// Adds a residual without an unknown of its own.
     pub fn push_guard(&mut self, row: Residual<G>) {
-        self.room.rows.push(row);
+        self.lists.rows.push(row);
     }
 
     /// Adds a residual and an unknown of the same number.
     pub fn push(&mut self, row: Residual<G>, column: Sides<G>) {
-        self.room.rows.push(row);
-        self.room.columns.push(column);
+        self.lists.rows.push(row);
+        self.lists.columns.push(column);
     }
 
     /// Solves: unknown := -S^-1 residual with S = R M^-1 J' and the direct entries, theory (17.12). `respond` gives the velocity of a unit
@@ -156,7 +162,7 @@ impl<G: Geometry> System<G> {
         over: Option<(&[Twist<G>], f64)>,
         time: Option<TimeColumn<G>>,
     ) -> usize {
-        let SystemRoom { rows, columns, felt, answers, times, carriers, .. } = &mut self.room;
+        let SystemScratch { rows, columns, felt, answers, times, carriers, .. } = &mut self.lists;
         let n = rows.len();
         debug_assert_eq!(n, self.unknown.len());
         debug_assert_eq!(n, columns.len() + usize::from(time.is_some()));
@@ -196,8 +202,8 @@ impl<G: Geometry> System<G> {
                 kicked + moved + row.time
             }));
         }
-        let residual = if self.room.smoothed.is_empty() { self.residual } else { relax(program, self.residual, &mut self.room) };
-        let SystemRoom { felt, answers, entries, times, .. } = &self.room;
+        let residual = if self.lists.smoothed.is_empty() { self.residual } else { relax(program, self.residual, &mut self.lists) };
+        let SystemScratch { felt, answers, entries, times, .. } = &self.lists;
         if !self.scattered
             && let Some((factor, dropped)) = program.sparse.factor(felt, answers, entries, times, Some(&respond))
         {
@@ -208,9 +214,9 @@ impl<G: Geometry> System<G> {
         program.solve(self.unknown, residual, |matrix| fill_dense(felt, answers, entries, times, matrix))
     }
 
-    /// Impulses of the unknowns on the bodies: out[body] += J' z.
+    /// Impulses of the unknowns on the bodies: out\[body\] += J' z.
     pub fn impulses(&self, program: &mut Program<G>, out: &[Option<Block>]) {
-        for (j, column) in self.room.columns.iter().enumerate() {
+        for (j, column) in self.lists.columns.iter().enumerate() {
             for (body, wrench) in column {
                 if let Some(block) = out[*body] {
                     let mut values = [0.0; 6];

@@ -1,4 +1,4 @@
-//! Tests over several rooms of the derivative.
+//! Tests over several stages of the derivative.
 
 mod flight;
 mod hub;

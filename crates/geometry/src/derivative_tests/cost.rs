@@ -2,10 +2,10 @@
 
 use super::shapes::spatial_shapes;
 use super::{class, numbers, unit};
-use crate::{ContactAdjoint, ContactMotion, Geometry};
+use crate::{ContactAdjoint, ContactDerivative, ContactMotion, Geometry};
 use carom_math::{Planar, Pose, Space, Spatial, Vector};
 
-/// Time of a call [ns]: the best mean of some batches, since others use the machine as well.
+/// Time of a call \[ns\]: the best mean of some batches, since others use the machine as well.
 fn time<T>(mut call: impl FnMut() -> T) -> f64 {
     const BATCHES: usize = 50;
     const CALLS: u32 = 2000;
@@ -28,11 +28,11 @@ fn print_cost<G: Geometry>(a: &G::Shape, pose_a: &Pose<G>, b: &G::Shape, pose_b:
     let motion = ContactMotion::of_poses(unit(0), unit(1));
     let (mut sizes_a, mut sizes_b) = (G::shape_parameters(a), G::shape_parameters(b));
     let evaluate = time(|| black_box(G::evaluate(black_box(f), a, black_box(pose_a), b, pose_b)));
-    let tangent = time(|| black_box(G::evaluate_tangent(black_box(f), a, black_box(pose_a), b, pose_b, &motion)));
-    let jacobian = time(|| black_box(G::evaluate_jacobian(black_box(f), a, black_box(pose_a), b, pose_b)));
+    let tangent = time(|| black_box(G::derivative(black_box(f), a, black_box(pose_a), b, pose_b).tangent(&motion)));
+    let jacobian = time(|| black_box(G::derivative(black_box(f), a, black_box(pose_a), b, pose_b).jacobian()));
     let adjoint = time(|| {
         let mut out = ContactAdjoint { shape_a: Some(&mut sizes_a), shape_b: Some(&mut sizes_b), ..ContactAdjoint::of_poses() };
-        G::evaluate_adjoint(black_box(f), a, black_box(pose_a), b, pose_b, &bar, &mut out);
+        G::derivative(black_box(f), a, black_box(pose_a), b, pose_b).adjoint(&bar, &mut out);
         black_box(&out.pose_a);
     });
     let pair = format!("{} on {}", G::shape_key(a), G::shape_key(b));

@@ -1,6 +1,6 @@
 //! Derivatives of contacts against central differences, for the features that random pairs of shapes really make.
 
-use crate::{Contact, ContactAdjoint, ContactMotion, ContactTangent, Geometry};
+use crate::{Contact, ContactAdjoint, ContactDerivative, ContactMotion, ContactTangent, Geometry};
 use carom_math::{Planar, Pose, Spatial, Twist, Vector, Wrench};
 use shapes::{planar_shapes, spatial_shapes};
 use std::collections::BTreeMap;
@@ -15,7 +15,7 @@ const INNER: f64 = 2.0 / 3.0;
 const OUTER: f64 = 1.0 / 12.0;
 /// Best relative error over the steps.
 const ACCURACY: f64 = 1e-8;
-/// What iterated nearest points leave of the row of the gap, relative, and how far they may be off in gap [m] and normal [rad].
+/// What iterated nearest points leave of the row of the gap, relative, and how far they may be off in gap \[m\] and normal \[rad\].
 const ITERATED: f64 = 1e-9;
 const ITERATED_GAP: f64 = 1e-8;
 const ITERATED_NORMAL: f64 = 1e-4;
@@ -25,7 +25,7 @@ const STIFF: f64 = 1e4;
 const TRANSPOSE: f64 = 1e-12;
 /// Halvings of the distance at which a gap is looked for: to a micrometre.
 const BISECTIONS: usize = 23;
-/// Gaps [m] at which pairs are looked at.
+/// Gaps \[m\] at which pairs are looked at.
 const GAPS: [f64; 4] = [0.15, 1e-3, 0.0, -0.02];
 
 struct Random(u64);
@@ -89,7 +89,7 @@ struct Case<'a, G: Geometry> {
 
 impl<G: Geometry> Case<'_, G> {
     fn tangent(&self, motion: &ContactMotion<G>) -> ContactTangent<G> {
-        G::evaluate_tangent(self.feature, self.a, &self.pose_a, self.b, &self.pose_b, motion)
+        G::derivative(self.feature, self.a, &self.pose_a, self.b, &self.pose_b).tangent(motion)
     }
     fn describe(&self) -> String {
         format!(
@@ -131,7 +131,7 @@ impl<G: Geometry> Case<'_, G> {
             "{} is off by {off:?}",
             self.describe()
         );
-        let jacobian = G::evaluate_jacobian(self.feature, self.a, &self.pose_a, self.b, &self.pose_b);
+        let jacobian = G::derivative(self.feature, self.a, &self.pose_a, self.b, &self.pose_b).jacobian();
         assert!(jacobian.regular, "{} is not regular", self.describe());
         for k in 0..G::DOF {
             let column = &jacobian.a.as_ref()[k];
@@ -191,7 +191,7 @@ impl<G: Geometry> Case<'_, G> {
             shape_b: Some(&mut bar_b),
             regular: true,
         };
-        G::evaluate_adjoint(self.feature, self.a, &self.pose_a, self.b, &self.pose_b, &bar, &mut out);
+        G::derivative(self.feature, self.a, &self.pose_a, self.b, &self.pose_b).adjoint(&bar, &mut out);
         assert!(out.regular);
         let power = out.pose_a.power(&twist_a) + out.pose_b.power(&twist_b);
         let product = |x: &[f64], y: &[f64]| -> f64 { x.iter().zip(y).map(|(x, y)| x * y).sum() };
@@ -261,7 +261,7 @@ fn sweep<G: Geometry>(shapes: &[G::Shape], exact: Exact<G>, count: usize, least:
             let name = class::<G>(&contact.feature);
             let hits = seen.entry(name.clone()).or_insert(0);
             *hits += 1;
-            let jacobian = G::evaluate_jacobian(contact.feature, &a, &pose_a, &b, &pose_b);
+            let jacobian = G::derivative(contact.feature, &a, &pose_a, &b, &pose_b).jacobian();
             let scale = jacobian.a.as_ref().iter().chain(jacobian.b.as_ref()).fold(1.0, |most: f64, c| most.max(size(c)));
             // Bare corners that touch have no normal of their own.
             // Iterated contacts take a thousand times as long.
@@ -313,14 +313,14 @@ fn degenerate_contacts_are_finite_and_marked() {
     fn check<G: Geometry>(feature: G::Feature, a: &G::Shape, pose_a: &Pose<G>, b: &G::Shape, pose_b: &Pose<G>) {
         let sizes = vec![1.0; G::shape_parameters(a).len()];
         let motion = ContactMotion { shape_a: Some(&sizes), ..ContactMotion::of_poses(unit(0), unit(G::DIM)) };
-        let tangent = G::evaluate_tangent(feature, a, pose_a, b, pose_b, &motion);
+        let tangent = G::derivative(feature, a, pose_a, b, pose_b).tangent(&motion);
         assert!(tangent.is_finite() && !tangent.regular, "{feature:?}: {tangent:?}");
-        let jacobian = G::evaluate_jacobian(feature, a, pose_a, b, pose_b);
+        let jacobian = G::derivative(feature, a, pose_a, b, pose_b).jacobian();
         let finite = jacobian.a.as_ref().iter().chain(jacobian.b.as_ref()).all(ContactTangent::is_finite);
         assert!(finite && !jacobian.regular, "{feature:?}: {jacobian:?}");
         let mut bars = vec![0.0; sizes.len()];
         let mut out = ContactAdjoint { shape_a: Some(&mut bars), ..ContactAdjoint::of_poses() };
-        G::evaluate_adjoint(feature, a, pose_a, b, pose_b, &tangent, &mut out);
+        G::derivative(feature, a, pose_a, b, pose_b).adjoint(&tangent, &mut out);
         assert!(!out.regular && out.pose_a.lin.is_finite() && out.pose_b.ang.is_finite());
         assert!(bars.iter().all(|x| x.is_finite()));
     }
@@ -351,7 +351,7 @@ fn degenerate_contacts_are_finite_and_marked() {
     let tiny = planar::Feature::PointPoint { a: 0, b: 0 };
     let beside = Pose::<Planar> { position: Vector2::new(f64::MIN_POSITIVE, 0.0), ..Pose::identity() };
     assert!(
-        Planar::evaluate_tangent(tiny, &disc, &beside, &disc, &Pose::identity(), &ContactMotion::of_poses(unit(1), unit(2))).is_finite()
+        Planar::derivative(tiny, &disc, &beside, &disc, &Pose::identity()).tangent(&ContactMotion::of_poses(unit(1), unit(2))).is_finite()
     );
 }
 

@@ -4,7 +4,7 @@ use super::feature::{Feature, closed_form};
 use super::parameters;
 use super::placed::Moving;
 use super::shape::{Pose, Shape};
-use crate::contact_tangent::{ContactAdjoint, ContactJacobian, ContactMotion, ContactTangent, Sizes, unit_twist};
+use crate::contact_tangent::{ContactAdjoint, ContactDerivative, ContactJacobian, ContactMotion, ContactTangent, Sizes, unit_twist};
 use carom_math::{Planar, Space, Twist};
 use nalgebra::Vector2;
 
@@ -28,25 +28,20 @@ impl Pair<'_> {
         let b = Moving { shape: self.b, pose: self.pose_b, twists: [twist_b], sizes: sizes_b };
         closed_form(self.feature, &a, &b).tangent(0)
     }
-    /// The derivative along a motion.
-    pub fn tangent(&self, motion: &ContactMotion<Planar>) -> ContactTangent<Planar> {
+}
+
+impl ContactDerivative<Planar> for Pair<'_> {
+    fn tangent(&self, motion: &ContactMotion<Planar>) -> ContactTangent<Planar> {
         self.along(motion.pose_a, Sizes::of(motion.shape_a), motion.pose_b, Sizes::of(motion.shape_b))
     }
-    /// The derivative by both poses.
-    pub fn jacobian(&self) -> ContactJacobian<Planar> {
+    fn jacobian(&self) -> ContactJacobian<Planar> {
         let a: Moving<DOF> = Moving { shape: self.a, pose: self.pose_a, twists: std::array::from_fn(unit_twist), sizes: Sizes::Held };
         let b: Moving<DOF> = Moving { shape: self.b, pose: self.pose_b, twists: [Twist::zero(); DOF], sizes: Sizes::Held };
         let raw = closed_form(self.feature, &a, &b);
         let contact = raw.value().named(self.feature, Vector2::zeros());
         ContactJacobian::relative(&contact, self.pose_a, self.pose_b, std::array::from_fn(|k| raw.tangent(k)))
     }
-    /// Adds the transpose applied to a gradient.
-    pub fn adjoint(&self, bar: &ContactTangent<Planar>, out: &mut ContactAdjoint<Planar>) {
-        out.add_poses(&self.jacobian(), bar);
-        self.sizes_adjoint(bar, out);
-    }
-    /// The part of the sizes alone.
-    pub fn sizes_adjoint(&self, bar: &ContactTangent<Planar>, out: &mut ContactAdjoint<Planar>) {
+    fn sizes_adjoint(&self, bar: &ContactTangent<Planar>, out: &mut ContactAdjoint<Planar>) {
         let still = Twist::zero();
         let ((index_a, face_a), (index_b, face_b)) = self.feature.sides();
         if let Some(bars) = out.shape_a.as_deref_mut() {

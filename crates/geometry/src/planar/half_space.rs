@@ -16,7 +16,7 @@ pub(super) fn manifold(shape: &Rounded, relative: &Relative, normal: Lin) -> Man
     Manifold { first: on(near), second: second.map(on) }
 }
 
-/// Signed distance [m] of a shape from a half-space.
+/// Signed distance \[m\] of a shape from a half-space.
 #[inline]
 pub(super) fn separation(shape: &Rounded, relative: &Relative, normal: Lin) -> f64 {
     let u = relative.unrotated(normal);

@@ -25,7 +25,7 @@ pub struct Heightfield {
 }
 
 impl Heightfield {
-    /// From heights [m] and their spacing [m]; node k lies at x = (k - (n - 1)/2) spacing.
+    /// From heights \[m\] and their spacing \[m\]; node k lies at x = (k - (n - 1)/2) spacing.
     ///
     /// # Errors
     /// Fewer than two heights, or a number that is not finite, or a spacing that is not positive.
@@ -43,11 +43,11 @@ impl Heightfield {
         let normals = heights.windows(2).map(|h| Vector2::new(h[0] - h[1], spacing).normalize()).collect();
         Ok(Heightfield { heights: heights.to_vec(), spacing, normals })
     }
-    /// Heights [m] of the nodes.
+    /// Heights \[m\] of the nodes.
     pub fn heights(&self) -> &[f64] {
         &self.heights
     }
-    /// Distance [m] of the nodes along x.
+    /// Distance \[m\] of the nodes along x.
     pub fn spacing(&self) -> f64 {
         self.spacing
     }
@@ -78,7 +78,7 @@ impl Heightfield {
         right.perp(&left) > FLAT_TURN
     }
 
-    /// Calls `visit` with every feature pair of a shape (as a) and the ground (as b) that can lie within `window` [m].
+    /// Calls `visit` with every feature pair of a shape (as a) and the ground (as b) that can lie within `window` \[m\].
     pub(super) fn features(&self, shape: &Rounded, relative: &Relative, window: f64, mut visit: impl FnMut(Feature)) {
         let slack = Slack::of(shape.size, self.spacing * self.normals.len() as f64);
         let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);

@@ -21,7 +21,7 @@ pub struct Polygon {
 }
 
 impl Polygon {
-    /// The convex hull of points [m] in any order; points inside or on a straight side are dropped.
+    /// The convex hull of points \[m\] in any order; points inside or on a straight side are dropped.
     ///
     /// # Errors
     /// A number that is not finite, fewer than three distinct points, or points on one line.
@@ -60,7 +60,7 @@ impl Polygon {
         }
         Ok(Polygon { normals: outward(&vertices), vertices, extent })
     }
-    /// The same corners and faces with the corners moved [m], theory (14.5).
+    /// The same corners and faces with the corners moved \[m\], theory (14.5).
     ///
     /// # Errors
     /// Another number of corners, a number that is not finite, or corners that no longer go round a convex polygon.
@@ -81,7 +81,7 @@ impl Polygon {
         }
         Ok(Polygon { vertices: vertices.to_vec(), normals: outward(vertices), extent })
     }
-    /// Corners [m], counter-clockwise.
+    /// Corners \[m\], counter-clockwise.
     pub fn vertices(&self) -> &[Vector2<f64>] {
         &self.vertices
     }
@@ -89,7 +89,7 @@ impl Polygon {
     pub fn normals(&self) -> &[Vector2<f64>] {
         &self.normals
     }
-    /// Longest side [m] of the axis-aligned box of the corners.
+    /// Longest side \[m\] of the axis-aligned box of the corners.
     pub fn extent(&self) -> f64 {
         self.extent
     }

@@ -16,7 +16,7 @@ const ALIGNED: f64 = 0.968_912_421_710_644_8;
 /// Part of the smaller shape's size below which two points of one manifold are one: so short an arm carries no torque.
 const SAME_POINT: f64 = 1e-6;
 
-/// Absolute tolerances [m] of a pair.
+/// Absolute tolerances \[m\] of a pair.
 #[derive(Clone, Copy)]
 pub(super) struct Slack {
     /// Lengths below this are zero.
@@ -298,7 +298,7 @@ fn nearest_corners(reference: &Rounded, incident: &Rounded, relative: &Relative,
     Feature::PointPoint { a: least.1 as u32, b: least.2 as u32 }
 }
 
-/// Signed distance [m] of two shapes, exact apart and in overlap; past `cutoff` any lower bound beyond it, theory (7.13).
+/// Signed distance \[m\] of two shapes, exact apart and in overlap; past `cutoff` any lower bound beyond it, theory (7.13).
 pub(super) fn separation(a: &Rounded, pose_a: &Pose, b: &Rounded, pose_b: &Pose, cutoff: f64) -> f64 {
     let radius = a.radius + b.radius;
     let stop = cutoff + radius;

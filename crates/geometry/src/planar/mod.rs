@@ -26,7 +26,7 @@ pub use shape::Shape;
 
 use crate::bounds::Aabb;
 use crate::contact::{Contact, Geometry};
-use crate::contact_tangent::{ContactAdjoint, ContactJacobian, ContactMotion, ContactTangent};
+use crate::contact_tangent::{ContactDerivative, ContactTangent};
 use crate::mass::MassProperties;
 use crate::outline::Outline;
 use crate::ray::{Ray, RayHit};
@@ -156,40 +156,14 @@ impl Geometry for Planar {
     fn outline(shape: &Shape) -> Outline<Self> {
         outline::outline(shape)
     }
-    fn evaluate_tangent(
+    fn derivative<'a>(
         feature: Feature,
-        a: &Shape,
-        pose_a: &Pose,
-        b: &Shape,
-        pose_b: &Pose,
-        motion: &ContactMotion<Self>,
-    ) -> ContactTangent<Self> {
-        Pair { feature, a, pose_a, b, pose_b }.tangent(motion)
-    }
-    fn evaluate_jacobian(feature: Feature, a: &Shape, pose_a: &Pose, b: &Shape, pose_b: &Pose) -> ContactJacobian<Self> {
-        Pair { feature, a, pose_a, b, pose_b }.jacobian()
-    }
-    fn evaluate_adjoint(
-        feature: Feature,
-        a: &Shape,
-        pose_a: &Pose,
-        b: &Shape,
-        pose_b: &Pose,
-        bar: &ContactTangent<Self>,
-        out: &mut ContactAdjoint<Self>,
-    ) {
-        Pair { feature, a, pose_a, b, pose_b }.adjoint(bar, out);
-    }
-    fn evaluate_sizes_adjoint(
-        feature: Feature,
-        a: &Shape,
-        pose_a: &Pose,
-        b: &Shape,
-        pose_b: &Pose,
-        bar: &ContactTangent<Self>,
-        out: &mut ContactAdjoint<Self>,
-    ) {
-        Pair { feature, a, pose_a, b, pose_b }.sizes_adjoint(bar, out);
+        a: &'a Shape,
+        pose_a: &'a Pose,
+        b: &'a Shape,
+        pose_b: &'a Pose,
+    ) -> impl ContactDerivative<Self> + 'a {
+        Pair { feature, a, pose_a, b, pose_b }
     }
 }
 

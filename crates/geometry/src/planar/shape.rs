@@ -11,26 +11,26 @@ pub(super) type Lin = Vector2<f64>;
 /// A pose in the plane.
 pub(super) type Pose = carom_math::Pose<Planar>;
 
-/// A solid of the plane in its own frame [m].
+/// A solid of the plane in its own frame \[m\].
 ///
 /// Make shapes with the checked constructors ([`Shape::ball`] and so on); the fields are open for reading.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Shape {
     /// A disc about the origin.
     Ball {
-        /// Radius [m].
+        /// Radius \[m\].
         radius: f64,
     },
     /// A rectangle about the origin, sides along the axes.
     Cuboid {
-        /// Half of the width and half of the height [m].
+        /// Half of the width and half of the height \[m\].
         half: Vector2<f64>,
     },
     /// All points within a radius of a segment along x about the origin.
     Capsule {
-        /// Half the distance [m] between the cap centres.
+        /// Half the distance \[m\] between the cap centres.
         half_length: f64,
-        /// Radius [m].
+        /// Radius \[m\].
         radius: f64,
     },
     /// A convex polygon.
@@ -42,9 +42,9 @@ pub enum Shape {
     },
     /// A straight wall without volume, solid from both sides.
     Segment {
-        /// One end [m].
+        /// One end \[m\].
         a: Vector2<f64>,
-        /// The other end [m].
+        /// The other end \[m\].
         b: Vector2<f64>,
     },
     /// Ground under a polyline.
@@ -52,28 +52,28 @@ pub enum Shape {
 }
 
 impl Shape {
-    /// A disc of a radius [m].
+    /// A disc of a radius \[m\].
     ///
     /// # Errors
     /// A radius that is not positive and finite.
     pub fn ball(radius: f64) -> Result<Self, ShapeError> {
         Ok(Shape::Ball { radius: positive("radius", radius)? })
     }
-    /// A rectangle of full extents [m].
+    /// A rectangle of full extents \[m\].
     ///
     /// # Errors
     /// An extent that is not positive and finite.
     pub fn cuboid(width: f64, height: f64) -> Result<Self, ShapeError> {
         Ok(Shape::Cuboid { half: Vector2::new(0.5 * positive("width", width)?, 0.5 * positive("height", height)?) })
     }
-    /// A capsule along x; `length` [m] between the cap centres.
+    /// A capsule along x; `length` \[m\] between the cap centres.
     ///
     /// # Errors
     /// A length or radius that is not positive and finite.
     pub fn capsule(length: f64, radius: f64) -> Result<Self, ShapeError> {
         Ok(Shape::Capsule { half_length: 0.5 * positive("length", length)?, radius: positive("radius", radius)? })
     }
-    /// The convex hull of points [m].
+    /// The convex hull of points \[m\].
     ///
     /// # Errors
     /// See [`Polygon::hull`].
@@ -94,7 +94,7 @@ impl Shape {
             Ok(Shape::HalfSpace { normal: normal / length })
         }
     }
-    /// A wall from a to b [m].
+    /// A wall from a to b \[m\].
     ///
     /// # Errors
     /// Ends that coincide or are not finite.
@@ -108,7 +108,7 @@ impl Shape {
             Ok(Shape::Segment { a, b })
         }
     }
-    /// Ground under the polyline through `heights` [m], `spacing` [m] apart along x, centred on the origin.
+    /// Ground under the polyline through `heights` \[m\], `spacing` \[m\] apart along x, centred on the origin.
     ///
     /// # Errors
     /// See [`Heightfield::new`].
@@ -116,7 +116,7 @@ impl Shape {
         Ok(Shape::Heightfield(Heightfield::new(heights, spacing)?))
     }
 
-    /// Rounding [m] of the shape about its corners and faces.
+    /// Rounding \[m\] of the shape about its corners and faces.
     #[inline(always)]
     pub(super) fn radius(&self) -> f64 {
         match self {
@@ -217,9 +217,9 @@ pub(super) struct Rounded<'a> {
     pub vertices: &'a [Lin],
     /// Outward normals, face i from corner i to corner i + 1; none for a point, both sides for a segment.
     pub normals: &'a [Lin],
-    /// Radius [m].
+    /// Radius \[m\].
     pub radius: f64,
-    /// Half of the largest extent [m], the scale of the tolerances.
+    /// Half of the largest extent \[m\], the scale of the tolerances.
     pub size: f64,
 }
 

@@ -86,7 +86,7 @@ fn around(points: impl Iterator<Item = Lin>, pose: &Pose) -> Aabb<Planar> {
     points.fold(empty, |grown, x| grown.union(&Aabb::of_point(pose.point(x))))
 }
 
-/// Largest extent [m].
+/// Largest extent \[m\].
 pub(super) fn extent(shape: &Shape) -> f64 {
     match shape {
         Shape::Ball { radius } => 2.0 * radius,
@@ -104,7 +104,7 @@ fn spread(values: &[f64]) -> f64 {
     high - low
 }
 
-/// Largest distance [m] from a point of the shape's frame; the solid under a heightfield counts by its polyline.
+/// Largest distance \[m\] from a point of the shape's frame; the solid under a heightfield counts by its polyline.
 pub(super) fn reach(shape: &Shape, about: Lin) -> f64 {
     let farthest = |points: &mut dyn Iterator<Item = Lin>| points.fold(0.0_f64, |far, x| far.max((x - about).norm()));
     match shape {

@@ -18,11 +18,11 @@ pub(super) const NORMAL_SLACK: f64 = 1e-5;
 /// The axis of largest separation among the faces and among the crossed edges.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Axes {
-    /// Best face of a: its separation [m] and index.
+    /// Best face of a: its separation \[m\] and index.
     pub face_a: (f64, u32),
-    /// Best face of b: its separation [m] and index.
+    /// Best face of b: its separation \[m\] and index.
     pub face_b: (f64, u32),
-    /// Best pair of edges: separation [m] and feature.
+    /// Best pair of edges: separation \[m\] and feature.
     pub edges: (f64, Kind),
 }
 
@@ -31,7 +31,7 @@ impl Axes {
         let nothing = f64::NEG_INFINITY;
         Axes { face_a: (nothing, 0), face_b: (nothing, 0), edges: (nothing, Kind::PointPoint { a: 0, b: 0 }) }
     }
-    /// The largest separation [m] for a pair of a size.
+    /// The largest separation \[m\] for a pair of a size.
     pub fn best(&self, size: f64) -> f64 {
         if self.crossed(size) { self.edges.0 } else { self.best_face() }
     }
@@ -39,7 +39,7 @@ impl Axes {
     pub fn crossed(&self, size: f64) -> bool {
         self.edges.0 > self.best_face() + FACE_BIAS * size
     }
-    /// The larger separation along a face normal [m].
+    /// The larger separation along a face normal \[m\].
     pub fn best_face(&self) -> f64 {
         self.face_a.0.max(self.face_b.0)
     }

@@ -342,7 +342,7 @@ impl<'a> Core<'a> {
     fn face_with(&self, vertices: &[u32]) -> Option<u32> {
         (0..self.face_count() as u32).find(|f| vertices.iter().all(|v| self.face_has(*f, *v)))
     }
-    /// Length scale of the core [m]: longest half diagonal and the like, for tolerances.
+    /// Length scale of the core \[m\]: longest half diagonal and the like, for tolerances.
     pub fn scale(&self) -> f64 {
         self.radius
             + match &self.body {
@@ -358,7 +358,7 @@ impl<'a> Core<'a> {
     }
     /// Whether a side of a triangle is an edge that things can rest on: the border of the surface, or a ridge.
     pub fn ridge(&self, side: u32) -> bool {
-        /// Sine of the bend [rad] below which neighbours are one plane.
+        /// Sine of the bend \[rad\] below which neighbours are one plane.
         const BEND: f64 = 1e-6;
         match &self.body {
             Body::Triangle(t) => t.across[side as usize % 3].is_none_or(|across| across.dot(&t.normal) > BEND),

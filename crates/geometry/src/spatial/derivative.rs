@@ -9,7 +9,7 @@ use super::placed::{Motion, Moving};
 use super::round::{Side, Solid, closed_form};
 use super::shape::Shape;
 use super::supported;
-use crate::contact_tangent::{ContactAdjoint, ContactJacobian, ContactMotion, ContactTangent, Sizes, unit_twist};
+use crate::contact_tangent::{ContactAdjoint, ContactDerivative, ContactJacobian, ContactMotion, ContactTangent, Sizes, unit_twist};
 use crate::scalar::Dual;
 use carom_math::{Pose, Space, Spatial, Twist};
 use nalgebra::Vector3;
@@ -58,37 +58,32 @@ impl<'a> Pair<'a> {
         let nearest = if closed { None } else { Some(whole(&a, &b, None, f64::INFINITY).raw) };
         Some(Placed { kind, shapes: (self.a.0, self.b.0), a, b, nearest })
     }
-    /// The derivative along a motion.
-    pub fn tangent(&self, motion: &ContactMotion<Spatial>) -> ContactTangent<Spatial> {
+    /// The contact whose derivatives are taken, and whether it has a closed form: that of `evaluate`, its nearest points freed of the
+    /// errors of their iteration where it has none.
+    #[cfg(test)]
+    pub fn exact(&self) -> Option<(crate::contact::Contact<Spatial>, bool)> {
+        let placed = self.placed()?;
+        let raw = placed.moved::<0>(Sizes::Held, [], Sizes::Held, []).value();
+        Some((raw.named(self.feature, self.b.1.position), placed.nearest.is_none()))
+    }
+}
+
+impl ContactDerivative<Spatial> for Pair<'_> {
+    fn tangent(&self, motion: &ContactMotion<Spatial>) -> ContactTangent<Spatial> {
         let sizes = (Sizes::of(motion.shape_a), Sizes::of(motion.shape_b));
         self.placed().map_or(NONE, |placed| placed.along(motion.pose_a, sizes.0, motion.pose_b, sizes.1))
     }
-    /// The derivative by both poses.
-    pub fn jacobian(&self) -> ContactJacobian<Spatial> {
-        self.placed().map_or(ContactJacobian { a: [NONE; DOF], b: [NONE; DOF], regular: false }, |placed| self.columns(&placed))
-    }
-    fn columns(&self, placed: &Placed) -> ContactJacobian<Spatial> {
+    fn jacobian(&self) -> ContactJacobian<Spatial> {
+        let Some(placed) = self.placed() else { return ContactJacobian { a: [NONE; DOF], b: [NONE; DOF], regular: false } };
         let raw = placed.moved(Sizes::Held, std::array::from_fn(unit_twist), Sizes::Held, [Twist::zero(); DOF]);
         let contact = raw.value().named(self.feature, self.b.1.position);
         ContactJacobian::relative(&contact, self.a.1, self.b.1, std::array::from_fn(|k| raw.tangent(k)))
     }
-    /// Adds the transpose applied to a gradient.
-    pub fn adjoint(&self, bar: &ContactTangent<Spatial>, out: &mut ContactAdjoint<Spatial>) {
+    fn sizes_adjoint(&self, bar: &ContactTangent<Spatial>, out: &mut ContactAdjoint<Spatial>) {
         let Some(placed) = self.placed() else {
             out.regular = false;
             return;
         };
-        out.add_poses(&self.columns(&placed), bar);
-        self.sizes(&placed, bar, out);
-    }
-    /// The part of the sizes alone.
-    pub fn sizes_adjoint(&self, bar: &ContactTangent<Spatial>, out: &mut ContactAdjoint<Spatial>) {
-        match self.placed() {
-            Some(placed) => self.sizes(&placed, bar, out),
-            None => out.regular = false,
-        }
-    }
-    fn sizes(&self, placed: &Placed, bar: &ContactTangent<Spatial>, out: &mut ContactAdjoint<Spatial>) {
         let still = Twist::zero();
         // Nearest points wander over the whole shape.
         let (part_a, part_b) = if placed.nearest.is_some() { (Part::Whole, Part::Whole) } else { self.feature.kind.parts() };
@@ -106,14 +101,6 @@ impl<'a> Pair<'a> {
                 }
             });
         }
-    }
-    /// The contact whose derivatives are taken, and whether it has a closed form: that of `evaluate`, its nearest points freed of the
-    /// errors of their iteration where it has none.
-    #[cfg(test)]
-    pub fn exact(&self) -> Option<(crate::contact::Contact<Spatial>, bool)> {
-        let placed = self.placed()?;
-        let raw = placed.moved::<0>(Sizes::Held, [], Sizes::Held, []).value();
-        Some((raw.named(self.feature, self.b.1.position), placed.nearest.is_none()))
     }
 }
 

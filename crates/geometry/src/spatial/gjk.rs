@@ -28,9 +28,9 @@ pub(super) struct Nearest {
     pub len: usize,
     /// Nearest point of a minus nearest point of b.
     pub x: V,
-    /// Length of `x`: an upper bound of the distance [m].
+    /// Length of `x`: an upper bound of the distance \[m\].
     pub distance: f64,
-    /// A lower bound of the distance [m] from a separating plane; 0 when the sets meet.
+    /// A lower bound of the distance \[m\] from a separating plane; 0 when the sets meet.
     pub lower: f64,
     /// Unit normal of that plane, from b to a; better than `x`, whose direction knows only the square root of its error.
     pub axis: V,
@@ -58,9 +58,9 @@ impl Nearest {
 /// When the iteration may end.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Until {
-    /// Distances below this [m] count as touching.
+    /// Distances below this \[m\] count as touching.
     pub touch: f64,
-    /// A lower bound above this [m] is all that is asked for.
+    /// A lower bound above this \[m\] is all that is asked for.
     pub enough: f64,
     /// Part of the distance by which upper and lower bound may differ.
     pub relative: f64,

@@ -34,7 +34,7 @@ pub struct Hull {
 }
 
 impl Hull {
-    /// The hull of at least four points [m] that span a volume; points inside it or within its faces are dropped.
+    /// The hull of at least four points \[m\] that span a volume; points inside it or within its faces are dropped.
     pub fn new(points: &[V]) -> Result<Hull, ShapeError> {
         if points.iter().any(|p| !p.iter().all(|x| x.is_finite())) {
             return Err(ShapeError::NotFinite { what: "point of a convex shape" });
@@ -63,7 +63,7 @@ impl Hull {
         }
         Ok(hull)
     }
-    /// The same vertices, edges and faces with the vertices moved [m], theory (14.5). The corners of a face need not stay in one plane:
+    /// The same vertices, edges and faces with the vertices moved \[m\], theory (14.5). The corners of a face need not stay in one plane:
     /// its normal is their mean one.
     ///
     /// # Errors
@@ -102,7 +102,7 @@ impl Hull {
         };
         if (0..self.normals.len()).all(behind) { Ok(moved) } else { refused }
     }
-    /// Vertices [m].
+    /// Vertices \[m\].
     pub fn vertices(&self) -> &[V] {
         &self.vertices
     }
@@ -138,7 +138,7 @@ fn area_vector(corners: usize, corner: impl Fn(usize) -> V) -> V {
     area
 }
 
-/// Longest side of the bounding box [m].
+/// Longest side of the bounding box \[m\].
 fn size(points: &[V]) -> f64 {
     let (mut low, mut high) = (V::repeat(f64::INFINITY), V::repeat(f64::NEG_INFINITY));
     for p in points {

@@ -38,10 +38,10 @@ pub(super) struct Pair<'p, 'a> {
     pub a: &'p Core<'a>,
     pub b: &'p Core<'a>,
     pub origin: V,
-    /// Length scale of the pair [m].
+    /// Length scale of the pair \[m\].
     pub size: f64,
     pub reach: f64,
-    /// No contact is nearer than this [m]: the distance, where it is known.
+    /// No contact is nearer than this \[m\]: the distance, where it is known.
     pub floor: f64,
     pub part: u32,
     /// Contacts of the pair begin here in the list.

@@ -36,7 +36,7 @@ pub struct Mesh {
 }
 
 impl Mesh {
-    /// A surface from vertices [m] and triangles, counter-clockwise seen from outside. Edges shared by two triangles that run
+    /// A surface from vertices \[m\] and triangles, counter-clockwise seen from outside. Edges shared by two triangles that run
     /// through them in opposite directions are inner edges; all others count as borders.
     pub fn new(vertices: Vec<V>, triangles: Vec<[u32; 3]>) -> Result<Mesh, ShapeError> {
         for v in &vertices {
@@ -67,7 +67,7 @@ impl Mesh {
         let bounds = boxes[1..].iter().fold(boxes[0], |sum, next| sum.union(next));
         Ok(Mesh { tree: Tree::new(&boxes), vertices, triangles, normals, neighbours, ring_start, rings, bounds })
     }
-    /// Vertices [m].
+    /// Vertices \[m\].
     pub fn vertices(&self) -> &[V] {
         &self.vertices
     }
@@ -155,7 +155,7 @@ pub struct Heightfield {
 }
 
 impl Heightfield {
-    /// Heights [m] by rows, x fastest, over `columns` by `rows` points with a spacing [m] along x and y, centred on the origin.
+    /// Heights \[m\] by rows, x fastest, over `columns` by `rows` points with a spacing \[m\] along x and y, centred on the origin.
     pub fn new(heights: Vec<f64>, columns: usize, rows: usize, spacing: [f64; 2]) -> Result<Heightfield, ShapeError> {
         positive("spacing of a heightfield", spacing[0])?;
         positive("spacing of a heightfield", spacing[1])?;
@@ -190,7 +190,7 @@ impl Heightfield {
     pub fn points(&self) -> [usize; 2] {
         [self.columns, self.rows]
     }
-    /// Distance of grid points along x and y [m].
+    /// Distance of grid points along x and y \[m\].
     pub fn spacing(&self) -> [f64; 2] {
         self.spacing
     }

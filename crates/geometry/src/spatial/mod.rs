@@ -70,7 +70,7 @@ use self::feature::Raw;
 use self::round::{Round, Solid};
 use crate::bounds::Aabb;
 use crate::contact::{Contact, Geometry};
-use crate::contact_tangent::{ContactAdjoint, ContactJacobian, ContactMotion, ContactTangent};
+use crate::contact_tangent::{ContactDerivative, ContactTangent};
 use crate::mass::MassProperties;
 use crate::outline::Outline;
 use crate::ray::{Ray, RayHit};
@@ -258,39 +258,13 @@ impl Geometry for Spatial {
     fn outline(shape: &Shape) -> Outline<Self> {
         outline::outline(shape)
     }
-    fn evaluate_tangent(
+    fn derivative<'a>(
         feature: Feature,
-        a: &Shape,
-        pose_a: &Pose<Spatial>,
-        b: &Shape,
-        pose_b: &Pose<Spatial>,
-        motion: &ContactMotion<Self>,
-    ) -> ContactTangent<Self> {
-        Pair::new(feature, a, pose_a, b, pose_b).tangent(motion)
-    }
-    fn evaluate_jacobian(feature: Feature, a: &Shape, pose_a: &Pose<Spatial>, b: &Shape, pose_b: &Pose<Spatial>) -> ContactJacobian<Self> {
-        Pair::new(feature, a, pose_a, b, pose_b).jacobian()
-    }
-    fn evaluate_adjoint(
-        feature: Feature,
-        a: &Shape,
-        pose_a: &Pose<Spatial>,
-        b: &Shape,
-        pose_b: &Pose<Spatial>,
-        bar: &ContactTangent<Self>,
-        out: &mut ContactAdjoint<Self>,
-    ) {
-        Pair::new(feature, a, pose_a, b, pose_b).adjoint(bar, out);
-    }
-    fn evaluate_sizes_adjoint(
-        feature: Feature,
-        a: &Shape,
-        pose_a: &Pose<Spatial>,
-        b: &Shape,
-        pose_b: &Pose<Spatial>,
-        bar: &ContactTangent<Self>,
-        out: &mut ContactAdjoint<Self>,
-    ) {
-        Pair::new(feature, a, pose_a, b, pose_b).sizes_adjoint(bar, out);
+        a: &'a Shape,
+        pose_a: &'a Pose<Spatial>,
+        b: &'a Shape,
+        pose_b: &'a Pose<Spatial>,
+    ) -> impl ContactDerivative<Self> + 'a {
+        Pair::new(feature, a, pose_a, b, pose_b)
     }
 }

@@ -28,9 +28,9 @@ const SHRINK: f64 = 0.3;
 const LEAST_SHIFT: f64 = 1e-5;
 /// Rounds of the search for the axis.
 const ROUNDS: usize = 40;
-/// The axis has settled when it turns by less than this [rad].
+/// The axis has settled when it turns by less than this \[rad\].
 const SETTLED: f64 = 1e-13;
-/// An axis that turned by more than this [rad] in the last round has not settled.
+/// An axis that turned by more than this \[rad\] in the last round has not settled.
 const STILL: f64 = 1e-7;
 /// Separations this part of the size apart are equal; the later axis then has the better points.
 const ROUNDING: f64 = 1e-14;
@@ -49,7 +49,7 @@ pub(super) struct Nearest {
     pub guided: bool,
 }
 
-/// The axis of largest separation of two solids. `guess` starts the search where the solids are close; a gap above `enough` [m] need only be
+/// The axis of largest separation of two solids. `guess` starts the search where the solids are close; a gap above `enough` \[m\] need only be
 /// a lower bound.
 pub(super) fn whole(a: &Solid, b: &Solid, guess: Option<V>, enough: f64) -> Nearest {
     Nearest { guided: guess.is_some(), ..search(a, b, guess, enough) }
@@ -97,7 +97,7 @@ fn search(a: &Solid, b: &Solid, guess: Option<V>, enough: f64) -> Nearest {
     best
 }
 
-/// Length scale of a pair [m].
+/// Length scale of a pair \[m\].
 pub(super) fn pair_size(a: &Solid, b: &Solid) -> f64 {
     let (x, y) = (a.scale(), b.scale());
     if x > 0.0 && y > 0.0 { x.min(y) } else { x.max(y) }

@@ -96,7 +96,7 @@ impl<T: Real> Patch<T> {
 }
 
 impl Patch<f64> {
-    /// Second derivatives by the parameters: twice by the first, by both, twice by the second.
+    /// Second derivatives with respect to the parameters: twice by the first, by both, twice by the second.
     pub fn bend(&self, s: [f64; 2]) -> [V; 3] {
         match *self {
             Patch::Point(_) | Patch::Line(..) | Patch::Plane(..) => [V::zeros(); 3],

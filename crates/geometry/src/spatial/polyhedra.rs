@@ -25,7 +25,7 @@ pub(super) struct Closest {
     pub distance: f64,
 }
 
-/// Length scale of a pair [m]: of the smaller core where it has one, so that a small body on a large one keeps its accuracy.
+/// Length scale of a pair \[m\]: of the smaller core where it has one, so that a small body on a large one keeps its accuracy.
 pub(super) fn size(a: &Core, b: &Core) -> f64 {
     let (x, y) = (a.scale(), b.scale());
     if x > 0.0 && y > 0.0 { x.min(y) } else { x.max(y) }
@@ -208,7 +208,7 @@ fn kind_of(a: &Core, b: &Core, elements: (Element, Element)) -> Kind {
 pub(super) enum Near {
     /// The nearest features.
     Apart(Closest),
-    /// The distance exceeds what was asked for; a bound of it [m].
+    /// The distance exceeds what was asked for; a bound of it \[m\].
     Far(f64),
     /// Too close to tell, or meeting.
     Unknown,

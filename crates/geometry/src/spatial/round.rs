@@ -20,7 +20,7 @@ pub(super) struct Round<T: Real = f64> {
     pub rot: Matrix3<T>,
     pub pos: Vector3<T>,
     pub half: T,
-    /// Radii of the lower and the upper rim [m]; an apex has none.
+    /// Radii of the lower and the upper rim \[m\]; an apex has none.
     pub radii: [T; 2],
 }
 
@@ -37,7 +37,7 @@ pub(super) type Solid<'a> = Side<Core<'a>, f64>;
 /// A point feature.
 struct Spot<T: Real> {
     at: Vector3<T>,
-    /// Distance about it that belongs to the shape [m].
+    /// Distance about it that belongs to the shape \[m\].
     about: T,
     /// Whether it moves smoothly with the poses.
     regular: bool,
@@ -46,7 +46,7 @@ struct Spot<T: Real> {
 /// A straight feature.
 struct Line<T: Real> {
     ends: (Vector3<T>, Vector3<T>),
-    /// Distance about it that belongs to the shape [m].
+    /// Distance about it that belongs to the shape \[m\].
     about: T,
     /// Whether it moves smoothly with the poses.
     regular: bool,
@@ -226,7 +226,7 @@ impl<'a> Solid<'a> {
             Solid::Round(round) => round.pos,
         }
     }
-    /// Distance about the solid that belongs to the shape [m].
+    /// Distance about the solid that belongs to the shape \[m\].
     pub fn margin(&self) -> f64 {
         match self {
             Solid::Core(core) => core.radius,
@@ -239,7 +239,7 @@ impl<'a> Solid<'a> {
             Solid::Round(round) => round.support(direction),
         }
     }
-    /// Length scale [m].
+    /// Length scale \[m\].
     pub fn scale(&self) -> f64 {
         match self {
             Solid::Core(core) => core.scale(),

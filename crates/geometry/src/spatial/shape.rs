@@ -17,19 +17,19 @@ type V = Vector3<f64>;
 pub enum Shape {
     /// A ball about the origin.
     Ball {
-        /// Radius [m].
+        /// Radius \[m\].
         radius: f64,
     },
     /// A box about the origin, sides along the axes.
     Cuboid {
-        /// Half extents [m].
+        /// Half extents \[m\].
         half: V,
     },
     /// All points within a distance of a segment along z about the origin.
     Capsule {
-        /// Half the distance between the cap centres [m].
+        /// Half the distance between the cap centres \[m\].
         half_length: f64,
-        /// Radius [m].
+        /// Radius \[m\].
         radius: f64,
     },
     /// A convex polyhedron.
@@ -41,23 +41,23 @@ pub enum Shape {
     },
     /// A straight line of no thickness.
     Segment {
-        /// One end [m].
+        /// One end \[m\].
         a: V,
-        /// The other end [m].
+        /// The other end \[m\].
         b: V,
     },
     /// A cylinder about the origin, axis along z.
     Cylinder {
-        /// Half height [m].
+        /// Half height \[m\].
         half_height: f64,
-        /// Radius [m].
+        /// Radius \[m\].
         radius: f64,
     },
     /// A cone with its axis along z, apex at `+half_height`, base at `-half_height`.
     Cone {
-        /// Half height [m].
+        /// Half height \[m\].
         half_height: f64,
-        /// Radius of the base [m].
+        /// Radius of the base \[m\].
         radius: f64,
     },
     /// A surface of triangles, solid behind their counter-clockwise side; static.
@@ -83,22 +83,22 @@ pub(super) fn finite(what: &'static str, value: V) -> Result<V, ShapeError> {
 }
 
 impl Shape {
-    /// A ball of a radius [m].
+    /// A ball of a radius \[m\].
     pub fn ball(radius: f64) -> Result<Shape, ShapeError> {
         Ok(Shape::Ball { radius: positive("radius of a ball", radius)? })
     }
-    /// A box of half extents [m].
+    /// A box of half extents \[m\].
     pub fn cuboid(half: V) -> Result<Shape, ShapeError> {
         for k in 0..3 {
             positive("half extent of a box", half[k])?;
         }
         Ok(Shape::Cuboid { half })
     }
-    /// A capsule along z: half the distance between the cap centres and the radius [m].
+    /// A capsule along z: half the distance between the cap centres and the radius \[m\].
     pub fn capsule(half_length: f64, radius: f64) -> Result<Shape, ShapeError> {
         Ok(Shape::Capsule { half_length: positive("length of a capsule", half_length)?, radius: positive("radius of a capsule", radius)? })
     }
-    /// The convex hull of points [m].
+    /// The convex hull of points \[m\].
     pub fn convex(points: &[V]) -> Result<Shape, ShapeError> {
         Ok(Shape::Convex(Arc::new(Hull::new(points)?)))
     }
@@ -111,20 +111,20 @@ impl Shape {
             Err(ShapeError::Degenerate { what: "normal of a half-space" })
         }
     }
-    /// A segment between two points [m].
+    /// A segment between two points \[m\].
     pub fn segment(a: V, b: V) -> Result<Shape, ShapeError> {
         finite("end of a segment", a)?;
         finite("end of a segment", b)?;
         if (b - a).norm() > 0.0 { Ok(Shape::Segment { a, b }) } else { Err(ShapeError::Degenerate { what: "segment" }) }
     }
-    /// A cylinder along z: half height and radius [m].
+    /// A cylinder along z: half height and radius \[m\].
     pub fn cylinder(half_height: f64, radius: f64) -> Result<Shape, ShapeError> {
         Ok(Shape::Cylinder {
             half_height: positive("height of a cylinder", half_height)?,
             radius: positive("radius of a cylinder", radius)?,
         })
     }
-    /// A cone along z, apex up: half height and radius of the base [m].
+    /// A cone along z, apex up: half height and radius of the base \[m\].
     pub fn cone(half_height: f64, radius: f64) -> Result<Shape, ShapeError> {
         Ok(Shape::Cone { half_height: positive("height of a cone", half_height)?, radius: positive("radius of a cone", radius)? })
     }
@@ -132,7 +132,7 @@ impl Shape {
     pub fn mesh(vertices: Vec<V>, triangles: Vec<[u32; 3]>) -> Result<Shape, ShapeError> {
         Ok(Shape::Mesh(Arc::new(Mesh::new(vertices, triangles)?)))
     }
-    /// Heights [m] by rows (x fastest) over a grid of `columns` by `rows` points with a spacing [m], centred on the origin.
+    /// Heights \[m\] by rows (x fastest) over a grid of `columns` by `rows` points with a spacing \[m\], centred on the origin.
     pub fn heightfield(heights: Vec<f64>, columns: usize, rows: usize, spacing: [f64; 2]) -> Result<Shape, ShapeError> {
         Ok(Shape::Heightfield(Arc::new(Heightfield::new(heights, columns, rows, spacing)?)))
     }
@@ -200,7 +200,7 @@ impl Shape {
             }
         }
     }
-    /// Longest side of the box of the shape in its own frame [m].
+    /// Longest side of the box of the shape in its own frame \[m\].
     pub(super) fn extent(&self) -> f64 {
         match self {
             Shape::HalfSpace { .. } => f64::INFINITY,
@@ -211,7 +211,7 @@ impl Shape {
             }
         }
     }
-    /// Largest distance of a point of the shape from a point of its frame [m].
+    /// Largest distance of a point of the shape from a point of its frame \[m\].
     pub(super) fn reach(&self, about: V) -> f64 {
         let farthest = |points: &[V]| points.iter().fold(0.0, |m: f64, p| m.max((p - about).norm()));
         let rim = |z: f64, radius: f64| (about.x.hypot(about.y) + radius).hypot(about.z - z);

@@ -243,7 +243,7 @@ fn flat_along(solid: &Solid, n: V) -> Option<(V, V)> {
     (m.dot(&n) >= NEAR_FACE).then_some((m, o))
 }
 
-/// Whether a point belongs to a solid, up to a tolerance [m].
+/// Whether a point belongs to a solid, up to a tolerance \[m\].
 fn contains(solid: &Solid, p: V, tolerance: f64) -> bool {
     match solid {
         Solid::Core(core) => core_contains(core, p, tolerance),

@@ -7,7 +7,7 @@ use std::time::Instant;
 
 type Place = Pose<Spatial>;
 
-/// Gaps [m] at which pairs are timed: nearly at rest on each other, a little overlapping, some way apart.
+/// Gaps \[m\] at which pairs are timed: nearly at rest on each other, a little overlapping, some way apart.
 const GAPS: [f64; 3] = [1e-7, -1e-7, 3e-2];
 /// Pairs of each kind and gap.
 const PAIRS: usize = 40;
@@ -54,7 +54,7 @@ fn resting(a: &Shape, b: &Shape, random: &mut Random) -> Vec<Place> {
     (0..PAIRS).map(pose).collect()
 }
 
-/// Least time of one query [us] over the repeats.
+/// Least time of one query \[us\] over the repeats.
 fn time(poses: &[Place], mut query: impl FnMut(usize, &Place)) -> f64 {
     let once = |query: &mut dyn FnMut(usize, &Place)| {
         let clock = Instant::now();

@@ -41,14 +41,12 @@ pub fn read(
             notes.add(item.fault(how, "not supported: actuators act on joints here"));
             continue;
         };
-        let joints = robot.links.iter_mut().flat_map(|l| &mut l.joints);
-        let Some(joint) = joints.into_iter().find(|j| j.name == name) else {
-            // Joints of a base that is held are gone.
-            if held {
-                continue;
-            }
-            return Err(item.fault("joint", "no joint of this name"));
-        };
+        if !robot.joint_names().any(|joint| joint == name) && !held {
+            return Err(item.fault("joint", "no joint of this name").instead(name, robot.joint_names()));
+        }
+        let mut joints = robot.links.iter_mut().flat_map(|l| &mut l.joints);
+        // Joints of a base that is held are gone.
+        let Some(joint) = joints.find(|j| j.name == name) else { continue };
         if !matches!(joint.start, Start::Scalar(_)) {
             notes.add(item.fault("joint", "not supported: actuators act on hinges and slides here"));
             continue;

@@ -6,9 +6,10 @@ use super::geom::{self, Assets};
 use super::{joint, replicate};
 use crate::element::Element;
 use crate::mass::Mass;
-use crate::robot::{Freedom, Geom, Link, Notes, Start};
+use crate::robot::{Freedom, Geom, Link, NamedFrame, Notes, Start};
 use crate::text::Fault;
 use crate::{Base, Options};
+use carom_scene::error::Span;
 use nalgebra::{Isometry3, Matrix3, Vector3};
 use std::collections::BTreeSet;
 
@@ -28,8 +29,19 @@ pub struct Site {
     pub name: String,
     /// The body; `None` is the world.
     pub link: Option<usize>,
-    /// Place in the frame of the body [m].
+    /// Place in the frame of the body \[m\].
     pub at: Vector3<f64>,
+    /// The same with its axes.
+    pub frame: Isometry3<f64>,
+    /// Place of its element.
+    pub span: Span,
+}
+
+impl Site {
+    /// As a named point.
+    pub fn named(&self) -> NamedFrame {
+        NamedFrame { name: self.name.clone(), span: self.span.clone(), link: self.link, frame: self.frame }
+    }
 }
 
 /// Walks over the bodies.
@@ -121,8 +133,8 @@ impl Builder<'_> {
             Some(x) => (Vector3::new(x[0], x[1], x[2]) + Vector3::new(x[3], x[4], x[5])) * 0.5,
             None => item.vector("pos")?.unwrap_or_else(Vector3::zeros),
         };
-        let at = place.frame.transform_point(&at.into()).coords;
-        self.sites.push(Site { name, link: place.link, at });
+        let frame = place.frame * Isometry3::from_parts(at.into(), self.compiler.turn(&item)?);
+        self.sites.push(Site { name, link: place.link, at: frame.translation.vector, frame, span: element.span.clone() });
         Ok(())
     }
 

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 
 /// Gravity of a model that does not say [m/s^2].
 const GRAVITY: f64 = -9.81;
-/// Time step of a model that does not say [s].
+/// Time step of a model that does not say \[s\].
 const TIMESTEP: f64 = 0.002;
 
 /// Attributes of a `compiler`, of this and earlier versions of MuJoCo.
@@ -102,19 +102,19 @@ pub struct Compiler {
     pub strippath: bool,
     /// Where masses come from.
     pub inertia: InertiaFrom,
-    /// Least mass [kg].
+    /// Least mass \[kg\].
     pub boundmass: f64,
     /// Least moment [kg m^2].
     pub boundinertia: f64,
     /// Whether moments that no body has are made equal.
     pub balance: bool,
-    /// Total mass, if given [kg].
+    /// Total mass, if given \[kg\].
     pub total: Option<f64>,
     /// Geom groups that weigh.
     pub groups: [f64; 2],
     /// Gravity [m/s^2].
     pub gravity: Vector3<f64>,
-    /// Time step [s].
+    /// Time step \[s\].
     pub timestep: f64,
     /// Flags that are off.
     pub off: Vec<String>,
@@ -220,7 +220,7 @@ impl Compiler {
     pub fn is_off(&self, flag: &str) -> bool {
         self.off.iter().any(|f| f == flag)
     }
-    /// An angle of the model [rad].
+    /// An angle of the model \[rad\].
     pub fn angle(&self, x: f64) -> f64 {
         if self.degree { x.to_radians() } else { x }
     }

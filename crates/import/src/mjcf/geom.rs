@@ -226,9 +226,8 @@ pub fn read(item: &Item<'_>, frame: &Isometry3<f64>, compiler: &Compiler, assets
             let Some(name) = item.value("hfield") else { return Err(item.fault("hfield", "missing")) };
             match assets.fields.get(name) {
                 None => {
-                    let near = carom_scene::error::nearest(name, assets.fields.keys().map(String::as_str));
-                    let help = near.map_or_else(String::new, |near| format!("; did you mean \"{near}\"?"));
-                    return Err(item.fault("hfield", format!("no hfield of this name{help}")));
+                    let fault = item.fault("hfield", "no hfield of this name");
+                    return Err(fault.instead(name, assets.fields.keys().map(String::as_str)));
                 }
                 Some(Ok(field)) => (Some(field.clone()), Mass::zero()),
                 Some(Err(problem)) => {

@@ -14,7 +14,7 @@ use crate::element::Element;
 use crate::robot::{FrictionRule, Loop, Notes, Robot, Start};
 use crate::text::Fault;
 use crate::{Base, Options, robot};
-use body::Builder;
+use body::{Builder, Site};
 use compiler::Compiler;
 use defaults::Defaults;
 use geom::Assets;
@@ -62,6 +62,8 @@ pub fn read(root: &Element, folder: Option<&Path>, stem: &str, options: &Options
         loops: Vec::new(),
         ties: Vec::new(),
         gears: Vec::new(),
+        strands: Vec::new(),
+        frames: sites.iter().map(Site::named).collect(),
         apart: Vec::new(),
         friction: FrictionRule::Greatest,
     };
@@ -94,7 +96,7 @@ pub fn read(root: &Element, folder: Option<&Path>, stem: &str, options: &Options
         // Joints of a base that is held are gone.
         let there = robot.links.iter().flat_map(|l| &l.joints).any(|j| j.name == joint);
         if !there && options.base != Base::Fixed {
-            return Err(element.fault("joint1", "no joint of this name"));
+            return Err(element.fault("joint1", "no joint of this name").instead(joint, robot.joint_names()));
         }
         if there && !robot.hold(joint, at) {
             notes.add(
@@ -119,7 +121,12 @@ fn link(robot: &Robot, element: &Element, key: &str) -> Result<Option<usize>, Fa
     if name == "world" {
         return Ok(None);
     }
-    robot.links.iter().position(|l| l.name == name).map(Some).ok_or_else(|| element.fault(key, "no body of this name"))
+    robot
+        .links
+        .iter()
+        .position(|l| l.name == name)
+        .map(Some)
+        .ok_or_else(|| element.fault(key, "no body of this name").instead(name, robot.link_names()))
 }
 
 /// A joint that an equality holds at a coordinate: the equality, the joint, the coordinate from the pose as written.
@@ -239,6 +246,7 @@ fn start(root: &Element, options: &Options, robot: &mut Robot, notes: &mut Notes
         let scalar = joint.filter(|j| matches!(j.start, Start::Scalar(_)) && value.is_finite());
         let Some(joint) = scalar else {
             let fault = Fault::new(root.span.clone(), "pose", name.clone(), "no joint of this name has one coordinate");
+            let fault = fault.instead(name, robot.joint_names());
             return Err(fault.allowed("finite numbers by joint"));
         };
         joint.start = Start::Scalar(value - joint.reference);

@@ -4,8 +4,9 @@ use super::body::Site;
 use super::compiler::Compiler;
 use super::defaults::{Defaults, Item};
 use crate::element::Element;
-use crate::robot::{Notes, Robot, Tie, TieKind};
+use crate::robot::{Notes, Robot, Strand, Tie, TieKind};
 use crate::text::Fault;
+use carom_dynamics::Tendon;
 use nalgebra::{Isometry3, Point3, Vector3};
 
 /// What acts on the length of a tendon.
@@ -83,13 +84,14 @@ pub fn read(
 /// A fixed tendon of one joint acts on its coordinate; of several it would couple them. Says why it is left out, if it is.
 fn fixed(element: &Element, item: &Item<'_>, acting: &Acting, robot: &mut Robot) -> Result<Option<&'static str>, Fault> {
     let parts: Vec<&Element> = element.all("joint").collect();
-    let [part] = parts[..] else {
-        return Ok(Some("not supported on more than one joint: nothing in a scene couples coordinates"));
-    };
+    let [part] = parts[..] else { return strand(element, &parts, acting, robot) };
     let coefficient = crate::element::numbers(part.value("coef").unwrap_or("0"), 1, 1).map_err(|problem| part.fault("coef", problem))?[0];
     let name = &part.required("joint")?.value;
-    let joints = robot.links.iter_mut().flat_map(|l| &mut l.joints);
-    let Some(joint) = joints.into_iter().find(|j| j.name == *name) else { return Err(part.fault("joint", "no joint of this name")) };
+    if !robot.joint_names().any(|joint| joint == name) {
+        return Err(part.fault("joint", "no joint of this name").instead(name, robot.joint_names()));
+    }
+    let mut joints = robot.links.iter_mut().flat_map(|l| &mut l.joints);
+    let Some(joint) = joints.find(|j| j.name == *name) else { return Ok(None) };
     if coefficient == 0.0 {
         return Ok(None);
     }
@@ -113,6 +115,38 @@ fn fixed(element: &Element, item: &Item<'_>, acting: &Acting, robot: &mut Robot)
     Ok(None)
 }
 
+/// A fixed tendon of several joints.
+fn strand(element: &Element, parts: &[&Element], acting: &Acting, robot: &mut Robot) -> Result<Option<&'static str>, Fault> {
+    let (mut terms, mut reference): (Vec<(String, f64)>, f64) = (Vec::new(), 0.0);
+    for part in parts {
+        let text = part.value("coef").unwrap_or("0");
+        let coefficient = crate::element::numbers(text, 1, 1).map_err(|problem| part.fault("coef", problem))?[0];
+        let name = &part.required("joint")?.value;
+        let mut joints = robot.links.iter().flat_map(|l| &l.joints);
+        let Some(joint) = joints.find(|j| j.name == *name) else {
+            return Err(part.fault("joint", "no joint of this name").instead(name, robot.joint_names()));
+        };
+        if terms.iter().any(|(other, _)| other == name) {
+            return Err(part.fault("joint", "the tendon has this joint already"));
+        }
+        reference += coefficient * joint.reference;
+        terms.push((name.clone(), coefficient));
+    }
+    terms.retain(|(_, coefficient)| *coefficient != 0.0);
+    if terms.is_empty() {
+        return Ok(None);
+    }
+    if acting.friction > 0.0 {
+        return Ok(Some("not supported with friction on more than one joint"));
+    }
+    // Its length is a sum of the model's own numbers, which are `reference` where ours are 0.
+    let name = element.value("name").map_or_else(|| format!("strand{}", robot.strands.len()), str::to_string);
+    let limits = acting.range.map(|range| range.map(|x| x - reference));
+    let tendon = Tendon { limits, stiffness: acting.stiffness, damping: acting.damping };
+    robot.strands.push(Strand { name, span: element.span.clone(), terms, rest: acting.rest.map_or(0.0, |rest| rest - reference), tendon });
+    Ok(None)
+}
+
 /// A straight line between two sites.
 fn spatial(element: &Element, acting: &Acting, sites: &[Site], robot: &mut Robot) -> Result<Option<&'static str>, Fault> {
     let parts: Vec<&Element> = element.children.iter().collect();
@@ -126,7 +160,9 @@ fn spatial(element: &Element, acting: &Acting, sites: &[Site], robot: &mut Robot
     let mut ends = [(None, Vector3::zeros()); 2];
     for (end, part) in ends.iter_mut().zip([a, b]) {
         let name = &part.required("site")?.value;
-        let Some(site) = sites.iter().find(|s| s.name == *name) else { return Err(part.fault("site", "no site of this name")) };
+        let Some(site) = sites.iter().find(|s| s.name == *name) else {
+            return Err(part.fault("site", "no site of this name").instead(name, sites.iter().map(|site| site.name.as_str())));
+        };
         *end = (site.link, site.at);
     }
     let point = |(link, at): (Option<usize>, Vector3<f64>)| written(robot, link) * Point3::from(at);

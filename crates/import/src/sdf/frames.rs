@@ -90,9 +90,8 @@ impl<'e> Frames<'e> {
                     next = inner.to_string();
                     continue;
                 }
-                let near = carom_scene::error::nearest(&next, self.written.keys().map(String::as_str)).map(str::to_string);
-                let help = near.map_or_else(String::new, |near| format!("; did you mean \"{near}\"?"));
-                return Err(asked.fault("", format!("no frame is called \"{}\"{help}", next.escape_debug())));
+                let fault = asked.fault("", format!("no frame is called \"{}\"", next.escape_debug()));
+                return Err(fault.instead(&next, self.written.keys().map(String::as_str)));
             };
             if chain.contains(&next) {
                 return Err(frame.element.fault("", format!("its pose is given in itself: {}", chain.join(" -> "))));

@@ -2,18 +2,21 @@
 
 mod frames;
 mod include;
+mod matter;
 
 pub use include::expand;
 
 use crate::element::Element;
 use crate::mass::Mass;
-use crate::mesh::{self, Convex};
-use crate::robot::{Axis, Filter, Freedom, FrictionRule, Geom, Link, Loop, Notes, Robot, Start};
+use crate::mesh;
+use crate::parts::{self, Touching};
+use crate::robot::{Axis, Filter, Freedom, FrictionRule, Geom, Link, Loop, Notes, Placed, Robot, Start};
 use crate::text::Fault;
 use crate::urdf::rgb;
 use crate::{Base, Options};
 use carom_scene::tree::Solid;
 use frames::{Frames, pose, read_numbers, vector};
+use matter::{color, mass};
 use nalgebra::{Isometry3, Matrix3, Vector3};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -22,7 +25,7 @@ use std::path::Path;
 const FRICTION: f64 = 1.0;
 /// Models that touch each other and not themselves: one bit each, and one for what is outside.
 const MAX_MODELS: u32 = 31;
-/// Limits beyond this are none [rad or m].
+/// Limits beyond this are none \[rad or m\].
 const NO_LIMIT: f64 = 1e15;
 /// The version from which axes stand in the frame of their joint instead of that of the model.
 const AXIS_IN_JOINT: f64 = 1.45;
@@ -49,7 +52,7 @@ struct Reader<'a> {
     folder: Option<&'a Path>,
     options: &'a Options,
     notes: &'a mut Notes,
-    hulls: BTreeMap<String, Result<Convex, String>>,
+    touching: BTreeMap<String, Result<Touching, String>>,
     links: Vec<Link>,
     loops: Vec<Loop>,
     /// Whether axes stand in the frame of the model.
@@ -91,7 +94,7 @@ pub fn read(root: &Element, folder: Option<&Path>, stem: &str, options: &Options
         folder,
         options,
         notes,
-        hulls: BTreeMap::new(),
+        touching: BTreeMap::new(),
         links: Vec::new(),
         loops: Vec::new(),
         old_axes: version < AXIS_IN_JOINT,
@@ -141,6 +144,8 @@ pub fn read(root: &Element, folder: Option<&Path>, stem: &str, options: &Options
         loops,
         ties: Vec::new(),
         gears: Vec::new(),
+        strands: Vec::new(),
+        frames: Vec::new(),
         apart: Vec::new(),
         friction: FrictionRule::Mean,
     })
@@ -258,7 +263,8 @@ impl Reader<'_> {
         let color = element.child("visual").and_then(color);
         let mut geoms = Vec::new();
         for collision in element.all("collision") {
-            if let Some((solid, turn)) = self.solid(collision)? {
+            let Some((solids, turn)) = self.solids(collision)? else { continue };
+            for solid in solids {
                 let surface = collision.child("surface");
                 let friction = surface.and_then(|s| s.child("friction"));
                 let ode = friction.and_then(|f| f.child("ode").or(f.child("bullet")).or(f.child("dart")));
@@ -320,9 +326,8 @@ impl Reader<'_> {
                 continue;
             }
             let Some(found) = index.get(&name.text) else {
-                let near = carom_scene::error::nearest(&name.text, index.keys().map(String::as_str));
-                let help = near.map_or_else(String::new, |near| format!("; did you mean \"{near}\"?"));
-                return Err(name.fault("", format!("no link is called \"{}\"{help}", name.text.escape_debug())));
+                let fault = name.fault("", format!("no link is called \"{}\"", name.text.escape_debug()));
+                return Err(fault.instead(&name.text, index.keys().map(String::as_str)));
             };
             *end = Some(*found);
         }
@@ -434,86 +439,7 @@ impl Reader<'_> {
         }
         Ok(())
     }
-
-    /// The shape of a collision and its turn in it; `None`, with a note, where it is left out.
-    fn solid(&mut self, collision: &Element) -> Result<Option<(Solid, Isometry3<f64>)>, Fault> {
-        let geometry = collision.child("geometry").ok_or_else(|| collision.fault("geometry", "missing"))?;
-        let Some(shape) = geometry.children.first() else { return Err(geometry.fault("", "empty")) };
-        let solid = match shape.tag.as_str() {
-            "box" => {
-                let size = vector(shape.child("size").ok_or_else(|| shape.fault("size", "missing"))?)?;
-                if size.min() <= 0.0 {
-                    return Err(shape.fault("size", "not above 0"));
-                }
-                Solid::Box([size.x, size.y, size.z])
-            }
-            "sphere" => Solid::Ball(extent(shape, "radius")?),
-            "cylinder" => Solid::Cylinder(extent(shape, "length")?, extent(shape, "radius")?),
-            "capsule" => Solid::Capsule(extent(shape, "length")?, extent(shape, "radius")?),
-            "plane" => {
-                let normal = shape.child("normal").map(vector).transpose()?.unwrap_or_else(Vector3::z);
-                if normal.norm() <= 0.0 {
-                    return Err(shape.fault("normal", "has no direction"));
-                }
-                Solid::HalfSpace([normal.x, normal.y, normal.z])
-            }
-            "empty" => return Ok(None),
-            "mesh" => {
-                let uri = shape.child("uri").ok_or_else(|| shape.fault("uri", "missing"))?;
-                let scale = shape.child("scale").map(vector).transpose()?.unwrap_or_else(|| Vector3::repeat(1.0));
-                match self.hull(&uri.text, scale) {
-                    Ok(convex) => Solid::Convex(convex.points.iter().map(|p| [p.x, p.y, p.z]).collect()),
-                    Err(problem) => {
-                        self.notes.add(Fault::new(uri.span.clone(), "mesh", "uri", format!("left out: {problem}")));
-                        return Ok(None);
-                    }
-                }
-            }
-            other => {
-                self.notes.add(Fault::new(shape.span.clone(), other.to_string(), "", "not supported: the shape is left out"));
-                return Ok(None);
-            }
-        };
-        Ok(Some((solid, Isometry3::identity())))
-    }
-
-    fn hull(&mut self, file: &str, scale: Vector3<f64>) -> Result<Convex, String> {
-        let key = format!("{file} {scale:?}");
-        if let Some(found) = self.hulls.get(&key) {
-            return found.clone();
-        }
-        let path = self.folder.ok_or_else(|| "a file, and the model was given as text".to_string());
-        let path = path.and_then(|folder| include::find(file, folder, &self.options.packages).ok_or_else(|| "not found".to_string()));
-        let made = path.and_then(|path| mesh::load(&path)).and_then(|m| m.scaled(scale).hull());
-        self.hulls.insert(key, made.clone());
-        made
-    }
 }
 
 /// The end of the name of a link that is held fast to the world, while its model is read.
 const WORLD_LINK: &str = "\u{1}world";
-
-/// Mass of a link: one kilogram and unit moments where nothing is said, as in SDF.
-fn mass(link: &Element) -> Result<Mass, Fault> {
-    let Some(inertial) = link.child("inertial") else {
-        return Ok(Mass { mass: 1.0, centre: Vector3::zeros(), inertia: Matrix3::identity() });
-    };
-    let weight = number(inertial, "mass")?.unwrap_or(1.0);
-    if weight < 0.0 {
-        return Err(inertial.fault("mass", "below 0"));
-    }
-    let mut inertia = Matrix3::identity();
-    if let Some(element) = inertial.child("inertia") {
-        for (key, i, j) in [("ixx", 0, 0), ("ixy", 0, 1), ("ixz", 0, 2), ("iyy", 1, 1), ("iyz", 1, 2), ("izz", 2, 2)] {
-            inertia[(i, j)] = number(element, key)?.unwrap_or(if i == j { 1.0 } else { 0.0 });
-            inertia[(j, i)] = inertia[(i, j)];
-        }
-    }
-    Ok(Mass { mass: weight, centre: Vector3::zeros(), inertia }.moved(&pose(inertial)?.0))
-}
-
-/// Colour of a visual.
-fn color(visual: &Element) -> Option<u32> {
-    let diffuse = visual.child("material")?.child("diffuse")?;
-    rgb(&crate::element::numbers(&diffuse.text, 3, 4).ok()?)
-}

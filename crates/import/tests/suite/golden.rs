@@ -10,9 +10,9 @@ use nalgebra::{Isometry3, Quaternion, Translation3, UnitQuaternion, Vector3};
 use serde_json::Value;
 use std::path::PathBuf;
 
-/// The two steps [s].
+/// The two steps \[s\].
 const STEPS: [f64; 2] = [2e-4, 1e-4];
-/// Duration of the swing [s].
+/// Duration of the swing \[s\].
 const TIME: f64 = 1.0;
 
 fn folder() -> PathBuf {

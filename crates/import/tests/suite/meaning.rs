@@ -114,7 +114,7 @@ fn joints_in_a_row_become_hinges_a_ball_a_plane_or_locks() {
 fn what_is_not_supported_is_named_with_its_line_and_refused_when_strict() {
     let text = arm(
         "<joint name=\"j\" axis=\"0 1 0\"/>\n<body name=\"next\" pos=\"1 0 0\">\n<joint name=\"k\" axis=\"0 1 0\" armature=\"0.1\"/>\n<geom size=\"0.1\" solref=\"0.1 1\"/>\n</body>",
-        "<tendon>\n<fixed name=\"t\" stiffness=\"1\"><joint joint=\"j\" coef=\"1\"/><joint joint=\"k\" coef=\"1\"/></fixed>\n</tendon>\n<sensor><jointpos joint=\"j\"/></sensor>",
+        "<tendon>\n<fixed name=\"t\" stiffness=\"1\" frictionloss=\"1\"><joint joint=\"j\" coef=\"1\"/><joint joint=\"k\" coef=\"1\"/></fixed>\n</tendon>\n<sensor><jointpos joint=\"j\"/></sensor>",
     );
     let import = mjcf(&text);
     let found: Vec<(usize, String)> = import.notes.iter().map(|n| (n.line, format!("{} {}", n.part, n.key))).collect();
@@ -152,8 +152,8 @@ fn tendons_are_springs_and_ropes_or_belong_to_a_joint() {
     assert!(import.notes.is_empty(), "{:?}", import.notes);
     let scene = spatial(import);
     let [_, spring, rope] = &scene.model.joints[..] else { panic!("{:?}", scene.model.joints) };
-    assert_eq!((spring.kind, spring.rest, spring.stiffness, spring.damping), (JointKind::Spring, 2.0, 5.0, 1.0));
-    assert_eq!((rope.kind, rope.length), (JointKind::Rope, 2.5));
+    assert_eq!((spring.kind, spring.measures.rest, spring.measures.stiffness, spring.measures.damping), (JointKind::Spring, 2.0, 5.0, 1.0));
+    assert_eq!((rope.kind, rope.measures.length), (JointKind::Rope, 2.5));
     // A length nothing acts on is a measurement; one joint's length is its coordinate.
     assert!(mjcf(&tendons(&format!("<spatial>{ends}</spatial>"))).notes.is_empty());
     let text = tendons(r#"<fixed stiffness="3" springlength="0.5" range="-1 1"><joint joint="j" coef="2"/></fixed>"#);
@@ -181,7 +181,7 @@ fn a_joint_held_by_an_equality_or_mimic_is_no_joint() {
     let linear = mjcf(&arm(second, r#"<equality><joint joint1="k" joint2="j" polycoef="0.2 -3 0 0 0"/></equality>"#));
     assert!(linear.notes.is_empty());
     let linear = spatial(linear).model;
-    assert_eq!((linear.couplings.len(), linear.couplings[0].terms.as_slice()), (1, &[(1, 1.0), (0, 3.0)][..]));
+    assert_eq!((linear.couplings.len(), linear.couplings[0].terms.as_slice()), (1, &[(0, 3.0), (1, 1.0)][..]));
     let bent = mjcf(&arm(second, r#"<equality><joint joint1="k" joint2="j" polycoef="0 1 0.5 0 0"/></equality>"#));
     assert!(bent.notes[0].to_string().contains("polynomials") && spatial(bent).model.couplings.is_empty());
     let link = |name: &str| {
@@ -209,7 +209,7 @@ fn a_joint_held_by_an_equality_or_mimic_is_no_joint() {
     assert!(follows.notes.is_empty());
     let follows = spatial(follows).model;
     // It starts where it follows to: in the coordinates of the scene nothing is left of the offset.
-    assert_eq!((follows.couplings[0].terms.as_slice(), follows.couplings[0].offset), (&[(1, 1.0), (0, 2.0)][..], 0.0));
+    assert_eq!((follows.couplings[0].terms.as_slice(), follows.couplings[0].offset), (&[(0, 2.0), (1, 1.0)][..], 0.0));
     assert!(made("<mimic joint=\"jc\"/>").unwrap_err().to_string().contains("no other joint"));
 }
 
@@ -220,7 +220,7 @@ fn a_loop_comes_from_a_connect_and_files_from_includes() {
     let closing = scene.model.joints.last().unwrap();
     assert_eq!((closing.name.as_str(), closing.kind), ("closing", JointKind::Ball));
     assert_eq!(scene.model.pairs.iter().filter(|p| p.collide == Some(false)).count(), 1);
-    assert_eq!(scene.model.bodies[0].friction, 0.3);
+    assert_eq!(scene.model.bodies[0].surface.friction, 0.3);
     // 2700 kg/m^3 comes from the included file.
     let volume = std::f64::consts::PI * 0.02_f64.powi(2) * 0.3 + 4.0 / 3.0 * std::f64::consts::PI * 0.02_f64.powi(3);
     assert!((scene.model.bodies[0].mass - 2700.0 * volume).abs() < 1e-12);
@@ -250,7 +250,7 @@ fn filters_say_who_touches_whom() {
     assert!(touch(0, 1) && touch(0, 2) && !touch(1, 2) && !touch(0, 3) && !touch(1, 3));
     assert_eq!(scene.model.bodies[0].kind, BodyKind::Static);
     // The greater friction of a pair, not the mean.
-    let floor: Vec<Option<f64>> = scene.model.pairs.iter().map(|p| p.friction).collect();
+    let floor: Vec<Option<f64>> = scene.model.pairs.iter().map(|p| p.coefficients.friction).collect();
     assert_eq!(floor, [Some(1.0), Some(1.0)]);
 }
 
@@ -344,4 +344,81 @@ fn a_file_that_includes_itself_is_refused() {
     assert!(errors.first().line == 2 && errors.to_string().contains("already"), "{errors}");
     assert_eq!(Format::of(Path::new("a.URDF")), Some(Format::Urdf));
     assert_eq!(Format::of(Path::new("a.toml")), None);
+}
+
+#[test]
+fn a_fixed_tendon_of_several_joints_is_a_coupling_with_slack() {
+    let second = "<joint name=\"j\" axis=\"0 1 0\" ref=\"0.3\"/>\n<body name=\"hand\" pos=\"1 0 0\"><joint name=\"k\" axis=\"0 1 0\"/><geom size=\"0.1\" mass=\"1\"/></body>";
+    let tendon = |inside: &str, key: &str| {
+        arm(
+            second,
+            &format!(
+                "<tendon><fixed name=\"t\" {inside}><joint joint=\"j\" coef=\"2\"/><joint joint=\"{key}\" coef=\"-1\"/></fixed></tendon>"
+            ),
+        )
+    };
+    let made = mjcf(&tendon("stiffness=\"5\" damping=\"0.1\" springlength=\"0.4\" range=\"-1 2\"", "k"));
+    assert!(made.notes.is_empty());
+    let model = spatial(made).model;
+    let coupling = &model.couplings[0];
+    let found = coupling.tendon.expect("a tendon");
+    assert_eq!((coupling.name.as_str(), coupling.terms.as_slice()), ("t", &[(0, 2.0), (1, -1.0)][..]));
+    // Its length is 2 (x_j + 0.3) - x_k.
+    let near = |a: f64, b: f64| (a - b).abs() < 1e-12;
+    assert!(near(coupling.offset, 0.4 - 0.6) && near(found.stiffness, 5.0) && near(found.damping, 0.1), "{coupling:?}");
+    assert!(found.limits.is_some_and(|[low, high]| near(low, -1.6) && near(high, 1.4)), "{coupling:?}");
+    // Without a length of its own its spring rests where the model is written; elsewhere it starts stretched.
+    let bent = Options { pose: vec![("j".to_string(), 0.5)], ..Options::default() };
+    let started = from_mjcf(&tendon("stiffness=\"5\"", "k"), "model.xml", &bent).unwrap();
+    assert!(near(spatial(started).model.couplings[0].offset, -2.0 * (0.5 - 0.3)));
+    // One that nothing acts on is a measurement, a wrong name is an error with the nearest.
+    assert!(spatial(mjcf(&tendon("", "k"))).model.couplings.is_empty());
+    let wrong = arm(
+        &second.replace("\"k\"", "\"knuckle\""),
+        "<tendon><fixed stiffness=\"1\"><joint joint=\"j\" coef=\"1\"/><joint joint=\"knucle\" coef=\"1\"/></fixed></tendon>",
+    );
+    let error = from_mjcf(&wrong, "model.xml", &Options::default()).unwrap_err().to_string();
+    assert!(error.contains("no joint of this name") && error.contains("knuckle"), "{error}");
+}
+
+#[test]
+fn wrong_names_come_with_their_line_and_the_nearest() {
+    let link = |name: &str| {
+        format!(
+            "<link name=\"{name}\"><inertial><mass value=\"1\"/><inertia ixx=\"0.1\" iyy=\"0.1\" izz=\"0.1\" ixy=\"0\" ixz=\"0\" iyz=\"0\"/></inertial></link>\n"
+        )
+    };
+    let robot = |inside: &str| format!("<robot name=\"r\">\n{}{}{inside}</robot>", link("upper_arm"), link("hand"));
+    let joint = |parent: &str, more: &str| {
+        format!("<joint name=\"elbow\" type=\"continuous\">\n<parent link=\"{parent}\"/><child link=\"hand\"/>\n{more}</joint>\n")
+    };
+    let third = "<link name=\"tool\"/>\n<joint name=\"wrist\" type=\"continuous\"><parent link=\"hand\"/><child link=\"tool\"/>\n<mimic joint=\"elbo\"/></joint>\n";
+    let body = r#"<worldbody><body name="forearm"><joint name="elbow" axis="0 1 0"/><geom size="0.1"/></body></worldbody>"#;
+    let mjcf = |inside: &str| format!("<mujoco>\n{body}\n{inside}\n</mujoco>");
+    for (text, urdf, line, wanted) in [
+        (robot(&joint("uper_arm", "")), true, 5, "upper_arm"),
+        (robot(&(joint("upper_arm", "") + third)), true, 9, "elbow"),
+        (mjcf("<actuator><motor joint=\"elbw\"/></actuator>"), false, 3, "elbow"),
+        (mjcf("<equality><weld body1=\"forarm\"/></equality>"), false, 3, "forearm"),
+        (mjcf("<tendon><fixed stiffness=\"1\"><joint joint=\"elbov\" coef=\"1\"/></fixed></tendon>"), false, 3, "elbow"),
+        (mjcf("<equality><joint joint1=\"elbox\" polycoef=\"0.1 0 0 0 0\"/></equality>"), false, 3, "elbow"),
+    ] {
+        let options = Options::default();
+        let made = if urdf { from_urdf(&text, "model", &options) } else { from_mjcf(&text, "model", &options) };
+        let errors = made.map(|_| ()).expect_err("a wrong name");
+        let error = errors.iter().next().expect("an error");
+        assert_eq!((error.line, error.nearest.as_deref()), (line, Some(wanted)), "{errors}\n{text}");
+        assert!(errors.to_string().contains(&format!("did you mean \"{wanted}\"?")), "{errors}");
+    }
+    // A pose by a wrong name is a fault of the options.
+    let options = Options { pose: vec![("elbo".to_string(), 0.1)], ..Options::default() };
+    assert!(from_mjcf(&mjcf(""), "model", &options).unwrap_err().to_string().contains("did you mean \"elbow\"?"));
+    // Two equalities that say the same couple their joints twice.
+    let two = "<worldbody><body name=\"a\"><joint name=\"j\" axis=\"0 1 0\"/><geom size=\"0.1\"/></body><body name=\"b\" pos=\"1 0 0\"><joint name=\"k\" axis=\"0 1 0\"/><geom size=\"0.1\"/></body></worldbody>";
+    let text = format!(
+        "<mujoco>\n{two}\n<equality>\n<joint name=\"first\" joint1=\"j\" joint2=\"k\"/>\n<joint name=\"again\" joint1=\"k\" joint2=\"j\"/></equality></mujoco>"
+    );
+    let errors = from_mjcf(&text, "model", &Options::default()).map(|_| ()).expect_err("coupled twice");
+    let error = errors.iter().next().expect("an error");
+    assert!(error.line == 5 && errors.to_string().contains("again") && errors.to_string().contains("twice"), "{errors}");
 }

@@ -1,7 +1,7 @@
 //! Broken models: cut, doubled, swapped, blown up; every one is a scene that reads back, or an error with its file and line.
 
 use carom_dynamics::World;
-use carom_import::{Options, from_mjcf, from_urdf};
+use carom_import::{Options, from_mjcf, from_toml_beside, from_urdf};
 use carom_scene::{Scene, from_toml, to_toml};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -11,11 +11,11 @@ fn rounds() -> u64 {
     if std::env::var_os("CAROM_FULL").is_some() { 20_000 } else { 400 }
 }
 
-/// Longest time of all rounds, and of one [s]: reading never hangs.
+/// Longest time of all rounds, and of one \[s\]: reading never hangs.
 fn patience() -> Duration {
     Duration::from_secs(if std::env::var_os("CAROM_FULL").is_some() { 300 } else { 10 })
 }
-/// Longest time to read one of these models, on a machine that is busy with other things [s].
+/// Longest time to read one of these models, on a machine that is busy with other things \[s\].
 const ONE: Duration = Duration::from_secs(5);
 /// Steps that every model is moved: an error is an answer, a panic is none.
 const STEPS: usize = 2;
@@ -64,7 +64,7 @@ fn mutate(text: &str, random: &mut Random) -> String {
         "auto",
         "4000000000",
     ];
-    const TAGS: [&str; 18] = [
+    const TAGS: [&str; 19] = [
         "body",
         "frame",
         "replicate count=\"3\"",
@@ -78,6 +78,7 @@ fn mutate(text: &str, random: &mut Random) -> String {
         "default class=\"main\"",
         "equality",
         "tendon",
+        "fixed",
         "compiler angle=\"radian\"",
         "include file=\"x\"",
         "link",
@@ -150,7 +151,15 @@ fn mutate(text: &str, random: &mut Random) -> String {
 fn broken_models_are_scenes_or_errors_with_a_line() {
     let mut random = Random(0x9e37_79b9_7f4a_7c15);
     let (mut read, mut refused) = (0, 0);
-    let models = [("arm.urdf", true), ("chains.xml", false), ("masses.xml", false), ("four_bar.xml", false), ("hips.xml", false)];
+    let models = [
+        ("arm.urdf", true),
+        ("chains.xml", false),
+        ("masses.xml", false),
+        ("four_bar.xml", false),
+        ("hips.xml", false),
+        ("tendons.xml", false),
+        ("gripper.urdf", true),
+    ];
     let start = Instant::now();
     let originals = models.map(|(name, _)| model(name));
     for round in 0..rounds() {
@@ -185,4 +194,49 @@ fn broken_models_are_scenes_or_errors_with_a_line() {
         }
     }
     assert!(read > 50 && refused > 50, "{read} read, {refused} refused");
+}
+
+/// Worlds of several files, with couplings and tendons over the joints of more than one: every broken one is a scene that reads back, or an error with its line.
+#[test]
+fn broken_worlds_of_files_are_scenes_or_errors_with_a_line() {
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../tests/models");
+    let original = "dimension = 3\n\
+        include = [{ file = \"gripper.urdf\", name = \"left\" }, { file = \"gripper.urdf\", name = \"right\", position = [1, 0, 0], base = \"free\", hold = true }]\n\
+        [[body]]\nname = \"wheel\"\nmass = 1\ninertia = [0.1, 0.1, 0.1]\nposition = [0, 2, 1]\n\
+        [[joint]]\nname = \"axle\"\nkind = \"hinge\"\nbetween = [\"wheel\", \"world\"]\nanchor = [0, 2, 1]\naxis = [0, 0, 1]\n\
+        [[joint]]\nname = \"gear\"\nkind = \"coupling\"\njoints = { \"left.finger\" = 1, \"axle\" = -0.1 }\noffset = \"0\"\n\
+        [[joint]]\nname = \"cord\"\nkind = \"coupling\"\njoints = { \"right.finger\" = 1, \"axle.0\" = 0.1 }\nlimits = [-1, 1]\nstiffness = 3\n";
+    // Numbers stand in quotes too while they are mutated, where `values` finds them.
+    let tidy = |text: &str| text.replace("offset = \"0\"", "offset = 0");
+    from_toml_beside(&tidy(original), "world.toml", &folder).unwrap_or_else(|e| panic!("{e}"));
+    let mut random = Random(0x2545_f491_4f6c_dd1d);
+    let (mut read, mut refused) = (0, 0);
+    let start = Instant::now();
+    for round in 0..rounds() {
+        if start.elapsed() > patience() {
+            break;
+        }
+        let text = tidy(&mutate(original, &mut random));
+        let begun = Instant::now();
+        let made = from_toml_beside(&text, "world.toml", &folder);
+        assert!(begun.elapsed() < ONE, "{round}: {:?}\n{text}", begun.elapsed());
+        match made {
+            Ok(import) => {
+                read += 1;
+                let written = to_toml(&import.scene);
+                let again = from_toml(&written, "world").unwrap_or_else(|e| panic!("{round}: {e}\n{text}\n{written}"));
+                assert_eq!(to_toml(&again), written, "{round}");
+                if let Scene::Spatial(scene) = import.scene
+                    && let Ok(mut world) = World::new(scene.model, scene.state)
+                {
+                    let _ = (0..STEPS).try_for_each(|_| world.step().map(|_| ()));
+                }
+            }
+            Err(errors) => {
+                refused += 1;
+                assert!(errors.iter().all(|e| e.line >= 1), "{round}: {errors}");
+            }
+        }
+    }
+    assert!(read > 10 && refused > 50, "{read} read, {refused} refused");
 }

@@ -47,7 +47,7 @@ fn a_world_of_models_has_links_joints_and_poses_in_frames() {
     for (found, wanted) in anchor.iter().chain(axis.iter()).zip([1.0, 0.0, 0.7, -1.0, 0.0, 0.0]) {
         assert!((found - wanted).abs() < 1e-12, "{anchor:?} {axis:?}");
     }
-    assert_eq!(scene.model.bodies[rod].friction, 0.7);
+    assert_eq!(scene.model.bodies[rod].surface.friction, 0.7);
     assert_eq!(scene.model.bodies.iter().filter(|b| b.kind == BodyKind::Static).count(), 2, "the ground and the base");
     // It swings as the closed form says: the inertia about the hinge is iyy + m r^2.
     let mut world = World::new(scene.model, scene.state).unwrap();

@@ -5,7 +5,7 @@ use carom_import::{Options, from_mjcf};
 use carom_math::{Pose, Spatial};
 use carom_scene::Scene;
 
-/// Largest distance beyond a limit after the first step [rad].
+/// Largest distance beyond a limit after the first step \[rad\].
 const HELD: f64 = 1e-9;
 
 /// An ant on straight legs, whose knees bend by 30 to 70 degrees; its height, and the ranges of its left and right knees.
@@ -74,7 +74,9 @@ fn settles(name: &str, mut world: World<Spatial>, knees: usize, highest: f64) {
         assert!(passed(&world) <= HELD, "{name}, step {step}: {:e} rad beyond", passed(&world));
         top = world.state().poses.iter().fold(top, |m, pose| m.max(pose.position.z));
         let ledger = world.ledger();
-        assert!(ledger.drift.abs() <= 1e-3 * ledger.exchanged, "{name}, step {step}: {ledger:?}");
+        // What rests exchanges nothing; its books are rounding beside the energy that is there.
+        let rounding = 16.0 * f64::EPSILON * (ledger.kinetic + ledger.potential.abs() + ledger.flow.projection.abs());
+        assert!(ledger.drift.abs() <= 1e-3 * ledger.exchanged + rounding, "{name}, step {step}: {ledger:?}");
     }
     assert!(-world.deepest() < 1e-5, "{name}: {}", world.deepest());
     assert!(top < highest, "{name} was thrown up to {top} m");

@@ -1,25 +1,35 @@
 //! Several right-hand sides through a [`BlockFactor`] at once: its numbers are read once for all of them, and no sum waits for itself.
 
 use super::{BlockFactor, by_width, settled};
+use crate::widened;
 
 /// Right-hand sides at once.
 pub const LANES: usize = 4;
+
+widened! {
+    fn both_ways = both_ways_wide / both_ways_plain (factor: &BlockFactor, x: &mut [[f64; LANES]]);
+}
+
+#[inline(always)]
+fn both_ways_plain(factor: &BlockFactor, x: &mut [[f64; LANES]]) {
+    let columns = &factor.symbolic.columns;
+    for (place, column) in columns.iter().enumerate() {
+        by_width!(column.size, (), factor.lanes_forward(place, x));
+    }
+    for (place, column) in columns.iter().enumerate().rev() {
+        by_width!(column.size, (), factor.lanes_backward(place, x));
+    }
+}
 
 impl BlockFactor {
     /// x := A^-1 x for several columns side by side; panics where x has not one entry for each scalar row of the matrix.
     pub fn solve_lanes(&self, x: &mut [[f64; LANES]]) {
         assert_eq!(x.len(), self.symbolic.pattern.rows(), "a vector has one entry for each scalar row of the matrix");
-        let columns = &self.symbolic.columns;
-        for (place, column) in columns.iter().enumerate() {
-            by_width!(column.size, (), self.lanes_forward(place, x));
-        }
-        for (place, column) in columns.iter().enumerate().rev() {
-            by_width!(column.size, (), self.lanes_backward(place, x));
-        }
+        both_ways(self, x);
     }
 
     /// Takes the rows of a column from all below; right-hand sides of few rows have not reached most columns.
-    #[inline]
+    #[inline(always)]
     fn lanes_forward<const N: usize>(&self, place: usize, x: &mut [[f64; LANES]]) {
         let column = &self.symbolic.columns[place];
         let mut own = [[0.0; LANES]; N];
@@ -39,7 +49,7 @@ impl BlockFactor {
     }
 
     /// Solves a column for its own rows from all below.
-    #[inline]
+    #[inline(always)]
     fn lanes_backward<const N: usize>(&self, place: usize, x: &mut [[f64; LANES]]) {
         let column = &self.symbolic.columns[place];
         let (squares, _) = self.values[column.pivot_at..column.panel_end].as_chunks::<N>();

@@ -2,6 +2,21 @@
 
 use super::LuFactor;
 use crate::pivot_block::{exchange, exchange_back};
+use crate::widened;
+
+widened! {
+    fn both_ways = both_ways_wide / both_ways_plain [const L: usize] (factor: &LuFactor, x: &mut [[f64; L]]);
+}
+
+#[inline(always)]
+fn both_ways_plain<const L: usize>(factor: &LuFactor, x: &mut [[f64; L]]) {
+    for place in 0..factor.symbolic.columns.len() {
+        factor.lanes_forward_transpose(place, x);
+    }
+    for place in (0..factor.symbolic.columns.len()).rev() {
+        factor.lanes_backward_transpose(place, x);
+    }
+}
 
 /// to -= s from, lane by lane.
 #[inline(always)]
@@ -15,15 +30,11 @@ impl LuFactor {
     /// x := A^-T x for several columns side by side; panics where x has not one entry for each scalar row of the matrix.
     pub fn solve_transpose_lanes<const L: usize>(&self, x: &mut [[f64; L]]) {
         assert_eq!(x.len(), self.symbolic.pattern.rows(), "a vector has one entry for each scalar row of the matrix");
-        for place in 0..self.symbolic.columns.len() {
-            self.lanes_forward_transpose(place, x);
-        }
-        for place in (0..self.symbolic.columns.len()).rev() {
-            self.lanes_backward_transpose(place, x);
-        }
+        both_ways(self, x);
     }
 
     /// The first half: U_kk' in place of L_kk, columns in place of rows.
+    #[inline(always)]
     fn lanes_forward_transpose<const L: usize>(&self, place: usize, x: &mut [[f64; L]]) {
         let column = &self.symbolic.columns[place];
         let (size, start) = (column.size, column.start);
@@ -54,6 +65,7 @@ impl LuFactor {
     }
 
     /// The second half.
+    #[inline(always)]
     fn lanes_backward_transpose<const L: usize>(&self, place: usize, x: &mut [[f64; L]]) {
         let column = &self.symbolic.columns[place];
         let (size, start) = (column.size, column.start);

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 
 /// Rounding left by a handful of operations on numbers of order one to a hundred.
 const ROUNDING: f64 = 1e-12;
-/// Central differences with this step [rad] are right to about 1e-10: truncation 1e-10, rounding 1e-11.
+/// Central differences with this step \[rad\] are right to about 1e-10: truncation 1e-10, rounding 1e-11.
 const DIFFERENCE_STEP: f64 = 1e-5;
 const DIFFERENCE_ERROR: f64 = 1e-8;
 

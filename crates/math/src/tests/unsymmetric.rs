@@ -204,7 +204,7 @@ proptest! {
     }
 }
 
-/// [[M, -J2'], [J1, 0]] of a chain of bodies: a body's node first, its joint's after it.
+/// [[M, -J2'], \[J1, 0\]] of a chain of bodies: a body's node first, its joint's after it.
 fn saddle(bodies: usize, twice: bool) -> BlockMatrix {
     const ROWS: usize = 2;
     let sizes: Vec<usize> = (0..2 * bodies)

@@ -72,7 +72,7 @@ impl<'a> GifWriter<'a> {
         encoder.set_repeat(Repeat::Infinite).map_err(failed)?;
         Ok(GifWriter { encoder, finder: Finder::new(palette), width, height, shown: Vec::new(), next: Vec::new() })
     }
-    /// Adds a frame that is shown from one time to another [s]; the last one has no end and stands for a while.
+    /// Adds a frame that is shown from one time to another \[s\]; the last one has no end and stands for a while.
     ///
     /// # Errors
     /// The file cannot be written.

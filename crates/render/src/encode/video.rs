@@ -48,7 +48,7 @@ pub struct VideoWriter {
 }
 
 impl VideoWriter {
-    /// Starts the encoder for a film of a size [pixels] at `rate` frames a second.
+    /// Starts the encoder for a film of a size \[pixels\] at `rate` frames a second.
     ///
     /// # Errors
     /// There is none, or it does not start.

@@ -24,13 +24,13 @@ const MARGIN: f64 = 0.06;
 /// Height of a picture as a part of its width, at least and at most, unless it is given.
 const FLATTEST: f64 = 0.34;
 const TALLEST: f64 = 1.2;
-/// Widths of lines [pixels] on paper of the width below; they grow with its root.
+/// Widths of lines \[pixels\] on paper of the width below; they grow with its root.
 const OUTLINE: f64 = 1.1;
 const WALL: f64 = 2.6;
 const ROPE: f64 = 1.4;
 const TRAIL: f64 = 1.4;
 const PIN: f64 = 2.2;
-/// Paper [pixels] on which those widths are meant.
+/// Paper \[pixels\] on which those widths are meant.
 const PAPER: f64 = 480.0;
 /// Factor of an outline's colour to its fill.
 const DARKER: f64 = 0.62;
@@ -40,11 +40,11 @@ const PALE: f64 = 0.72;
 const SPOKE: f64 = 0.12;
 /// A body less than this many pixels across is a dot without marks.
 const DOT: f64 = 5.0;
-/// Ticks of the ground across the picture, about; their length [pixels] and strength.
+/// Ticks of the ground across the picture, about; their length \[pixels\] and strength.
 const TICKS: f64 = 10.0;
 const TICK: f64 = 4.0;
 const TICK_STRENGTH: f64 = 0.55;
-/// Bends of a spring and how far [pixels] they go aside.
+/// Bends of a spring and how far \[pixels\] they go aside.
 const COILS: usize = 16;
 const COIL: f64 = 5.5;
 /// Bodies beyond which outlines are left out: they would be most of the picture.
@@ -74,7 +74,7 @@ impl Sheet<'_> {
         let [w, h] = [self.view.width as f64, self.view.height as f64];
         [0.5 * w + (p.x - self.centre.x) * self.view.scale, 0.5 * h - (p.y - self.centre.y) * self.view.scale]
     }
-    /// Farthest distance [m] from the centre that can be seen, and then some.
+    /// Farthest distance \[m\] from the centre that can be seen, and then some.
     fn reach(&self) -> f64 {
         (self.view.width + self.view.height) as f64 / self.view.scale
     }

@@ -4,11 +4,11 @@ use nalgebra::Vector3;
 
 type V = Vector3<f64>;
 
-/// Half of the angle of view across [rad].
+/// Half of the angle of view across \[rad\].
 const HALF_ANGLE: f64 = 0.30;
-/// Height of the camera above the horizon [rad].
+/// Height of the camera above the horizon \[rad\].
 const ELEVATION: f64 = 0.36;
-/// Where it stands, from the x axis towards y [rad]: in front, to the right; more squarely in front of flat scenes.
+/// Where it stands, from the x axis towards y \[rad\]: in front, to the right; more squarely in front of flat scenes.
 const AZIMUTH: f64 = -1.05;
 const AZIMUTH_FLAT: f64 = -1.35;
 /// A scene whose depth is less than this part of its width is flat.
@@ -22,13 +22,13 @@ const TALLEST: f64 = 1.1;
 const HALVINGS: usize = 60;
 /// Sizes of the box within which the camera stands.
 const FARTHEST: f64 = 1e3;
-/// Nearest distance [part of the distance to the centre] that is drawn.
+/// Nearest distance \[part of the distance to the centre\] that is drawn.
 const NEAR: f64 = 0.02;
 
 /// Where a camera stands and how a pixel looks into the world.
 #[derive(Clone, Copy, Debug)]
 pub struct Camera {
-    /// Where it stands [m].
+    /// Where it stands \[m\].
     pub eye: V,
     /// To the right in the picture.
     pub right: V,
@@ -40,12 +40,12 @@ pub struct Camera {
     pub focal: f64,
     /// Pixel that looks straight ahead.
     pub middle: [f64; 2],
-    /// Nearest distance that is drawn [m].
+    /// Nearest distance that is drawn \[m\].
     pub near: f64,
 }
 
 impl Camera {
-    /// Pixel and distance along the view [m] of a point.
+    /// Pixel and distance along the view \[m\] of a point.
     pub fn project(&self, p: V) -> [f64; 3] {
         let r = p - self.eye;
         let depth = r.dot(&self.forward);
@@ -64,7 +64,7 @@ impl Camera {
         Camera { focal: self.focal * by, middle: self.middle.map(|m| m * by), ..*self }
     }
 
-    /// A camera on paper of a width [pixels] that sees a box about `centre`; also the height of the paper, unless it is given.
+    /// A camera on paper of a width \[pixels\] that sees a box about `centre`; also the height of the paper, unless it is given.
     pub fn new(centre: V, half: V, width: usize, height: Option<usize>) -> (Camera, usize) {
         let azimuth = if half.y < FLAT * half.x { AZIMUTH_FLAT } else { AZIMUTH };
         let (sa, ca) = azimuth.sin_cos();

@@ -42,7 +42,7 @@ const GLOSS: i32 = 36;
 const SHADOW: f64 = 0.72;
 /// The ground fades into the paper between these distances from the centre, in sizes of what is shown.
 const FADE: [f64; 2] = [1.3, 3.2];
-/// Lines of the ground in a size of what is shown; their width [pixels] and strength.
+/// Lines of the ground in a size of what is shown; their width \[pixels\] and strength.
 const GRID: f64 = 2.5;
 const GRID_WIDTH: f64 = 0.9;
 const GRID_STRENGTH: f64 = 0.35;
@@ -57,7 +57,7 @@ pub struct View {
     start: V,
     width: usize,
     height: usize,
-    /// Half of the diagonal of what is shown [m].
+    /// Half of the diagonal of what is shown \[m\].
     size: f64,
 }
 
@@ -66,7 +66,7 @@ impl View {
         let centre = self.framing.centre(time);
         (self.camera.moved(centre - self.start), centre)
     }
-    /// Distance of the lines of the ground [m].
+    /// Distance of the lines of the ground \[m\].
     fn grid(&self) -> f64 {
         let length = self.size / GRID;
         let ten = 10f64.powf(length.log10().floor());

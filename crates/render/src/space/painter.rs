@@ -19,9 +19,9 @@ type V = Vector3<f64>;
 const SIDES: usize = 20;
 /// Pieces beyond which the order is that of distances alone: pairs would take too long.
 const MANY: usize = 4000;
-/// Depth [part of the size] by which pieces may meet and still count as apart.
+/// Depth \[part of the size\] by which pieces may meet and still count as apart.
 const TOUCH: f64 = 1e-3;
-/// Width of edges [pixels], and their colour as a factor of the face's.
+/// Width of edges \[pixels\], and their colour as a factor of the face's.
 const EDGE: f64 = 0.7;
 const DARKER: f64 = 0.72;
 /// Lines of the ground on either side of the centre, and how far they reach in sizes of what is shown.

@@ -23,7 +23,7 @@ pub struct Lamp {
     centre: V,
     /// Metres of a cell.
     cell: f64,
-    /// Distance towards the lamp from the centre [m] of what is nearest to it.
+    /// Distance towards the lamp from the centre \[m\] of what is nearest to it.
     depth: Vec<f64>,
 }
 

@@ -11,7 +11,7 @@ type V = Vector3<f64>;
 
 /// Part of the way to white of the stripes that show how round things turn.
 const STRIPE: f64 = 0.62;
-/// Half width of the stripe of a cylinder [rad].
+/// Half width of the stripe of a cylinder \[rad\].
 const STRIPE_ANGLE: f64 = 0.22;
 /// Factor of the colour of a second stripe, on the opposite side.
 const SHADE: f64 = 0.72;
@@ -55,7 +55,7 @@ fn normal(points: &[V]) -> V {
 pub struct Ball {
     /// Pose of its centre.
     pub pose: Pose<Spatial>,
-    /// Radius [m].
+    /// Radius \[m\].
     pub radius: f64,
     /// Colour.
     pub color: Rgb,
@@ -139,7 +139,7 @@ fn flat(outline: &Outline<Spatial>, pose: &Pose<Spatial>, color: Rgb, out: &mut 
     }
 }
 
-/// Colour of a side in a direction [rad]: a light stripe on one side, a dark one opposite.
+/// Colour of a side in a direction \[rad\]: a light stripe on one side, a dark one opposite.
 pub fn side_color(color: Rgb, angle: f64) -> Rgb {
     let from = |middle: f64| ((angle - middle + 0.5 * TAU).rem_euclid(TAU) - 0.5 * TAU).abs();
     if from(0.0) < STRIPE_ANGLE {

@@ -12,16 +12,16 @@ use nalgebra::Vector3;
 
 type V = Vector3<f64>;
 
-/// Half widths [pixels] of ties, sticks, trails and springs.
+/// Half widths \[pixels\] of ties, sticks, trails and springs.
 const ROPE: f64 = 0.8;
 const STICK: f64 = 1.4;
 const TRAIL: f64 = 0.9;
-/// Radius [pixels] of a pin of a joint and of a body without a shape.
+/// Radius \[pixels\] of a pin of a joint and of a body without a shape.
 const PIN: f64 = 2.0;
 const POINT: f64 = 3.0;
 /// Sides of thin tubes.
 const SIDES: usize = 6;
-/// Bends of a spring and their radius [pixels].
+/// Bends of a spring and their radius \[pixels\].
 const COILS: usize = 12;
 const COIL: f64 = 4.0;
 

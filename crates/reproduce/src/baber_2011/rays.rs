@@ -13,14 +13,14 @@ use std::f64::consts::PI;
 /// Half a degree, the last digit of the angles printed.
 const DEGREE: f64 = 0.5;
 
-/// Rate of turn f of a direction, (6.12), and rate g of its length.
+/// Rate of turn f of a direction, (6.13), and rate g of its length.
 fn rates(k: &Matrix3<f64>, mu: f64, angle: f64) -> (f64, f64) {
     let t = Vector3::new(-mu * angle.cos(), -mu * angle.sin(), 1.0);
     let du = k * t;
     (angle.cos() * du.y - angle.sin() * du.x, angle.cos() * du.x + angle.sin() * du.y)
 }
 
-/// Angles of the rays of constant sliding [rad], by the sign changes of f.
+/// Angles of the rays of constant sliding \[rad\], by the sign changes of f.
 fn rays(k: &Matrix3<f64>, mu: f64) -> Vec<f64> {
     const CUTS: usize = 3600;
     let turn = |angle: f64| rates(k, mu, angle).0;
@@ -104,6 +104,37 @@ pub fn section_3_2(report: &mut Report) -> Result<(), Failure> {
         balance = balance.max(arm(b.arm));
         printed_balance = printed_balance.max(arm(a.arm));
     }
+    // Where f is the axis itself n is 0/0: any frame that holds f serves, and so does the engine's.
+    let mut upside: f64 = 0.0;
+    for _ in 0..60 {
+        let mut side = |approach: f64| {
+            let (inertia, spin) = (random.definite3() + Matrix3::identity(), random.vector3());
+            (random.between(0.2, 3.0), inertia, random.vector3(), random.vector3() + Vector3::z() * approach, spin)
+        };
+        let (a, b) = (side(-2.0), side(1.0));
+        let (e, mu) = (random.unit(), random.unit());
+        // The same collision seen upside down: turned about x by a half turn.
+        let turn = Matrix3::from_diagonal(&Vector3::new(1.0, -1.0, -1.0));
+        let seen = |(m, i, r, v, w): (f64, Matrix3<f64>, Vector3<f64>, Vector3<f64>, Vector3<f64>)| {
+            Side::<Spatial>::body(m, turn * i * turn, turn * r, turn * v, turn * w)
+        };
+        let plain = |(m, i, r, v, w): (f64, Matrix3<f64>, Vector3<f64>, Vector3<f64>, Vector3<f64>)| Side::<Spatial>::body(m, i, r, v, w);
+        let up = collide(&plain(a), &plain(b), Vector3::z(), e, mu, 1e-12)?;
+        let down = collide(&seen(a), &seen(b), -Vector3::z(), e, mu, 1e-12)?;
+        upside = upside.max((turn * down.impulse - up.impulse).norm() / (1.0 + up.impulse.norm()));
+    }
+    let wall = Side::<Spatial>::immovable(Vector3::zeros(), Vector3::zeros(), Vector3::zeros());
+    let moving = Side::<Spatial>::immovable(Vector3::zeros(), -Vector3::z(), Vector3::zeros());
+    let refused = collide(&moving, &wall, Vector3::z(), 0.5, 0.5, 1e-10).is_err();
+    report.words(
+        "3.1: n = f × (0, 0, 1) / |f × (0, 0, 1)|",
+        "undefined for f = ±(0, 0, 1)",
+        format!(
+            "60 collisions along (0, 0, 1), and the same upside down along (0, 0, −1), agree to 1e-8: {}; two immovable bodies (K = 0) are refused: {refused}",
+            upside < 1e-8
+        ),
+        upside < 1e-8 && refused,
+    );
     report.words("R turns f to (0, 0, 1)", "R f = (0, 0, 1)", format!("off by less than 1e-13: {}", turned < 1e-13), turned < 1e-13);
     report.words(
         "appendix A: R is the turn about n by θ",

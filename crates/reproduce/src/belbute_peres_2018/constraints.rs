@@ -4,8 +4,8 @@ use crate::random::Random;
 use crate::report::{digits, list};
 use crate::{Chart, Failure, Report, Style};
 use carom::geometry::{Geometry, planar};
+use carom::kernels::dynamics::{DynamicsInput, Mass, dynamics};
 use carom::math::{Planar, Pose};
-use carom::solve::dynamics::{DynamicsInput, Mass, dynamics};
 use nalgebra::Vector2;
 
 fn cross(a: Vector2<f64>, b: Vector2<f64>) -> f64 {

@@ -3,7 +3,7 @@
 use crate::random::Random;
 use crate::report::digits;
 use crate::{Chart, Failure, Report, Scale, Style};
-use carom::solve::dynamics::{DynamicsInput, DynamicsOutput, Mass, backward, dynamics};
+use carom::kernels::dynamics::{DynamicsInput, DynamicsOutput, Mass, backward, dynamics};
 use carom::solve::status::Status;
 use nalgebra::{DMatrix, DVector};
 
@@ -81,6 +81,8 @@ enum Variant {
     Matrix,
     /// Both corrected.
     Corrected,
+    /// Both corrected, but F is not transposed, as where the factor of the forward pass is used again.
+    Forward,
 }
 
 /// Slopes of g·x by force, friction, bias, the contact rows and the mass, from eqs. 29 and 32.
@@ -118,7 +120,12 @@ fn adjoint(scene: &Scene, out: &DynamicsOutput, g: &[f64], variant: Variant) -> 
     k.view_mut((0, D), (D, P)).copy_from(&gm.transpose());
     k.view_mut((0, D + P), (D, E)).copy_from(&a.transpose());
     k.view_mut((D, 0), (P, D)).copy_from(&(&dz * &gm));
-    let middle = DMatrix::from_diagonal(&slack) + if variant == Variant::Printed { f.clone() } else { &dz * &f };
+    let middle = DMatrix::from_diagonal(&slack)
+        + match variant {
+            Variant::Printed => f.clone(),
+            Variant::Forward => (&dz * &f).transpose(),
+            Variant::Matrix | Variant::Corrected => &dz * &f,
+        };
     k.view_mut((D, D), (P, P)).copy_from(&middle);
     k.view_mut((D + P, 0), (E, D)).copy_from(&a);
     let mut right = DVector::zeros(D + P + E);
@@ -130,7 +137,7 @@ fn adjoint(scene: &Scene, out: &DynamicsOutput, g: &[f64], variant: Variant) -> 
     let bias: Vec<f64> = (0..M).map(|i| scaled[i]).collect();
     // F holds −μ_i at (ζ_i, λ_ci): ∂ℓ/∂μ = −∂ℓ/∂F.
     let friction: Vec<f64> = (0..M).map(|i| scaled[3 * M + i] * z[i]).collect();
-    let by_g = if variant == Variant::Corrected {
+    let by_g = if matches!(variant, Variant::Corrected | Variant::Forward) {
         -(&scaled * x.transpose() + &z * dx.transpose())
     } else {
         -(DMatrix::from_diagonal(&z) * (&dzz * x.transpose() + &z * dx.transpose()))
@@ -144,7 +151,7 @@ fn adjoint(scene: &Scene, out: &DynamicsOutput, g: &[f64], variant: Variant) -> 
 pub fn section_b2(report: &mut Report) -> Result<(), Failure> {
     const NAMES: [&str; 5] = ["f", "μ", "c", "J", "M"];
     let mut random = Random::new(22);
-    let mut worst = [[0.0f64; 5]; 4];
+    let mut worst = [[0.0f64; 5]; 5];
     let mut scenes = 0;
     for _ in 0..4000 {
         if scenes == 30 {
@@ -157,8 +164,8 @@ pub fn section_b2(report: &mut Report) -> Result<(), Failure> {
             continue;
         }
         let g: Vec<f64> = (0..D).map(|_| random.between(-1.0, 1.0)).collect();
-        let variants = [Variant::Printed, Variant::Matrix, Variant::Corrected].map(|v| adjoint(&scene, &out, &g, v));
-        let [Some(printed), Some(matrix), Some(corrected)] = variants else { continue };
+        let variants = [Variant::Printed, Variant::Matrix, Variant::Corrected, Variant::Forward].map(|v| adjoint(&scene, &out, &g, v));
+        let [Some(printed), Some(matrix), Some(corrected), Some(forward)] = variants else { continue };
         let kernel = backward(&scene.input(), &out, &g)?;
         let engine = [
             kernel.force,
@@ -166,7 +173,7 @@ pub fn section_b2(report: &mut Report) -> Result<(), Failure> {
             kernel.bias,
             kernel.contacts,
             match kernel.mass {
-                carom::solve::dynamics::MassChange::Diagonal(m) => m,
+                carom::kernels::dynamics::MassChange::Diagonal(m) => m,
                 _ => return Err("a diagonal mass has a diagonal slope".into()),
             },
         ];
@@ -188,7 +195,7 @@ pub fn section_b2(report: &mut Report) -> Result<(), Failure> {
                     value(&moved)
                 };
                 let wanted = (at(h)? - at(-h)?) / (2.0 * h);
-                for (k, found) in [&printed, &matrix, &corrected, &engine].into_iter().enumerate() {
+                for (k, found) in [&printed, &matrix, &corrected, &engine, &forward].into_iter().enumerate() {
                     worst[k][what] = worst[k][what].max((found[what][j] - wanted).abs() / (1.0 + wanted.abs()));
                 }
             }
@@ -218,6 +225,38 @@ pub fn section_b2(report: &mut Report) -> Result<(), Failure> {
     );
     report.words("both corrected", "", format!("all below 1e-6: {}", largest(2) < 1e-6), largest(2) < 1e-6);
     report.words("the engine's adjoint of the same problem", "", format!("all below 1e-6: {}", largest(3) < 1e-6), largest(3) < 1e-6);
+    report.words(
+        "both corrected, with the factor of the forward pass",
+        "not in the text; F is not symmetric, the adjoint needs F'",
+        format!("largest error: {}", row(4)),
+        largest(4) > 0.05,
+    );
+    // The text assumes that the matrix can be inverted: a block that sticks has both directions active.
+    let stuck = Scene {
+        mass: vec![1.0, 2.0, 2.0, 1.0, 2.0, 2.0],
+        velocity: vec![0.0; D],
+        force: vec![0.0, 1.0, -20.0, 0.0, -1.5, -20.0],
+        joints: [vec![1.0, 0.0, 0.0, 0.0, 0.0, 0.0], vec![0.0, 0.0, 0.0, 1.0, 0.0, 0.0]].concat(),
+        contacts: [vec![0.0, 0.0, 1.0, 0.0, 0.0, 0.0], vec![0.0, 0.0, 0.0, 0.0, 0.0, 1.0]].concat(),
+        tangents: [
+            [0.0, 1.0, 0.0, 0.0, 0.0, 0.0],
+            [0.0, -1.0, 0.0, 0.0, 0.0, 0.0],
+            [0.0, 0.0, 0.0, 0.0, 1.0, 0.0],
+            [0.0, 0.0, 0.0, 0.0, -1.0, 0.0],
+        ]
+        .concat(),
+        friction: vec![0.5, 0.5],
+        bias: vec![0.0; M],
+    };
+    let out = stuck.solve()?;
+    let slope = backward(&stuck.input(), &out, &[1.0, 2.0, 3.0, -1.0, 0.5, 2.0])?;
+    let held = slope.force.iter().fold(0.0f64, |m, x| m.max(x.abs()));
+    report.words(
+        "the matrix of eq. 29 can be inverted",
+        "assumed",
+        format!("two blocks that stick have both directions active; the engine's slopes by the force are 0: {}", held < 1e-9),
+        held < 1e-9,
+    );
     let series = |k: usize| (0..5).map(|i| (i as f64 + 1.0, worst[k][i].max(1e-16))).collect();
     report.chart = Chart::new(
         "Error of the derivatives by f, μ, c, J, M against differences",
@@ -228,6 +267,7 @@ pub fn section_b2(report: &mut Report) -> Result<(), Failure> {
     .with("as printed", Style::Both, series(0))
     .with("eq. 29 corrected", Style::Both, series(1))
     .with("both corrected", Style::Both, series(2))
-    .with("engine", Style::Both, series(3));
+    .with("engine", Style::Both, series(3))
+    .with("forward factor", Style::Both, series(4));
     Ok(())
 }

@@ -3,7 +3,7 @@
 use crate::random::Random;
 use crate::report::{digits, list};
 use crate::{Chart, Failure, Report, Style};
-use carom::solve::dynamics::{DynamicsInput, DynamicsOutput, Mass, dynamics};
+use carom::kernels::dynamics::{DynamicsInput, DynamicsOutput, Mass, dynamics};
 use carom::solve::status::{Method, Status};
 
 /// Gravity of the cases [m/s²].
@@ -107,6 +107,28 @@ pub fn equation_23(report: &mut Report) -> Result<(), Failure> {
         "write J λ for Jᵀλ",
         0,
         contact.len() == 3,
+    );
+    report.differs(
+        "eq. 22: γE in the friction rows",
+        "γE",
+        format!("γ has {} entry a contact, E {} rows and {} column: only Eγ is there, the slip against both directions", 1, 2, 1),
+        "Eq. 22 writes γE for Eγ",
+        0,
+        sliding.slip.len() == 1 && sliding.friction_impulse.len() == 2 && (sliding.slip[0] - sliding.velocity[1]).abs() < 1e-9,
+    );
+    let parts = solve(&mass, &[0.0, 0.0, 1.0], &[0.0; 3], h, [&[], &contact, &tangents], &[mu], &[0.0])?;
+    let rests = solve(&mass, &[0.0; 3], &load, h, [&[], &contact, &tangents], &[mu], &[0.0])?;
+    report.differs(
+        "before eq. 21: the contrary case",
+        "λ_c = 0",
+        format!(
+            "a contact that parts has a = {} m/s and no λ_c; one that does not has λ_c = {} N s and no a, to 1e-12",
+            digits(parts.velocity[2], 3),
+            digits(rests.contact_impulse[0], 4)
+        ),
+        "in the contrary case before eq. 21 it is a that vanishes",
+        0,
+        parts.contact_impulse[0].abs() < 1e-12 && rests.velocity[2].abs() < 1e-12 && rests.contact_impulse[0] > 0.1,
     );
     report.differs(
         "eq. 24: complementarity",

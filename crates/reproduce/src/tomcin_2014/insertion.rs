@@ -3,14 +3,14 @@
 use crate::random::Random;
 use crate::report::digits;
 use crate::{Chart, Failure, Report, Scale, Style};
+use carom::math::bordered::{Form, InsertedFactor};
 use carom::math::ldl::Order;
-use carom::solve::bordered::{Form, InsertedFactor};
-use carom::solve::splitting::{SPATIAL_WELD, split};
+use carom::math::splitting::{SPATIAL_WELD, split};
 use nalgebra::{DMatrix, DVector};
 use std::time::Instant;
 
 /// Entries of the lower triangle that are not zero.
-fn lower(a: &DMatrix<f64>) -> Vec<(usize, usize, f64)> {
+pub(super) fn lower(a: &DMatrix<f64>) -> Vec<(usize, usize, f64)> {
     let n = a.nrows();
     (0..n).flat_map(|i| (0..=i).map(move |j| (i, j))).filter(|&(i, j)| a[(i, j)] != 0.0).map(|(i, j)| (i, j, a[(i, j)])).collect()
 }
@@ -221,7 +221,7 @@ pub fn islands(report: &mut Report) -> Result<(), Failure> {
     report.words(
         "what the engine does",
         "parts",
-        "hubs of trees are nodes of the matrix, (12.29); parts where loops close over the hub or contacts are inserted".into(),
+        "hubs of trees are nodes of the matrix, (12.11); parts where loops close over the hub or contacts are inserted".into(),
         true,
     );
     report.chart = Chart::new("Entries of one triangle for a hub with hinges", "constraint rows", "entries")

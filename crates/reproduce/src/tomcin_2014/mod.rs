@@ -1,5 +1,6 @@
 //! Tomcin, Sibbing and Kobbelt 2014, the appendices: an integrator, the splitting of bodies with many constraints, the insertion of contacts.
 
+mod engine;
 mod gimbals;
 mod insertion;
 mod splitting;
@@ -23,7 +24,7 @@ pub const ENTRIES: &[Entry] = &[
     },
     Entry {
         name: "tomcin-2014/larger-steps",
-        about: "Appendix A: \"up to 6 times larger simulation step sizes\", on a driven gyroscope in gimbals.",
+        about: "Appendix A: \"up to 6 times larger simulation step sizes\", on a driven gyroscope in gimbals and a steered trike.",
         quick: false,
         run: gimbals::larger_steps,
     },
@@ -56,5 +57,11 @@ pub const ENTRIES: &[Entry] = &[
         about: "Appendix C, equations 15 to 20: rows inserted into a factor, both forms, unsymmetric columns, permuted.",
         quick: true,
         run: insertion::appendix_c,
+    },
+    Entry {
+        name: "tomcin-2014/beside-the-engine",
+        about: "Appendices B and C as printed beside what the engine does, on the same islands: the same velocities.",
+        quick: true,
+        run: engine::beside,
     },
 ];

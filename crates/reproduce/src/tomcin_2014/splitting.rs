@@ -2,7 +2,7 @@
 
 use crate::report::digits;
 use crate::{Chart, Failure, Report, Style};
-use carom::solve::splitting::{SPATIAL_WELD, entries, split};
+use carom::math::splitting::{SPATIAL_WELD, entries, split};
 
 /// Order of parts and welds in the matrix.
 #[derive(Clone, Copy, PartialEq)]

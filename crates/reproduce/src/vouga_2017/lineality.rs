@@ -3,8 +3,9 @@
 use super::plain::{LAWS, Problem, discs, dot};
 use crate::report::{digits, list};
 use crate::{Chart, Failure, Report, Style};
-use carom::solve::impact::{ImpactOptions, Law, Order, Status};
-use carom::solve::lineality::lineality;
+use carom::kernels::impact::ImpactOptions;
+use carom::solve::impact::lineality::lineality;
+use carom::solve::impact::{Law, Order, Status};
 use nalgebra::{DMatrix, DVector};
 
 /// Applications after which an impact that does not end is given up.

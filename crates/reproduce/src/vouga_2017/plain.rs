@@ -1,7 +1,8 @@
 //! Algorithm 1 on a diagonal mass, as printed: nothing is reduced to contact space.
 
 use crate::Failure;
-use carom::solve::impact::{Impact, ImpactOptions, Law, MassMatrix, Order, SparseRows, impacts};
+use carom::kernels::impact::{Impact, ImpactOptions, impacts};
+use carom::solve::impact::{Law, MassMatrix, Order, SparseRows};
 
 /// An impact problem: masses per freedom and the normalised gradients n_i' M^-1 n_i = 1.
 #[derive(Clone)]

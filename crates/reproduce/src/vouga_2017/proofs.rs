@@ -5,8 +5,8 @@ use super::termination::random_problem;
 use crate::random::Random;
 use crate::report::digits;
 use crate::{Chart, Failure, Report, Scale, Style};
-use carom::solve::impact::ImpactOptions;
-use carom::solve::lineality::lineality;
+use carom::kernels::impact::ImpactOptions;
+use carom::solve::impact::lineality::lineality;
 use nalgebra::{DMatrix, SymmetricEigen};
 
 pub fn figure_4(report: &mut Report) -> Result<(), Failure> {

@@ -4,7 +4,8 @@ use super::plain::{LAWS, Problem, discs, dot};
 use crate::random::Random;
 use crate::report::digits;
 use crate::{Chart, Failure, Report, Scale, Style};
-use carom::solve::impact::{ImpactOptions, Law, Order, Status};
+use carom::kernels::impact::ImpactOptions;
+use carom::solve::impact::{Law, Order, Status};
 use std::f64::consts::PI;
 
 /// Gradients in a cone without implicit equalities.

@@ -41,6 +41,8 @@ pub enum Part {
     Pair,
     /// `[[force]]`.
     Force,
+    /// `[[point]]`.
+    Point,
     /// `[[repeat]]`.
     Repeat,
 }
@@ -52,6 +54,7 @@ impl Part {
             Part::Joint => "[[joint]]",
             Part::Pair => "[[pair]]",
             Part::Force => "[[force]]",
+            Part::Point => "[[point]]",
             Part::Repeat => "[[repeat]]",
         }
     }
@@ -142,6 +145,14 @@ impl SceneBuilder {
     #[track_caller]
     pub fn force<'a>(&mut self, keys: impl IntoIterator<Item = (&'a str, Value)>) -> Result<&mut Self, SceneError> {
         self.call(Part::Force, keys, Location::caller())
+    }
+    /// A named point.
+    ///
+    /// # Errors
+    /// The first fault of the call, as for a file.
+    #[track_caller]
+    pub fn point<'a>(&mut self, keys: impl IntoIterator<Item = (&'a str, Value)>) -> Result<&mut Self, SceneError> {
+        self.call(Part::Point, keys, Location::caller())
     }
     /// A repeat.
     ///

@@ -8,9 +8,9 @@ use carom_math::{Pose, Twist, Vector};
 /// Where another scene is put: the origin of its world, and how it is turned.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Placement {
-    /// Position [m], one number per axis; the origin if empty.
+    /// Position \[m\], one number per axis; the origin if empty.
     pub position: Vec<f64>,
-    /// Angle [rad], or w, x, y, z; unturned if empty.
+    /// Angle \[rad\], or w, x, y, z; unturned if empty.
     pub rotation: Vec<f64>,
 }
 
@@ -51,6 +51,15 @@ fn of<G: SceneSpace>(mut scene: SceneOf<G>, name: Option<&str>, at: &Pose<G>) ->
         }
         scene.model.bodies.iter_mut().for_each(|body| body.name = format!("{name}.{}", body.name));
         scene.joints.iter_mut().for_each(|joint| joint.name = format!("{name}.{}", joint.name));
+        // Couplings find their joints in the model.
+        scene.model.joints.iter_mut().for_each(|joint| joint.name = format!("{name}.{}", joint.name));
+        scene.model.couplings.iter_mut().for_each(|coupling| coupling.name = format!("{name}.{}", coupling.name));
+        for point in &mut scene.points {
+            point.name = format!("{name}.{}", point.name);
+            if point.body != "world" {
+                point.body = format!("{name}.{}", point.body);
+            }
+        }
         scene.groups.iter_mut().for_each(|group| *group = format!("{name}.{group}"));
     }
     for (pose, twist) in scene.state.poses.iter_mut().zip(&mut scene.state.twists) {
@@ -66,6 +75,10 @@ fn of<G: SceneSpace>(mut scene: SceneOf<G>, name: Option<&str>, at: &Pose<G>) ->
     for force in &mut scene.model.forces {
         force.force = at.direction(force.force);
         force.torque = G::rotate_rate(at.rotation, force.torque);
+    }
+    for point in scene.points.iter_mut().filter(|point| point.body == "world") {
+        let moved = at.compose(&Pose { position: point.at, rotation: point.rotation });
+        (point.at, point.rotation) = (moved.position, moved.rotation);
     }
     Ok(write::parts(&scene))
 }

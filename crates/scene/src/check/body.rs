@@ -1,6 +1,6 @@
 //! Bodies: names and groups, shapes and their centroid, mass and inertia.
 
-use super::{DEFAULT_FRICTION, DEFAULT_RESTITUTION, in_range, lin};
+use super::{default_surface, in_range, lin, over};
 use crate::error::{Fault, Sink};
 use crate::mesh;
 use crate::repeat::{Copy, Expanded};
@@ -136,8 +136,7 @@ fn body<G: SceneSpace>(
     let tree = copy.tree;
     let part = format!("body \"{}\"", copy.name);
     let mut body = Body::<G>::new(copy.name.clone(), tree.kind, f64::INFINITY, G::inertia_zero());
-    body.restitution = DEFAULT_RESTITUTION;
-    body.friction = DEFAULT_FRICTION;
+    body.surface = default_surface();
     body.combine = combine;
     if let Some(name) = &tree.material {
         let Some(material) = materials.iter().find(|m| m.name == name.value) else {
@@ -148,20 +147,14 @@ fn body<G: SceneSpace>(
             });
             return None;
         };
-        (body.restitution, body.friction) = (material.restitution, material.friction);
-        [body.rolling, body.torsional] = material.arms;
+        body.surface = material.surface;
         body.combine = material.combine.over(body.combine);
     }
-    body.restitution = tree.restitution.unwrap_or(body.restitution);
-    body.friction = tree.friction.unwrap_or(body.friction);
-    body.rolling = tree.arms[0].unwrap_or(body.rolling);
-    body.torsional = tree.arms[1].unwrap_or(body.torsional);
+    body.surface = over(tree.surface, body.surface);
     body.combine = tree.combine.over(body.combine);
     body.group = bits(&tree.group, groups);
     body.mask = bits(&tree.mask, groups);
-    body.damping = tree.damping;
-    body.spin_damping = tree.spin_damping;
-    body.drag = tree.drag;
+    body.resistances = tree.resistances;
     for k in 0..G::DIM {
         body.locked[k] = f64::from(u8::from(tree.locked[k]));
     }
@@ -254,7 +247,7 @@ pub fn is_centred<G: SceneSpace>(body: &Body<G>) -> bool {
     solid(body).is_none_or(|total| total.centre.norm() <= CENTRED * reach(body))
 }
 
-/// Farthest point of the shapes from the origin [m], of those that end.
+/// Farthest point of the shapes from the origin \[m\], of those that end.
 fn reach<G: SceneSpace>(body: &Body<G>) -> f64 {
     body.colliders.iter().fold(0.0_f64, |m, c| {
         let r = G::reach(&c.shape, c.local.inverse().position);

@@ -129,9 +129,9 @@ pub const JOINT_RULES: &[JointRule] = &[
         space: Where::Both,
         needs_plane: &["joints"],
         needs_space: &["joints"],
-        takes_plane: &["offset"],
-        takes_space: &["offset"],
-        about: "Not between bodies: the sum of coefficient times coordinate of joints is the offset. Gears, mimic joints, racks, differentials.",
+        takes_plane: &["offset", "limits", "stiffness", "damping"],
+        takes_space: &["offset", "limits", "stiffness", "damping"],
+        about: "Not between bodies: the sum of coefficient times coordinate of joints is the offset. Gears, mimic joints, racks, differentials. With `limits`, `stiffness` or `damping` it is a fixed tendon instead, which only bounds the sum and pulls it back to the offset.",
     },
 ];
 

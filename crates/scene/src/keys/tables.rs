@@ -1,6 +1,14 @@
 //! The tables of the scene file, key by key.
 
+mod joint;
+mod shape;
+
+pub use joint::{JOINT, MOTOR};
+pub use shape::{HEIGHTFIELD, MESH, PLACING, SHAPE};
+
 use super::{Bound, Key, Kind, Special, Table, Where};
+use carom_dynamics::options::{Gyroscopic, ImpactFriction, Integrator, SolverChoice, Stabilisation, TimeOfImpact};
+use carom_dynamics::{BodyKind, Combine, JointKind, Worded};
 
 const fn key(name: &'static str, kind: Kind, unit: &'static str, default: &'static str, meaning: &'static str) -> Key {
     Key { name, kind, space: Where::Both, unit, default, meaning }
@@ -29,23 +37,23 @@ pub const LAWS: &[&str] = &["auto", "reflections", "gauss-seidel", "stronge", "n
 /// Orders of pairwise reflections.
 pub const ORDERS: &[&str] = &["lexicographic", "cyclic", "random", "worst"];
 /// Ways in which friction follows the normal impulses of an impact.
-pub const IMPACT_FRICTIONS: &[&str] = &["one-way", "staggered"];
+pub const IMPACT_FRICTIONS: &[&str] = ImpactFriction::WORDS;
 /// Solvers that exist.
-pub const SOLVERS: &[&str] = &["auto", "interior-point", "articulated"];
+pub const SOLVERS: &[&str] = SolverChoice::WORDS;
 /// Integrators that exist.
-pub const INTEGRATORS: &[&str] = &["verlet", "euler", "energy-momentum"];
+pub const INTEGRATORS: &[&str] = <Integrator as Worded>::WORDS;
 /// Places of the gyroscopic torque of `verlet`.
-pub const GYROSCOPIC: &[&str] = &["exact", "forward"];
+pub const GYROSCOPIC: &[&str] = Gyroscopic::WORDS;
 /// Treatments of impacts within the step.
-pub const TIMES_OF_IMPACT: &[&str] = &["event", "halving", "halving-literal", "off"];
+pub const TIMES_OF_IMPACT: &[&str] = TimeOfImpact::WORDS;
 /// What takes back the drift of joints.
-pub const STABILISATIONS: &[&str] = &["position", "velocity", "velocity-literal"];
+pub const STABILISATIONS: &[&str] = Stabilisation::WORDS;
 /// Rules by which two bodies combine a coefficient, in the order in which they win.
-pub const COMBINE_RULES: &[&str] = &["max", "product", "geometric", "min", "mean"];
+pub const COMBINE_RULES: &[&str] = Combine::WORDS;
 /// Choices that are planned and refused by name: (key, choice).
 pub const NOT_YET: &[(&str, &str)] = &[];
 /// Kinds of bodies.
-pub const BODY_KINDS: &[&str] = &["dynamic", "static", "kinematic"];
+pub const BODY_KINDS: &[&str] = BodyKind::WORDS;
 /// Degrees of freedom that can be held.
 pub const LOCKS: &[&str] = &["x", "y", "z", "rotation"];
 /// Patterns of a repeat.
@@ -54,9 +62,16 @@ pub const PATTERNS: &[&str] = &["line", "grid", "triangle"];
 pub const ORIGINS: &[&str] = &["centre", "frame"];
 /// How the root of an included model may stand.
 pub const BASES: &[&str] = &["fixed", "free"];
-/// Kinds of joints.
-pub const JOINT_KINDS: &[&str] =
-    &["hinge", "ball", "slider", "weld", "universal", "distance", "rope", "cylindrical", "planar", "spring", "screw", "coupling"];
+/// Kinds of joints: those between bodies, then what ties joints.
+pub const JOINT_KINDS: &[&str] = &{
+    let mut all = ["coupling"; JointKind::NAMES.len() + 1];
+    let mut k = 0;
+    while k < JointKind::NAMES.len() {
+        all[k] = JointKind::NAMES[k];
+        k += 1;
+    }
+    all
+};
 
 /// The top level.
 pub const SCENE: Table = Table {
@@ -119,6 +134,7 @@ pub const SCENE: Table = Table {
         key("joint", Kind::Special(Special::Joints), "", "none", "The joints, in order."),
         key("pair", Kind::Special(Special::Pairs), "", "none", "Rules of single pairs of bodies."),
         key("force", Kind::Special(Special::Forces), "", "none", "Forces and torques, in order."),
+        key("point", Kind::Special(Special::Points), "", "none", "Named points of bodies."),
         key("repeat", Kind::Special(Special::Repeats), "", "none", "Rows, grids and racks of bodies and joints."),
         key(
             "include",
@@ -307,162 +323,6 @@ pub const BODY: Table = Table {
     ],
 };
 
-/// A shape.
-pub const SHAPE: Table = Table {
-    heading: "shape = { ... }",
-    about: "Exactly one shape key, and where it sits in the body.",
-    keys: &[
-        key("ball", POSITIVE, "m", "", "Radius."),
-        key("box", Kind::Extents, "m", "", "Full extents, `[w, h]` or `[w, h, d]`."),
-        key(
-            "capsule",
-            Kind::LengthRadius,
-            "m",
-            "",
-            "`[length, radius]`: along x in the plane, z in space; the length runs between the cap centres.",
-        ),
-        key("convex", Kind::Points, "m", "", "Convex hull of the points."),
-        key(
-            "half_space",
-            Kind::Direction,
-            "",
-            "",
-            "Everything behind a plane (a line in the plane) through the position; the direction is its outward normal.",
-        ),
-        key("segment", Kind::TwoPoints, "m", "", "A line from point to point, without volume."),
-        only(Where::Space, key("cylinder", Kind::LengthRadius, "m", "", "`[height, radius]` along z, about its middle.")),
-        only(Where::Space, key("cone", Kind::LengthRadius, "m", "", "`[height, radius]` along z, apex up.")),
-        only(
-            Where::Space,
-            key(
-                "mesh",
-                Kind::Special(Special::Mesh),
-                "m",
-                "",
-                "An OBJ file beside the scene, or `{ points, faces }`; not on a dynamic body unless it is convex.",
-            ),
-        ),
-        key("heightfield", Kind::Special(Special::Heightfield), "m", "", "`{ heights, spacing }`; not on a dynamic body."),
-        key(
-            "at",
-            Kind::Vector,
-            "m",
-            "the origin",
-            "Origin of the shape, in the body's frame as written (before the shift to the centroid).",
-        ),
-        only(Where::Plane, key("angle", NUMBER, "rad", "0", "Turn of the shape in the body.")),
-        only(Where::Space, key("rotation", Kind::Quaternion, "", "`[1, 0, 0, 0]`", "Turn of the shape in the body.")),
-    ],
-};
-
-/// Keys of [`SHAPE`] that place a shape rather than name one.
-pub const PLACING: &[&str] = &["at", "angle", "rotation"];
-
-/// `heightfield = { ... }`.
-pub const HEIGHTFIELD: Table = Table {
-    heading: "heightfield = { ... }",
-    about: "Ground under points on a regular raster centred on the body.",
-    keys: &[
-        key(
-            "heights",
-            Kind::Special(Special::Heights),
-            "m",
-            "required",
-            "A list along x in the plane; rows of equal length in space, x along a row, y from row to row.",
-        ),
-        key(
-            "spacing",
-            Kind::Special(Special::Spacing),
-            "m",
-            "required",
-            "Distance of neighbouring points: a number in the plane, `[dx, dy]` or a number in space.",
-        ),
-    ],
-};
-
-/// `mesh = { ... }`.
-pub const MESH: Table = Table {
-    heading: "mesh = { ... }",
-    about: "A triangle mesh written out.",
-    keys: &[
-        key("points", Kind::Points, "m", "required", "The vertices."),
-        key(
-            "faces",
-            Kind::Special(Special::Faces),
-            "",
-            "required",
-            "Triangles: three indices from 0 each, counterclockwise seen from outside.",
-        ),
-    ],
-};
-
-/// `[[joint]]`.
-pub const JOINT: Table = Table {
-    heading: "[[joint]]",
-    about: "A joint between two bodies, or a body and the world. Anchors and axes are world coordinates at the start; the free coordinate is that of a relative to b, 0 at the start.",
-    keys: &[
-        key("name", Kind::Name, "", "`joint0`, `joint1`, ...", "Unique."),
-        key("kind", Kind::Choice(JOINT_KINDS), "", "required", "What it holds."),
-        key("between", Kind::TwoNames, "", "required but for a `coupling`", "`[a, b]`; either may be `world`."),
-        key("anchor", Kind::Vector, "m", "see the kinds", "World point in common."),
-        key("axis", Kind::Direction, "", "see the kinds", "World direction."),
-        key("anchors", Kind::TwoPoints, "m", "see the kinds", "World points on a and on b."),
-        only(Where::Space, key("axes", Kind::TwoDirections, "", "see the kinds", "World directions fixed in a and in b, perpendicular.")),
-        key("length", POSITIVE, "m", "the distance at the start", "Length (`distance`) or greatest length (`rope`)."),
-        only(Where::Space, key("lead", NUMBER, "m", "required", "Advance of a `screw` per turn, not 0; below 0 for a left-handed one.")),
-        key("rest", NOT_NEGATIVE, "m", "the distance at the start", "Rest length of a `spring`."),
-        key("stiffness", NOT_NEGATIVE, "N/m", "0", "Of a `spring`."),
-        key("damping", NOT_NEGATIVE, "N s/m", "0", "Of a `spring`; stiffness or damping must be above 0."),
-        key("limits", Kind::Limits, "rad or m", "none", "Least and greatest value of the free coordinate."),
-        key("motor", Kind::Special(Special::Motor), "", "none", "What drives the free coordinate."),
-        key("friction", NOT_NEGATIVE, "N m or N", "0", "Greatest friction torque or force on the free coordinate."),
-        key("armature", NOT_NEGATIVE, "kg m^2 or kg", "0", "Inertia of a rotor that turns with the free coordinate."),
-        key(
-            "joints",
-            Kind::Special(Special::Coefficients),
-            "",
-            "see the kinds",
-            "Of a `coupling`: joints by name with their coefficients, `{ \"arm.elbow\" = 1, \"arm.wrist\" = -2 }`.",
-        ),
-        key("offset", NUMBER, "rad or m", "0", "Of a `coupling`: what the sum of coefficient times coordinate is."),
-        key("collide", Kind::Flag, "", "false", "Whether the two bodies may touch."),
-    ],
-};
-
-/// `motor = { ... }`.
-pub const MOTOR: Table = Table {
-    heading: "motor = { ... }",
-    about: "Exactly one of `velocity`, `position`, `control` and `servo`; a control may have a spring and a damper beside it, and the target of a servo may be one.",
-    keys: &[
-        key(
-            "servo",
-            Kind::Choice(&["position", "velocity"]),
-            "",
-            "",
-            "Follows `target`: `stiffness` (target - coordinate) - `damping` rate, or `damping` (target - rate); implicit, so any gain is stable.",
-        ),
-        key("target", NUMBER, "rad or m, or per second", "0", "What a servo aims at, unless `control = true`: then it is the control."),
-        key("velocity", NUMBER, "rad/s or m/s", "", "Rate to hold."),
-        key(
-            "position",
-            NUMBER,
-            "rad or m",
-            "",
-            "Coordinate to pull to, with `stiffness` and `damping`; with `control` where its spring rests, 0 by default.",
-        ),
-        key("control", Kind::Flag, "", "", "`true`: torque or force, or the target of a servo, given by a control, in joint order."),
-        key("stiffness", NOT_NEGATIVE, "N m/rad or N/m", "0", "Of the pull, or of the spring beside a control."),
-        key("damping", NOT_NEGATIVE, "N m s/rad or N s/m", "0", "Of the pull, or of the damper beside a control."),
-        key(
-            "max",
-            NOT_NEGATIVE,
-            "N m or N",
-            "required; no limit with `control` or `servo`",
-            "Greatest torque or force; with `control` and no servo of the control alone.",
-        ),
-    ],
-};
-
 /// `[[pair]]`.
 pub const PAIR: Table = Table {
     heading: "[[pair]]",
@@ -490,6 +350,28 @@ pub const FORCE: Table = Table {
         key("from", NOT_NEGATIVE, "s", "0", "First moment."),
         key("until", Kind::Until, "s", "for ever", "Last moment."),
         key("control", Kind::Flag, "", "false", "A control scales it: one number for force and torque."),
+    ],
+};
+
+/// `[[point]]`.
+pub const POINT: Table = Table {
+    heading: "[[point]]",
+    about: "A named point of a body, with axes of its own: a tool, a sensor, a foot. It has no mass and touches nothing.",
+    keys: &[
+        key("name", Kind::Name, "", "required", "Its name, unlike that of any other point."),
+        key("body", Kind::Name, "", "required", "The body, or `world`."),
+        key(
+            "at",
+            Kind::Vector,
+            "m",
+            "the centre of mass",
+            "Where it is, in the body's frame from its centre of mass; of the world from the origin.",
+        ),
+        only(Where::Plane, key("angle", NUMBER, "rad", "0", "How its axes are turned in the body's frame.")),
+        only(
+            Where::Space,
+            key("rotation", Kind::Quaternion, "", "`[1, 0, 0, 0]`", "How its axes are turned in the body's frame: `[w, x, y, z]`."),
+        ),
     ],
 };
 
@@ -570,6 +452,7 @@ pub const TABLES: &[&Table] = &[
     &MOTOR,
     &PAIR,
     &FORCE,
+    &POINT,
     &REPEAT,
     &INCLUDE,
 ];

@@ -5,16 +5,12 @@ use crate::error::Fault;
 use crate::keys::{self, Bound};
 use crate::read::{Node, Part, Reader, array, fixed, number, span};
 use crate::tree::{BodyTree, CombineTree};
-use carom_dynamics::BodyKind;
+use carom_dynamics::{BodyKind, Coefficients, Resistances};
 
 /// Reads a body.
 pub fn body<'t>(r: &mut Reader<'t>, node: &Node<'t>, part: Part) -> Option<BodyTree> {
     let f = r.table(&keys::BODY, part, node, &[])?;
-    let kind = match f.text("kind").as_deref() {
-        Some("static") => BodyKind::Static,
-        Some("kinematic") => BodyKind::Kinematic,
-        _ => BodyKind::Dynamic,
-    };
+    let kind: BodyKind = f.chosen("kind");
     if f.has("mass") && f.has("density") {
         r.sink.push(f.fault("density", "does not go with \"mass\"").allowed("one of the two"));
     }
@@ -48,15 +44,11 @@ pub fn body<'t>(r: &mut Reader<'t>, node: &Node<'t>, part: Part) -> Option<BodyT
         velocity,
         spin,
         material: f.text_at("material"),
-        restitution: f.number("restitution"),
-        friction: f.number("friction"),
-        arms: ["rolling", "torsional"].map(|key| f.number(key)),
+        surface: Coefficients::by_key(|key| f.number(key)),
         combine,
         group: f.names("group"),
         mask: f.names("mask"),
-        damping: f.number("damping").unwrap_or(0.0),
-        spin_damping: f.number("spin_damping").unwrap_or(0.0),
-        drag: f.number("drag").unwrap_or(0.0),
+        resistances: Resistances::by_key(|key| f.number(key).unwrap_or(0.0)),
         locked: ["x", "y", "z"].map(holds),
         locked_rotation: holds("rotation"),
         color: f.color("color"),

@@ -49,10 +49,7 @@ pub fn impact<'t>(r: &mut Reader<'t>, part: &Part, node: &Node<'t>) -> Option<Im
                 r.sink.push(f.fault("seed", "only order = \"random\" draws numbers"));
                 return None;
             }
-            let friction = match f.text("friction").as_deref() {
-                Some("staggered") => ImpactFriction::Staggered,
-                _ => ImpactFriction::OneWay,
-            };
+            let friction = f.chosen("friction");
             for (key, laws) in [("friction", &["stronge", "newton"][..]), ("tolerance", &["newton"][..])] {
                 if f.has(key) && laws.contains(&word.as_str()) {
                     r.sink.push(f.fault(key, format!("\"{word}\" resolves friction and normal impulses by itself and has no such choice")));

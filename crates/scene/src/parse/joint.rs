@@ -4,7 +4,8 @@ use crate::keys::{self, Bound, JointRule};
 use crate::parse::exactly_one;
 use crate::read::{Fields, Node, Part, Reader, number, span, text};
 use crate::tree::{At, CouplingTree, JointTree};
-use carom_dynamics::{Aim, JointKind, Motor};
+use carom_dynamics::constraints::Measures;
+use carom_dynamics::{Aim, JointKind, Motor, Tendon};
 
 /// Keys every kind of joint takes.
 const COMMON: [&str; 4] = ["name", "kind", "between", "collide"];
@@ -18,7 +19,7 @@ pub fn joint<'t>(r: &mut Reader<'t>, node: &Node<'t>, part: Part, in_repeat: boo
         r.sink.push(f.fault("kind", "stands in a [[joint]] of the scene only"));
         return None;
     }
-    let (kind, rule) = (JointKind::parse(&word)?, JointRule::of(&word)?);
+    let (kind, rule) = (JointKind::named(&word)?, JointRule::of(&word)?);
     if !rule.space.holds(dimension) {
         let there = keys::JOINT_RULES.iter().filter(|rule| rule.space.holds(dimension)).map(|rule| rule.kind);
         r.sink.push(f.fault("kind", "exists only in space").quoted().words(&word, there));
@@ -58,11 +59,7 @@ pub fn joint<'t>(r: &mut Reader<'t>, node: &Node<'t>, part: Part, in_repeat: boo
         anchors: f.two("anchors"),
         axis: f.vector("axis"),
         axes: f.two("axes"),
-        length: f.number("length"),
-        lead: f.number("lead"),
-        rest: f.number("rest"),
-        stiffness: f.number("stiffness").unwrap_or(0.0),
-        damping: f.number("damping").unwrap_or(0.0),
+        measures: Measures::by_key(|key| f.number(key)),
         limits: f.pair("limits"),
         motor,
         friction: f.number("friction").unwrap_or(0.0),
@@ -155,8 +152,9 @@ pub fn is_coupling(node: &Node<'_>) -> bool {
 /// Reads a coupling.
 pub fn coupling<'t>(r: &mut Reader<'t>, node: &Node<'t>, part: Part) -> Option<CouplingTree> {
     let f = r.table(&keys::JOINT, part, node, &["kind", "joints"])?;
-    for key in f.keys().map(|k| k.name).filter(|key| !["name", "kind", "joints", "offset"].contains(key)) {
-        r.sink.push(f.fault(key, "a coupling does not take it").allowed("joints, offset"));
+    for key in f.keys().map(|k| k.name).filter(|key| !["name", "kind", "joints", "offset", "limits", "stiffness", "damping"].contains(key))
+    {
+        r.sink.push(f.fault(key, "a coupling does not take it").allowed("joints, offset, limits, stiffness, damping"));
     }
     let joints = f.raw("joints")?;
     let toml::de::DeValue::Table(entries) = joints.get_ref() else {
@@ -175,5 +173,11 @@ pub fn coupling<'t>(r: &mut Reader<'t>, node: &Node<'t>, part: Part) -> Option<C
         r.sink.push(f.fault("joints", "empty").allowed("at least one joint with its coefficient"));
         return None;
     }
-    Some(CouplingTree { name: f.text_at("name"), terms, offset: f.number("offset").unwrap_or(0.0), places: f.places() })
+    let slack = ["limits", "stiffness", "damping"].iter().any(|key| f.has(key));
+    let tendon = slack.then(|| Tendon {
+        limits: f.pair("limits"),
+        stiffness: f.number("stiffness").unwrap_or(0.0),
+        damping: f.number("damping").unwrap_or(0.0),
+    });
+    Some(CouplingTree { name: f.text_at("name"), terms, offset: f.number("offset").unwrap_or(0.0), tendon, places: f.places() })
 }

@@ -20,7 +20,7 @@ fn calls_make_the_scene_of_their_text() {
     let built = scene.build().unwrap();
     assert_eq!(built, from_toml(&scene.to_toml(), "scene").unwrap());
     let Scene::Planar(planar) = &built else { panic!("a plane") };
-    assert_eq!((planar.model.step, planar.model.bodies[0].restitution, planar.model.joints.len()), (0.02, 0.5, 1));
+    assert_eq!((planar.model.step, planar.model.bodies[0].surface.restitution, planar.model.joints.len()), (0.02, 0.5, 1));
     // Written, read and built again it is the same.
     assert_eq!(from_toml(&to_toml(&built), "scene").unwrap(), built);
 }

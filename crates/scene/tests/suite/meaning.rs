@@ -31,7 +31,7 @@ fn close(a: f64, b: f64) {
 fn defaults_are_those_of_the_reference() {
     let s = plane("[[body]]\nshape = { ball = 1 }\n[[body]]\nkind = \"static\"\n");
     assert_eq!((s.model.gravity.x, s.model.gravity.y, s.model.step, s.duration), (0.0, -9.81, 0.005, 10.0));
-    assert_eq!((s.model.bodies[0].restitution, s.model.bodies[0].friction), (0.0, 0.5));
+    assert_eq!((s.model.bodies[0].surface.restitution, s.model.bodies[0].surface.friction), (0.0, 0.5));
     assert_eq!((s.model.bodies[0].name.as_str(), s.model.bodies[1].name.as_str()), ("body0", "body1"));
     assert_eq!((s.model.bodies[0].group, s.model.bodies[0].mask), (u64::MAX, u64::MAX));
     assert_eq!(s.model.bodies[1].mass, f64::INFINITY);
@@ -82,8 +82,8 @@ fn materials_are_named_and_overridden() {
         "[materials.ice]\nfriction = 0.01\n[materials.gum]\nrestitution = 0.9\n[[body]]\nshape = { ball = 1 }\nmaterial = \"ice\"\n\
          [[body]]\nshape = { ball = 1 }\nmaterial = \"gum\"\nfriction = 3\n",
     );
-    assert_eq!((s.model.bodies[0].restitution, s.model.bodies[0].friction), (0.0, 0.01));
-    assert_eq!((s.model.bodies[1].restitution, s.model.bodies[1].friction), (0.9, 3.0));
+    assert_eq!((s.model.bodies[0].surface.restitution, s.model.bodies[0].surface.friction), (0.0, 0.01));
+    assert_eq!((s.model.bodies[1].surface.restitution, s.model.bodies[1].surface.friction), (0.9, 3.0));
 }
 
 #[test]
@@ -241,7 +241,7 @@ fn joints_motors_pairs_and_forces_arrive_in_the_model() {
     );
     assert_eq!(s.model.joints[0].motor, Some(Motor::Control { max: 10.0 }));
     assert_eq!(s.model.joints[0].anchors[0].y, 1.0);
-    assert_eq!(s.model.joints[1].length, 1.0);
+    assert_eq!(s.model.joints[1].measures.length, 1.0);
     assert_eq!((s.model.pairs[0].bodies, s.model.pairs[0].collide), ([1, 0], Some(false)));
     assert_eq!((s.model.forces[1].torque.x, s.model.forces[1].until), (2.0, f64::INFINITY));
     assert_eq!(s.model.control_count(), 2);

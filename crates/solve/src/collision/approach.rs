@@ -1,6 +1,6 @@
-//! The last approach to u_t = 0 beside a converging ray, summed as a power series in the angle to the ray, theory (6.15)-(6.16).
+//! The last approach to u_t = 0 beside a converging ray, summed as a power series in the angle to the ray, theory (6.16)-(6.17).
 //!
-//! A path that comes to rest does so along a ray, exponentially in the variable of (6.11): integrating it step by step costs most of a
+//! A path that comes to rest does so along a ray, exponentially in the variable of (6.12): integrating it step by step costs most of a
 //! collision. What remains to be integrated is an analytic function of the angle to the ray, whose coefficients follow by recurrence.
 
 use super::dormand_prince::State;
@@ -13,7 +13,7 @@ const TERMS: usize = 14;
 /// Newton steps towards the ray; the angle is small, so three or four reach rounding.
 const ROOT_CAP: usize = 12;
 
-/// The root is found when a step turns by less [rad].
+/// The root is found when a step turns by less \[rad\].
 const ROOT_TURN: f64 = 1e-15;
 
 type Series<T> = [T; TERMS];
@@ -84,7 +84,7 @@ pub(super) fn remainder<T: Scalar>(sliding: &Sliding<T>, cos: T, sin: T) -> Opti
     let n12 = (n[2] - n[0]) * c * s + n[1] * (c * c - s * s);
     let (c1, c2) = (coupling[0] * c + coupling[1] * s, coupling[1] * c - coupling[0] * s);
     let (b1, b2) = (b[0] * c + b[1] * s, b[1] * c - b[0] * s);
-    // Series of (6.12) in the angle.
+    // Series of (6.13) in the angle.
     let (cosine, sine) = trigonometric(1.0);
     let (cosine2, sine2) = trigonometric(2.0);
     let (mean, half) = ((n11 + n22) * 0.5, (n11 - n22) * 0.5);
@@ -131,7 +131,7 @@ const fn trigonometric(k: f64) -> (Series<f64>, Series<f64>) {
     (cosine, sine)
 }
 
-/// The analytic solution of m g phi + f phi' = -h, where f(0) = 0, (6.16).
+/// The analytic solution of m g phi + f phi' = -h, where f(0) = 0, (6.17).
 fn solve<T: Scalar>(m: f64, f: &Series<T>, g: &Series<T>, h: &Series<T>) -> Series<T> {
     let mut phi = [T::constant(0.0); TERMS];
     for j in 0..TERMS {

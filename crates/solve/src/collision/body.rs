@@ -1,4 +1,4 @@
-//! The collision of two bodies: from masses, arms and velocities to contact space and back, theory (6.1) and (6.18).
+//! The collision of two bodies: from masses, arms and velocities to contact space and back, theory (6.1) and (6.19).
 
 use super::error::CollisionError;
 use super::euler::{EndTest, collide_euler};
@@ -26,11 +26,11 @@ pub type ContactMatrix = [[f64; 3]; 3];
 /// One body of a collision, world axes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Side<S: Space> {
-    /// Mass [kg]; `None` or infinite for an immovable body, whose velocity counts and never changes.
+    /// Mass \[kg\]; `None` or infinite for an immovable body, whose velocity counts and never changes.
     pub mass: Option<f64>,
     /// Moment of inertia about the centre of mass [kg m^2], world axes; not read for an immovable body.
     pub inertia: S::Inertia,
-    /// From the centre of mass to the contact [m].
+    /// From the centre of mass to the contact \[m\].
     pub arm: S::Lin,
     /// Velocity of the centre of mass [m/s].
     pub velocity: S::Lin,
@@ -66,11 +66,11 @@ pub struct Collision<S: Space> {
     pub velocity_b: S::Lin,
     /// Angular velocity of b [rad/s].
     pub spin_b: S::Ang,
-    /// Impulse on a [N s], world axes; b receives its opposite.
+    /// Impulse on a \[N s\], world axes; b receives its opposite.
     pub impulse: S::Lin,
-    /// Work of the normal force over all compressions [J], <= 0.
+    /// Work of the normal force over all compressions \[J\], <= 0.
     pub work_compression: f64,
-    /// Work of the normal force over all restitutions [J], >= 0.
+    /// Work of the normal force over all restitutions \[J\], >= 0.
     pub work_restitution: f64,
     /// Compressions plus restitutions; at e = 0 the restitution that ends at once counts.
     pub phases: usize,
@@ -113,7 +113,7 @@ impl<S: Space> Mobility<S> {
         self.inv_mass == 0.0
     }
 
-    /// Change of velocity and spin under an impulse at the contact, (6.18).
+    /// Change of velocity and spin under an impulse at the contact, (6.19).
     pub fn kick(&self, impulse: S::Lin) -> (S::Lin, S::Ang) {
         (impulse * self.inv_mass, S::inertia_apply(self.inv_inertia, S::torque(self.arm, impulse)))
     }
@@ -314,7 +314,7 @@ impl<S: Space> Contact<S> {
 ///
 /// `k`: symmetric, by rows over (tangents..., normal); `u`: separation velocity in the same components [m/s]; `tolerance`: as for
 /// [`collide`]. K may be singular in a tangent that no impulse moves; what must not vanish is the normal mobility while the tangents
-/// are held, (6.19).
+/// are held, (6.9).
 ///
 /// # Errors
 /// [`CollisionError`] names the argument.

@@ -1,4 +1,4 @@
-//! The derivative of a collision of two bodies with respect to everything it is made of, theory (16.27)-(16.30).
+//! The derivative of a collision of two bodies with respect to everything it is made of, theory (16.22)-(16.25).
 
 use super::body::{Contact, Mobility, Side};
 use super::derivative::{CollisionDerivative, CollisionSwitches, differentiate_contact_under};
@@ -75,7 +75,7 @@ impl<S: Space> BodyDerivative<S> {
         for i in 0..n {
             impulse += axes[i] * self.law.impulse[i];
         }
-        // The kick takes the impulse to a and its opposite to b, (16.27).
+        // The kick takes the impulse to a and its opposite to b, (16.22).
         let mut shares = [Share::<S>::zero(), Share::zero()];
         let mut impulse_bar = S::Lin::zero();
         for (i, sign) in [(0, 1.0), (1, -1.0)] {
@@ -86,7 +86,7 @@ impl<S: Space> BodyDerivative<S> {
             shares[i].add_inv_inertia(spin_bar, S::torque(m.arm, impulse), sign);
             shares[i].arm -= S::spin(answer, impulse) * sign;
         }
-        // The law, in the axes of the contact, (16.28).
+        // The law, in the axes of the contact, (16.23).
         let mut law_bar = [0.0; 3];
         (0..n).for_each(|i| law_bar[i] = axes[i].dot(impulse_bar));
         let change = self.law.adjoint(law_bar);
@@ -107,7 +107,7 @@ impl<S: Space> BodyDerivative<S> {
                 }
             }
         }
-        // The axes turn with the normal: the tangents by what it takes to stay across it, (16.29).
+        // The axes turn with the normal: the tangents by what it takes to stay across it, (16.24).
         let mut axes_bar = [S::Lin::zero(); 3];
         for i in 0..n {
             axes_bar[i] = impulse_bar * self.law.impulse[i] + separation * change.velocity[i];
@@ -171,7 +171,7 @@ impl<S: Space> Share<S> {
         }
     }
 
-    /// Of mass and inertia: the derivative of an inverse, (16.30).
+    /// Of mass and inertia: the derivative of an inverse, (16.25).
     fn of_mass_and_inertia(&self, mobility: &Mobility<S>) -> (f64, Square) {
         // -X B X for X = I^-1, applied to the columns of B and then to those of what is left, both symmetric.
         let across = |matrix: Square| {

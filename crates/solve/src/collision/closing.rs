@@ -1,4 +1,4 @@
-//! Leaving the integration early: along a ray that has been reached (6.14), and down a converging one to u_t = 0 (6.15).
+//! Leaving the integration early: along a ray that has been reached (6.15), and down a converging one to u_t = 0 (6.16).
 
 use super::approach;
 use super::dormand_prince::State;
@@ -10,17 +10,17 @@ use super::spatial::{Path, Stretch};
 /// The closing along a ray is tried when the rate of turn is below this fraction of the tangential mobility: a cheap first test.
 const CLOSING_TURN: f64 = 1e-2;
 
-/// Angle to an attracting ray [rad] below which the ray's own direction is taken.
+/// Angle to an attracting ray \[rad\] below which the ray's own direction is taken.
 const CLOSING_ANGLE: f64 = 1e-3;
 
 /// Share of the tolerance that a closing may spend.
 const CLOSING_SHARE: f64 = 0.05;
 
-/// Angle to a converging ray [rad] below which the series of the approach is first tried; it halves whenever the series is too short.
+/// Angle to a converging ray \[rad\] below which the series of the approach is first tried; it halves whenever the series is too short.
 pub(super) const APPROACH_ANGLE: f64 = 0.4;
 
 impl<T: Scalar> Path<T> {
-    /// Closes the collision along a ray once what that neglects is within the tolerance, (6.14), or along the present direction when
+    /// Closes the collision along a ray once what that neglects is within the tolerance, (6.15), or along the present direction when
     /// forced.
     pub fn close(&mut self, y: &State<T>, forced: bool) -> Option<Stretch> {
         let sliding = self.sliding;
@@ -78,7 +78,7 @@ impl<T: Scalar> Path<T> {
         Some(if ended { Stretch::Ended } else { Stretch::Stopped })
     }
 
-    /// Sums the rest of the way to zero beside a converging ray, where it lies within the present phase, (6.15).
+    /// Sums the rest of the way to zero beside a converging ray, where it lies within the present phase, (6.16).
     pub fn approach(&mut self, y: &State<T>) -> Option<Stretch> {
         // Tried in plain numbers; those that carry derivatives follow once it is taken.
         let plain = y.map(T::value);

@@ -9,7 +9,7 @@ use super::ray::Origin;
 use super::scalar::{Dual, Scalar};
 use super::spatial::{Path, STEPS_MAX, TOLERANCE_MIN, Units};
 use super::{PlanarOutcome, SpatialOutcome, collide_contact_under};
-use crate::contact_derivative::WEAK;
+use crate::contact::dense::contact_derivative::WEAK;
 use carom_math::{Planar, Space, Spatial};
 use nalgebra::{Matrix3, Vector2, Vector3};
 
@@ -34,7 +34,7 @@ pub struct CollisionSwitches {
     pub holding: bool,
     /// The slip stops just before, or just not before, the end.
     pub stop: bool,
-    /// A restitution just suffices, or just does not: the result jumps, (6.20).
+    /// A restitution just suffices, or just does not: the result jumps, (6.22).
     pub critical: bool,
     /// The budget of integration steps ran out.
     pub capped: bool,
@@ -63,7 +63,7 @@ pub struct CollisionChange {
 /// The impulse of a collision and its derivative; components (tangents..., normal), in the plane the first two count.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CollisionDerivative {
-    /// The impulse p itself [N s]; that of the forward solve to its tolerance.
+    /// The impulse p itself \[N s\]; that of the forward solve to its tolerance.
     pub impulse: [f64; 3],
     /// Its slopes, by component: with respect to velocity, the matrix (half at each of two mirrored entries), friction and restitution.
     slopes: [CollisionChange; 3],
@@ -125,10 +125,10 @@ impl CollisionDerivative {
     }
 }
 
-/// The derivative of [`collide_contact`] with the same arguments.
+/// The derivative of [`collide_contact`](super::collide_contact) with the same arguments.
 ///
 /// # Errors
-/// As [`collide_contact`].
+/// As [`collide_contact`](super::collide_contact).
 pub fn differentiate_contact<S: Space>(
     k: &ContactMatrix,
     friction: f64,
@@ -152,7 +152,7 @@ pub fn differentiate_contact_under<S: Space>(k: &ContactMatrix, terms: &Terms, u
 /// [`differentiate_contact`] with the dimension (2 or 3) as a number; of `u` the first components count.
 ///
 /// # Errors
-/// As [`collide_contact`].
+/// As [`collide_contact`](super::collide_contact).
 pub fn differentiate(
     dimension: usize,
     k: &ContactMatrix,

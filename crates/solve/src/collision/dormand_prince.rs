@@ -2,7 +2,7 @@
 
 use super::scalar::Scalar;
 
-/// Number of unknowns of the sliding equations (6.11).
+/// Number of unknowns of the sliding equations (6.12).
 pub const UNKNOWNS: usize = 8;
 
 /// The unknowns, or their rates.

@@ -40,7 +40,7 @@ pub enum CollisionError {
     Mass {
         /// Name of the side, `a` or `b`.
         side: &'static str,
-        /// The value found [kg].
+        /// The value found \[kg\].
         found: f64,
     },
     /// A moment of inertia that is not symmetric positive definite.

@@ -20,7 +20,7 @@ pub enum EndTest {
     Corrected,
 }
 
-/// A collision by Euler's method with the fixed `step` of the normal impulse [N s], components (first tangent, second tangent, normal).
+/// A collision by Euler's method with the fixed `step` of the normal impulse \[N s\], components (first tangent, second tangent, normal).
 ///
 /// The slip counts as stopped when one step could carry it past zero; the rest then follows the closed forms, as printed. The points of the
 /// path go to `points`, one a step, where they are wanted.

@@ -1,4 +1,4 @@
-//! Events inside an integration step: the end of a phase, the turning points of u_n, and the end of the collision, theory (6.13).
+//! Events inside an integration step: the end of a phase, the turning points of u_n, and the end of the collision, theory (6.14).
 //!
 //! Events are located with plain numbers; numbers that carry derivatives then take the step that was found. Each is located on the dense output, the step is retaken to it, and what is left is corrected to first order, so that an event costs
 //! a step or two and loses nothing of the method's order.
@@ -47,7 +47,7 @@ impl<T: Scalar> Path<T> {
         cut
     }
 
-    /// Shortens a step so that k = du_n/dp keeps its sign in it, (6.13). Then u_n is monotone in the step, and its sign at the end tells
+    /// Shortens a step so that k = du_n/dp keeps its sign in it, (6.14). Then u_n is monotone in the step, and its sign at the end tells
     /// all that happened inside.
     pub fn cut_at_turning(&mut self, step: Step) -> Step {
         let Sliding { b, d, .. } = self.plain;

@@ -8,9 +8,9 @@ pub enum CollisionLaw {
     /// Stronge: the normal force gives back the share e^2 of the work it took, theory (6.4). Energy never rises.
     #[default]
     Energy,
-    /// Newton: the normal velocity comes to -e times what it was, theory (6.21). With friction energy may rise.
+    /// Newton: the normal velocity comes to -e times what it was, theory (6.20). With friction energy may rise.
     Newton,
-    /// Poisson: the impulse of restitution is e times that of compression, theory (6.22). With friction nothing bounds the energy.
+    /// Poisson: the impulse of restitution is e times that of compression, theory (6.21). With friction nothing bounds the energy.
     Poisson,
 }
 

@@ -125,13 +125,13 @@ pub enum Status {
 /// The result of a collision in contact space, components (tangents..., normal).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Outcome<V> {
-    /// Impulse on the first body [N s].
+    /// Impulse on the first body \[N s\].
     pub impulse: V,
     /// Separation velocity afterwards [m/s].
     pub velocity: V,
-    /// Work of the normal force over all compressions [J], <= 0.
+    /// Work of the normal force over all compressions \[J\], <= 0.
     pub work_compression: f64,
-    /// Work of the normal force over all restitutions [J], >= 0.
+    /// Work of the normal force over all restitutions \[J\], >= 0.
     pub work_restitution: f64,
     /// Compressions plus restitutions; at e = 0 the restitution that ends at once counts.
     pub phases: usize,

@@ -1,4 +1,4 @@
-//! The planar collision in closed form: every branch is a chain of straight pieces, theory (6.5)-(6.10).
+//! The planar collision in closed form: every branch is a chain of straight pieces, theory (6.5)-(6.11).
 
 use super::law::{CollisionLaw, Terms};
 use super::outcome::{Branch, Mode, Outcome, PlanarOutcome, Status};
@@ -108,7 +108,7 @@ impl<T: Scalar> Path<T> {
         ended
     }
 
-    /// From a tangential velocity that is not zero: along its ray, and through zero if it gets there, (6.9)-(6.10).
+    /// From a tangential velocity that is not zero: along its ray, and through zero if it gets there, (6.10)-(6.11).
     fn slide(&mut self, friction: T) -> Branch {
         let [[a, b], [_, d]] = self.k;
         let sign = self.tangential.value().signum();

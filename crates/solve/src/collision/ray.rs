@@ -1,4 +1,4 @@
-//! Straight pieces of the path: work along a ray, the sticking test and the unique diverging ray, theory (6.5)-(6.9).
+//! Straight pieces of the path: work along a ray, the sticking test and the unique diverging ray, theory (6.5)-(6.10).
 
 use super::dormand_prince::State;
 use super::law::CollisionLaw;
@@ -21,9 +21,9 @@ const RAY_RESIDUAL: f64 = 4.0 * f64::EPSILON;
 pub(super) struct Progress<T> {
     /// u_n [m/s].
     pub normal_speed: T,
-    /// W_c [J].
+    /// W_c \[J\].
     pub work_compression: T,
-    /// W_d [J].
+    /// W_d \[J\].
     pub work_restitution: T,
     /// Phases entered.
     pub phases: usize,
@@ -35,11 +35,11 @@ pub(super) struct Progress<T> {
     pub law: CollisionLaw,
     /// u_n at the start [m/s].
     pub approach: T,
-    /// Normal impulse over all compressions [N s].
+    /// Normal impulse over all compressions \[N s\].
     pub impulse_compression: T,
-    /// Normal impulse over all restitutions [N s].
+    /// Normal impulse over all restitutions \[N s\].
     pub impulse_restitution: T,
-    /// Least share of the work owed that a full restitution left owing, infinite while none was full: small near the jump (6.20).
+    /// Least share of the work owed that a full restitution left owing, infinite while none was full: small near the jump (6.22).
     pub margin: f64,
 }
 
@@ -79,7 +79,7 @@ impl<T: Scalar> Progress<T> {
         }
     }
 
-    /// What is still owed before the end of what the law counts: work [J], (6.4), normal speed [m/s], (6.21), or impulse [N s], (6.22).
+    /// What is still owed before the end of what the law counts: work \[J\], (6.4), normal speed [m/s], (6.20), or impulse \[N s\], (6.21).
     #[inline(always)]
     pub fn owed(&self) -> T {
         match self.law {

@@ -2,6 +2,7 @@
 
 use super::dormand_prince::{State, Step};
 use super::sliding::{NORMAL, Sliding};
+pub(super) use carom_math::dual::Dual;
 use std::ops::{Add, AddAssign, Div, Mul, MulAssign, Neg, Sub, SubAssign};
 
 /// A number of the collision law. Decisions look at [`Scalar::value`] alone.
@@ -89,126 +90,10 @@ impl Scalar for f64 {
     }
 }
 
-/// A value with its derivatives with respect to N parameters.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Dual<const N: usize> {
-    /// The value.
-    pub value: f64,
-    /// Its derivatives.
-    pub slope: [f64; N],
-}
-
-impl<const N: usize> Dual<N> {
-    /// Parameter number `index`.
-    pub fn parameter(value: f64, index: usize) -> Self {
-        let mut slope = [0.0; N];
-        slope[index] = 1.0;
-        Dual { value, slope }
-    }
-
-    /// A function of this number with the given value and derivative.
-    #[inline]
-    fn chain(self, value: f64, derivative: f64) -> Self {
-        Dual { value, slope: self.slope.map(|s| derivative * s) }
-    }
-
-    /// A function of two numbers with the given value and partial derivatives.
-    #[inline]
-    fn join(self, other: Self, value: f64, first: f64, second: f64) -> Self {
-        let mut slope = [0.0; N];
-        for i in 0..N {
-            slope[i] = first * self.slope[i] + second * other.slope[i];
-        }
-        Dual { value, slope }
-    }
-}
-
-impl<const N: usize> Neg for Dual<N> {
-    type Output = Self;
-    fn neg(self) -> Self {
-        self.chain(-self.value, -1.0)
-    }
-}
-impl<const N: usize> Add for Dual<N> {
-    type Output = Self;
-    #[inline]
-    fn add(self, other: Self) -> Self {
-        self.join(other, self.value + other.value, 1.0, 1.0)
-    }
-}
-impl<const N: usize> Sub for Dual<N> {
-    type Output = Self;
-    #[inline]
-    fn sub(self, other: Self) -> Self {
-        self.join(other, self.value - other.value, 1.0, -1.0)
-    }
-}
-impl<const N: usize> Mul for Dual<N> {
-    type Output = Self;
-    #[inline]
-    fn mul(self, other: Self) -> Self {
-        self.join(other, self.value * other.value, other.value, self.value)
-    }
-}
-impl<const N: usize> Div for Dual<N> {
-    type Output = Self;
-    #[inline]
-    fn div(self, other: Self) -> Self {
-        let quotient = self.value / other.value;
-        self.join(other, quotient, 1.0 / other.value, -quotient / other.value)
-    }
-}
-impl<const N: usize> Add<f64> for Dual<N> {
-    type Output = Self;
-    #[inline]
-    fn add(self, other: f64) -> Self {
-        Dual { value: self.value + other, ..self }
-    }
-}
-impl<const N: usize> Sub<f64> for Dual<N> {
-    type Output = Self;
-    #[inline]
-    fn sub(self, other: f64) -> Self {
-        Dual { value: self.value - other, ..self }
-    }
-}
-impl<const N: usize> Mul<f64> for Dual<N> {
-    type Output = Self;
-    #[inline]
-    fn mul(self, other: f64) -> Self {
-        self.chain(self.value * other, other)
-    }
-}
-impl<const N: usize> Div<f64> for Dual<N> {
-    type Output = Self;
-    #[inline]
-    fn div(self, other: f64) -> Self {
-        self.chain(self.value / other, 1.0 / other)
-    }
-}
-impl<const N: usize> AddAssign for Dual<N> {
-    #[inline]
-    fn add_assign(&mut self, other: Self) {
-        *self = *self + other;
-    }
-}
-impl<const N: usize> SubAssign for Dual<N> {
-    #[inline]
-    fn sub_assign(&mut self, other: Self) {
-        *self = *self - other;
-    }
-}
-impl<const N: usize> MulAssign for Dual<N> {
-    #[inline]
-    fn mul_assign(&mut self, other: Self) {
-        *self = *self * other;
-    }
-}
-
 impl<const N: usize> Scalar for Dual<N> {
     const CARRIES: bool = true;
     fn constant(value: f64) -> Self {
-        Dual { value, slope: [0.0; N] }
+        Dual::constant(value)
     }
     #[inline]
     fn value(self) -> f64 {

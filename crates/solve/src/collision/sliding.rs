@@ -1,4 +1,4 @@
-//! The sliding equations in polar form, theory (6.11)-(6.12).
+//! The sliding equations in polar form, theory (6.12)-(6.13).
 //!
 //! The tangential velocity is kept as a direction and the logarithm of a length, and the independent variable is ds = dp/|u_t|. The right
 //! side is then smooth up to u_t = 0, where the Cartesian form divides by zero.
@@ -23,7 +23,7 @@ pub(super) const NORMAL: usize = 6;
 /// Work of the normal force in the present phase.
 pub(super) const WORK: usize = 7;
 
-/// The coefficients of (6.11) for one K = [[M, c], [c', d]] and mu.
+/// The coefficients of (6.12) for one K = [[M, c], [c', d]] and mu.
 #[derive(Clone, Copy)]
 pub(super) struct Sliding<T> {
     /// mu M: (1,1), (1,2), (2,2).
@@ -47,7 +47,7 @@ impl<T: Scalar> Sliding<T> {
         Sliding { n: self.n.map(T::value), c: self.c.map(T::value), b: self.b.map(T::value), d: self.d.value() }
     }
 
-    /// Rate of turn f, rate g of ln |u_t| and k = du_n/dp for a direction, (6.12).
+    /// Rate of turn f, rate g of ln |u_t| and k = du_n/dp for a direction, (6.13).
     #[inline(always)]
     pub fn coefficients(&self, cos: T, sin: T) -> (T, T, T) {
         let x = self.c[0] - (self.n[0] * cos + self.n[1] * sin);
@@ -55,7 +55,7 @@ impl<T: Scalar> Sliding<T> {
         (cos * y - sin * x, cos * x + sin * y, self.d - (self.b[0] * cos + self.b[1] * sin))
     }
 
-    /// Rates of the unknowns, (6.11).
+    /// Rates of the unknowns, (6.12).
     #[inline(always)]
     pub fn rates(&self, y: &State<T>) -> State<T> {
         let (cos, sin) = (y[COS], y[SIN]);
@@ -72,7 +72,7 @@ impl<T: Scalar> Sliding<T> {
     }
 }
 
-/// A direction turned by an angle [rad].
+/// A direction turned by an angle \[rad\].
 pub(super) fn turned<T: Scalar>(cos: T, sin: T, angle: T) -> (T, T) {
     let (s, c) = angle.sin_cos();
     (cos * c - sin * s, sin * c + cos * s)

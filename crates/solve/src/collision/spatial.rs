@@ -1,4 +1,4 @@
-//! The spatial collision: sliding integrated with located events, then closed along a ray, theory (6.11)-(6.16).
+//! The spatial collision: sliding integrated with located events, then closed along a ray, theory (6.12)-(6.17).
 
 use super::closing::APPROACH_ANGLE;
 use super::dormand_prince::{State, Step};
@@ -22,7 +22,7 @@ pub const TOLERANCE_MIN: f64 = 1e-13;
 /// the error of the fifth-order result, which is kept, by more than this factor.
 const ESTIMATE_EXCESS: f64 = 2.0;
 
-/// First step, as a turn of the direction [rad] at unit tolerance; the exponent is that of the error estimate.
+/// First step, as a turn of the direction \[rad\] at unit tolerance; the exponent is that of the error estimate.
 const FIRST_STEP: f64 = 5.0;
 
 /// The error estimate is of fifth order in the step.
@@ -56,7 +56,7 @@ const STOPPING_RATIO: f64 = 1e-6;
 /// [`collide_contact`](super::collide_contact) checks the others.
 ///
 /// # Errors
-/// [`CollisionError::Locked`] when the normal velocity cannot change without slip, (6.19).
+/// [`CollisionError::Locked`] when the normal velocity cannot change without slip, (6.9).
 pub fn collide_spatial(
     k: Matrix3<f64>,
     friction: f64,
@@ -173,7 +173,7 @@ pub(super) struct Path<T> {
     pub tolerance: f64,
     /// Magnitudes against which errors of impulse, normal velocity and work are measured.
     pub scale: [f64; 3],
-    /// Angle to a converging ray [rad] within which its series is tried.
+    /// Angle to a converging ray \[rad\] within which its series is tried.
     pub approach_angle: f64,
     /// First phase in which the series is tried: where a phase ends before the approach does, it waits for the next.
     pub approach_phase: usize,

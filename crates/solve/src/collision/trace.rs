@@ -3,19 +3,19 @@
 use super::outcome::Mode;
 use super::ray::Progress;
 
-/// Turn of the sliding direction [rad], and change of ln |u_t|, between two points of a path at most: a curve of them looks smooth.
+/// Turn of the sliding direction \[rad\], and change of ln |u_t|, between two points of a path at most: a curve of them looks smooth.
 pub(super) const SPACING: f64 = 0.05;
 
 /// One point of the path of a collision, components (tangents..., normal); in the plane the first two count.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PathPoint {
-    /// Normal impulse so far [N s].
+    /// Normal impulse so far \[N s\].
     pub impulse: f64,
     /// Separation velocity [m/s].
     pub velocity: [f64; 3],
-    /// Work of the normal force over the compressions so far [J], <= 0.
+    /// Work of the normal force over the compressions so far \[J\], <= 0.
     pub work_compression: f64,
-    /// Work of the normal force over the restitutions so far [J], >= 0.
+    /// Work of the normal force over the restitutions so far \[J\], >= 0.
     pub work_restitution: f64,
     /// How the contact moves on the piece that ends here; at the first point, on the piece that starts.
     pub mode: Mode,

@@ -10,7 +10,7 @@ use super::task::{Budget, Task};
 /// Part of the way to the boundary that a step goes.
 const INSET: f64 = 0.97;
 /// Least part of the complementarity that a corrector aims at.
-const CENTRE: f64 = 1e-2;
+const CENTRE: f64 = 1e-3;
 /// After a step shorter than this the next one lags: the shift is held, and complementarity with it.
 const SHORT: f64 = 0.2;
 /// Steps below this length mean that the iteration is stuck.
@@ -102,7 +102,7 @@ impl Barrier {
             self.advance(system, task, Stage::Predict);
             let part = self.reach(task).min(1.0);
             let after = self.states.iter().filter(|state| state.cones > 0).map(|state| state.product(part)).sum::<f64>() / cones;
-            let centre = (after / product).max(0.0).powi(3).clamp(CENTRE, 1.0);
+            let centre = (after / product).max(0.0).powi(2).clamp(CENTRE, 1.0);
             let target = if lagged { product.max(centre * product) } else { centre * product };
             self.advance(system, task, Stage::Correct(target));
             let part = (INSET * self.reach(task)).min(1.0);

@@ -133,9 +133,11 @@ impl<const B: usize> Bodies<B> {
             && self.rows.sides.iter().zip(&earlier.rows.sides).all(|(one, two)| one.body == two.body);
         self.analysed = same;
         self.stale = false;
+        // Room for them goes along in any case.
+        std::mem::swap(&mut self.slots, &mut earlier.slots);
+        std::mem::swap(&mut self.first_slot, &mut earlier.first_slot);
+        std::mem::swap(&mut self.edges, &mut earlier.edges);
         if same {
-            std::mem::swap(&mut self.slots, &mut earlier.slots);
-            std::mem::swap(&mut self.first_slot, &mut earlier.first_slot);
             // Its factor is nearly that of these rows: good enough to begin with, see [`System::is_factored`].
             std::mem::swap(&mut self.slopes, &mut earlier.slopes);
             std::mem::swap(&mut self.factored, &mut earlier.factored);

@@ -1,4 +1,4 @@
-//! The derivative of a solved problem by the sparse system of its modes, and its transpose; theory (16.22)-(16.26).
+//! The derivative of a solved problem by the sparse system of its modes, and its transpose; theory (16.26)-(16.30).
 //!
 //! At a solution l = R(l - rho w) the changes obey (1 - P + rho P W) dl = -rho P (dW l + du) + dR, with the slope P of every law. The squares of P
 //! are all that is kept beside the system's own factor, so memory grows with the contacts and never with their square. Redundant contacts make the
@@ -13,7 +13,7 @@ use super::system::{Layout, System};
 use super::task::Task;
 use crate::status::RESIDUAL_WANTED;
 
-/// Parts of a law's slope that the shift takes, theory (16.24), the second where the residual of the first is too large. Rounding (1e-16) is magnified
+/// Parts of a law's slope that the shift takes, theory (16.28), the second where the residual of the first is too large. Rounding (1e-16) is magnified
 /// by the inverse where contacts are redundant, and every round gains the inverse times the softest motion's share of the answer of one contact: a
 /// column of 5000 balls is softer than the first.
 pub const SHIFTS: [f64; 2] = [1e-7, 1e-10];
@@ -172,7 +172,7 @@ impl Derivative {
         fit
     }
 
-    /// Solves A x = b in place, A = 1 - P + rho P W, or A' x = b; theory (16.25).
+    /// Solves A x = b in place, A = 1 - P + rho P W, or A' x = b; theory (16.29).
     fn solve<S: System>(&mut self, system: &mut S, x: &mut [f64], transposed: bool) -> Fit {
         if x.is_empty() {
             return Fit::default();
@@ -277,7 +277,7 @@ impl Derivative {
     }
 }
 
-/// The entry of the matrix' cotangent at a row and a column, theory (16.26): as symmetric as the matrix, and asked for only where one is stored.
+/// The entry of the matrix' cotangent at a row and a column, theory (16.30): as symmetric as the matrix, and asked for only where one is stored.
 #[inline]
 pub fn matrix_bar(drive_bar: &[f64], impulses: &[f64], row: usize, column: usize) -> f64 {
     (drive_bar[row] * impulses[column] + drive_bar[column] * impulses[row]) / 2.0

@@ -19,8 +19,8 @@ pub use rolling::Rolling;
 pub use round::Round;
 pub use unilateral::Unilateral;
 
+use super::problem::{Block, Cone};
 use super::trace::{Smoothed, Smoothing};
-use crate::problem::{Block, Cone};
 
 /// Most rows of a law.
 pub const WIDEST: usize = 6;
@@ -77,7 +77,7 @@ pub trait ContactLaw {
     /// into `slope`, by rows. What it does tells the mode.
     fn project(&self, z: &mut [f64], slope: Option<&mut [f64]>) -> Mode;
 
-    /// How R(z) moves with the numbers of the law at a fixed z, theory (16.23): one for each row.
+    /// How R(z) moves with the numbers of the law at a fixed z, theory (16.27): one for each row.
     fn by_numbers(&self, z: &[f64], out: &mut [LawChange]);
 
     /// By how much impulses and velocities miss the law, as a velocity; `diagonal` is how each row answers its own impulse, theory (4.7).
@@ -155,7 +155,7 @@ impl Law {
     }
 }
 
-/// What a warm solve asks every law several times: contacts, which are most of what there is, answer without a detour.
+/// What a solve asks every law many times: contacts, which are most of what there is, answer without a detour.
 impl Law {
     /// See [`ContactLaw::project`].
     #[inline(always)]
@@ -167,6 +167,30 @@ impl Law {
     #[inline]
     pub fn miss(&self, diagonal: &[f64], l: &[f64], w: &[f64]) -> f64 {
         if let Law::Round(law) = self { law.miss(diagonal, l, w) } else { (**self).miss(diagonal, l, w) }
+    }
+
+    /// See [`ContactLaw::linearise`].
+    #[inline]
+    pub fn linearise(&self, w: &[f64], lagged: bool, state: &mut Interior, slope: &mut [f64]) {
+        if let Law::Round(law) = self { law.linearise(w, lagged, state, slope) } else { (**self).linearise(w, lagged, state, slope) }
+    }
+
+    /// See [`ContactLaw::right`].
+    #[inline]
+    pub fn right(&self, stage: Stage, state: &mut Interior, g: &mut [f64]) {
+        if let Law::Round(law) = self { law.right(stage, state, g) } else { (**self).right(stage, state, g) }
+    }
+
+    /// See [`ContactLaw::respond`].
+    #[inline]
+    pub fn respond(&self, dw: &[f64], state: &mut Interior) {
+        if let Law::Round(law) = self { law.respond(dw, state) } else { (**self).respond(dw, state) }
+    }
+
+    /// See [`ContactLaw::reach`].
+    #[inline]
+    pub fn reach(&self, state: &Interior) -> f64 {
+        if let Law::Round(law) = self { law.reach(state) } else { (**self).reach(state) }
     }
 }
 

@@ -11,15 +11,18 @@
 //! | `trace.rs` | the path of smoothed problems, around its folds |
 //! | `sweeps.rs` | one law after another |
 //! | `derivative.rs` | how the impulses of a solved problem move with its numbers |
-//! | `kernel.rs` | a problem from plain arrays, checked, solved and differentiated |
 //! | `solver.rs` | which of them is tried when |
+//! | `chain.rs`, `dense/`, `problem.rs`, `one_contact.rs` | small problems on their dense matrix, exact to rounding; linear complementarity |
 
 pub mod barrier;
 pub mod bodies;
+pub mod chain;
+pub mod dense;
 pub mod derivative;
 pub mod given;
-pub mod kernel;
 pub mod law;
+pub mod one_contact;
+pub mod problem;
 pub mod problem_file;
 pub mod proximal;
 pub mod solver;

@@ -40,10 +40,13 @@ const NEAR_PATIENCE: usize = 2;
 const CHORDS: usize = 4;
 const CHORD_GAIN: f64 = 0.1;
 
+/// Part of the first residual that Newton steps with trusted modes must come to, or others are looked for.
+const MODES_GAIN: f64 = 0.3;
+/// Relative residual below which they are followed all the same.
+const MODES_NEAR: f64 = 1e-6;
+
 /// The step, over the inverse of a block's own answer, of Newton steps that keep the modes.
 const FINAL_STEP: f64 = 1e6;
-/// Part of the aim that a factor at hand is used to come nearer to: rounding that long rows of bodies would magnify costs one back-substitution.
-const IDEAL: f64 = 1e-2;
 
 /// How a call shall behave.
 #[derive(Clone, Copy, Debug)]
@@ -87,10 +90,10 @@ impl Proximal {
         self.begin(system, impulses);
         self.best.copy_from_slice(impulses);
         let residual = self.iterate(system, task, manner, budget, best, impulses);
-        if residual > IDEAL * task.aim && residual <= task.aim && system.is_factored() {
+        if residual > task.ideal && residual <= task.aim && system.is_factored() {
             task.judge(system, impulses, &mut self.velocity);
             self.keep_modes(system, task, impulses);
-            return self.follow_chords(system, &Task { aim: IDEAL * task.aim, ..*task }, residual, impulses);
+            return self.follow_chords(system, &Task { aim: task.ideal, ..*task }, residual, impulses);
         }
         residual
     }
@@ -117,8 +120,9 @@ impl Proximal {
         if best <= task.aim || !self.factor(system, budget) {
             return best;
         }
-        best = self.follow_chords(system, &Task { aim: IDEAL * task.aim, ..*task }, best, impulses);
-        if best <= task.aim {
+        best = self.follow_chords(system, &Task { aim: task.ideal, ..*task }, best, impulses);
+        // Where even their own factor gains nothing the modes are not these.
+        if best <= task.aim || best > MODES_NEAR.max(MODES_GAIN * known.0) {
             return best;
         }
         self.best.copy_from_slice(impulses);

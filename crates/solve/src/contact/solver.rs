@@ -9,28 +9,29 @@ use super::trace::{Path, Trace};
 use crate::interrupt::Interrupt;
 use crate::status::{Method, Outcome};
 
-/// Relative residual at which no further method is tried, the root of rounding: a contact on the verge of slipping answers to the square of its
-/// distance from it. Above the wanted residual the status still says so.
-const ENOUGH: f64 = 1e-8;
 /// The proximal method where the modes of the last solve are trusted.
 const TRUSTED: Manner = Manner { trusting: true, rejections: 1, factors: 2 };
 /// Relative residual of the warm impulses above which their modes are not trusted.
-const TRUST: f64 = 1e-1;
+const TRUST: f64 = 1e-2;
 /// The proximal method from a warm start.
-const WARM: Manner = Manner { trusting: false, rejections: 1, factors: 20 };
+const WARM: Manner = Manner { trusting: false, rejections: 2, factors: 10 };
 /// Relative residual above which the interior point is the shorter way.
-const WARM_ENOUGH: f64 = 1e-3;
-/// The same after the interior point, and after sweeps.
+const WARM_ENOUGH: f64 = 1e-4;
+/// The same after the interior point, and after sweeps. Where the interior point leaves more than the residual given, it is far from the modes.
+const POLISH_ENOUGH: f64 = 2e-3;
 const POLISH: Manner = Manner { trusting: false, rejections: usize::MAX, factors: 40 };
 const LAST: Manner = Manner { trusting: false, rejections: usize::MAX, factors: 80 };
-/// Sweeps before Newton's method from a warm start: as many as cost one factorisation, within these bounds. What a sweep costs for each block, in products.
-const FIRST_SWEEPS: [f64; 2] = [4.0, 60.0];
+/// Sweeps before Newton's method: as many as cost one factorisation, within these bounds. What a sweep costs for each block, in products.
+const FIRST_SWEEPS: [f64; 2] = [20.0, 60.0];
 const SWEEP_PRODUCTS: f64 = 600.0;
-/// Rounds of the interior point, and the residual it is followed to.
+/// Rounds of the interior point, and the residual it is followed to: from there on Newton's method on the laws takes as many factorisations, and each is
+/// cheaper.
 const BARRIER_ROUNDS: usize = 40;
-const BARRIER_AIM: f64 = 1e-7;
-/// How far a warm start of the interior point is pushed inside, over the speed scale: by its residual, within these bounds.
+const BARRIER_AIM: f64 = 1e-5;
+/// How far the best impulses are pushed inside where the interior point begins, over the speed scale: by their residual, within these bounds. Where that
+/// ends nowhere, it begins from nothing, then from the best impulses pushed by each of the others.
 const PUSH: [f64; 2] = [1e-4, 1e-1];
+const OTHER_PUSHES: [f64; 2] = [1.0, 1e-1];
 /// Sweeps of the last resort.
 const SWEEPS: usize = 100;
 /// Paths traced in turn where all else fails.
@@ -114,23 +115,14 @@ impl Solver {
         if let Some(warm) = warm {
             self.start.copy_from_slice(warm);
         }
-        self.run(system, task, warm.is_some(), rough, &mut budget, &mut answer, impulses);
+        self.run(system, task, rough, &mut budget, &mut answer, impulses);
         answer.factors = allowed - budget.factors;
         answer.sweeps = SWEEP_BUDGET - budget.sweeps;
         answer
     }
 
-    fn run<S: System>(
-        &mut self,
-        system: &mut S,
-        task: &Task,
-        mut warm: bool,
-        rough: bool,
-        budget: &mut Budget,
-        answer: &mut Answer,
-        impulses: &mut [f64],
-    ) {
-        let enough = if rough { LOOSE_MISS * task.aim } else { ENOUGH };
+    fn run<S: System>(&mut self, system: &mut S, task: &Task, rough: bool, budget: &mut Budget, answer: &mut Answer, impulses: &mut [f64]) {
+        let enough = if rough { LOOSE_MISS * task.aim } else { task.enough };
         self.trial.copy_from_slice(&self.start);
         if rough {
             for (count, aim) in [(LOOSE_SWEEPS, task.aim), (LOOSE_MORE, enough)] {
@@ -140,61 +132,59 @@ impl Solver {
                 }
             }
         }
-        if warm && !rough {
+        if !rough {
             let residual = task.judge(system, &self.trial, &mut self.velocity);
             // A start that is worse than none is none.
-            warm = residual < task.residual(system.layout(), system.own(), impulses, task.free);
-            self.offer(residual, Method::Modes, answer, impulses);
-            if residual <= task.aim {
+            let none = task.residual(system.layout(), system.own(), impulses, task.free);
+            if residual >= none {
+                self.trial.fill(0.0);
+            }
+            if self.offer(residual.min(none), Method::Modes, answer, impulses) <= task.aim {
                 return;
             }
-        }
-        if !warm {
-            self.start.fill(0.0);
-        }
-        if warm {
-            if !rough {
-                let residual = answer.residual;
-                if residual <= TRUST {
-                    let known = (residual, &self.velocity[..]);
-                    let residual = self.proximal.follow_modes(system, task, TRUSTED, budget, known, &mut self.trial);
-                    if self.offer(residual, Method::Modes, answer, impulses) <= task.aim {
-                        return;
-                    }
-                }
-                self.trial.copy_from_slice(impulses);
-                let worth = system.operations() / (SWEEP_PRODUCTS * task.laws.len() as f64);
-                let count = worth.clamp(FIRST_SWEEPS[0], FIRST_SWEEPS[1]) as usize;
-                let residual = self.sweeps.solve(system, task, count, budget, &mut self.trial);
-                self.offer(residual, Method::Sweep, answer, impulses);
-            }
-            self.trial.copy_from_slice(impulses);
-            if rough || answer.residual <= WARM_ENOUGH {
-                let residual = self.proximal.solve(system, task, WARM, budget, &mut self.trial);
-                if self.offer(residual, Method::Newton, answer, impulses) <= enough {
+            if residual < none && residual <= TRUST {
+                let known = (answer.residual, &self.velocity[..]);
+                let residual = self.proximal.follow_modes(system, task, TRUSTED, budget, known, &mut self.trial);
+                if self.offer(residual, Method::Modes, answer, impulses) <= task.serves {
                     return;
                 }
             }
-        }
-        let coarse = Task { aim: task.aim.max(BARRIER_AIM), ..*task };
-        let push = answer.residual.clamp(PUSH[0], PUSH[1]);
-        let smooth = task.laws.iter().all(|law| law.smooths());
-        for push in [Some(push), None] {
-            if !smooth || (push.is_some() && !warm) {
-                continue;
+            // From no impulse as from warm ones sweeps take most of what is missed at the price of a factorisation, and all that follows begins there.
+            let worth = system.operations() / (SWEEP_PRODUCTS * task.laws.len() as f64);
+            let count = worth.clamp(FIRST_SWEEPS[0], FIRST_SWEEPS[1]) as usize;
+            self.trial.copy_from_slice(impulses);
+            let residual = self.sweeps.solve(system, task, count, budget, &mut self.trial);
+            if self.offer(residual, Method::Sweep, answer, impulses) <= task.serves {
+                return;
             }
-            self.trial.copy_from_slice(&self.start);
+        }
+        let serving = Task { aim: task.aim.max(task.serves), ..*task };
+        if rough || answer.residual <= WARM_ENOUGH {
+            self.trial.copy_from_slice(impulses);
+            let residual = self.proximal.solve(system, &serving, WARM, budget, &mut self.trial);
+            if self.offer(residual, Method::Newton, answer, impulses) <= enough {
+                return;
+            }
+        }
+        let coarse = Task { aim: serving.aim.max(BARRIER_AIM), ..*task };
+        let near = answer.residual.clamp(PUSH[0], PUSH[1]);
+        let smooth = task.laws.iter().all(|law| law.smooths());
+        for push in [Some(near), None].into_iter().chain(OTHER_PUSHES.map(Some)).filter(|_| smooth) {
+            self.trial.copy_from_slice(impulses);
             let residual = self.barrier.solve(system, &coarse, push, BARRIER_ROUNDS, budget, &mut self.trial);
             self.offer(residual, Method::InteriorPoint, answer, impulses);
-            let residual = self.proximal.solve(system, task, POLISH, budget, &mut self.trial);
+            if residual > POLISH_ENOUGH {
+                continue;
+            }
+            let residual = self.proximal.solve(system, &serving, POLISH, budget, &mut self.trial);
             if self.offer(residual, Method::InteriorPoint, answer, impulses) <= enough {
                 return;
             }
         }
-        self.trial.copy_from_slice(&self.start);
+        self.trial.copy_from_slice(impulses);
         let residual = self.sweeps.solve(system, task, SWEEPS, budget, &mut self.trial);
         self.offer(residual, Method::Sweep, answer, impulses);
-        let residual = self.proximal.solve(system, task, LAST, budget, &mut self.trial);
+        let residual = self.proximal.solve(system, &serving, LAST, budget, &mut self.trial);
         if self.offer(residual, Method::Sweep, answer, impulses) <= enough {
             return;
         }
@@ -202,7 +192,7 @@ impl Solver {
             let residual = self.trace.solve(system, task, path, budget, &mut self.trial);
             if residual.is_finite() {
                 self.offer(residual, Method::Path, answer, impulses);
-                let residual = self.proximal.solve(system, task, POLISH, budget, &mut self.trial);
+                let residual = self.proximal.solve(system, &serving, POLISH, budget, &mut self.trial);
                 if self.offer(residual, Method::Path, answer, impulses) <= enough {
                     return;
                 }

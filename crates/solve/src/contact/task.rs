@@ -5,6 +5,13 @@ use super::system::{Layout, System};
 use crate::interrupt::Interrupt;
 use crate::status::speed_scale;
 
+/// Relative residual at which no further method is tried, the root of rounding: a contact on the verge of slipping answers to the square of its
+/// distance from it. Above the wanted residual the status still says so.
+pub const ENOUGH: f64 = 1e-8;
+
+/// Part of the aim that a factor at hand is used to come nearer to: rounding that long rows of bodies would magnify costs one back-substitution.
+const IDEAL: f64 = 1e-2;
+
 /// A contact problem without its matrix: find l such that w = W l + u obeys the law of every block, theory (4.2).
 #[derive(Clone, Copy, Debug)]
 pub struct Task<'a> {
@@ -14,6 +21,12 @@ pub struct Task<'a> {
     pub free: &'a [f64],
     /// Relative residual at which a method stops.
     pub aim: f64,
+    /// Relative residual that a factor at hand is followed to.
+    pub ideal: f64,
+    /// Relative residual at which no further method is tried.
+    pub enough: f64,
+    /// Relative residual that serves as well as the aim: a method that comes so near need not go on.
+    pub serves: f64,
     /// The speed that residuals are relative to.
     pub scale: f64,
 }
@@ -21,7 +34,7 @@ pub struct Task<'a> {
 impl<'a> Task<'a> {
     /// A problem, solved to a relative residual.
     pub fn new(laws: &'a [Law], free: &'a [f64], aim: f64) -> Self {
-        Task { laws, free, aim, scale: speed_scale(free) }
+        Task { laws, free, aim, ideal: IDEAL * aim, enough: ENOUGH, serves: aim, scale: speed_scale(free) }
     }
 
     /// Relative residual (4.8) of impulses l with velocities w; infinite where either is not finite.

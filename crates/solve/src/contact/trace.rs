@@ -48,7 +48,7 @@ pub struct Path {
 /// The smoothing of one block at a point of the path, in the units of the problem.
 #[derive(Clone, Copy, Debug)]
 pub struct Smoothing {
-    /// Product of impulse and velocity [J].
+    /// Product of impulse and velocity \[J\].
     pub product: f64,
     /// Slip speed below which friction fades [m/s].
     pub slip: f64,

@@ -1,11 +1,11 @@
 //! Nonnegative least squares over a set of contacts: the set is cut into connected groups, each solved by the method of its size.
 
 use super::Gram;
-use super::body_nnls::BodyNnls;
-use crate::nnls::{GramNnls, NnlsReport, NnlsStatus};
-use crate::sparse_cholesky::SparseSymmetric;
-use crate::sparse_nnls::SparseNnls;
-use crate::sweep_nnls::SweepNnls;
+use super::nnls::body::BodyNnls;
+use super::nnls::sparse::SparseNnls;
+use super::nnls::sweep::SweepNnls;
+use super::nnls::{GramNnls, NnlsReport, NnlsStatus};
+use carom_math::sparse_cholesky::SparseSymmetric;
 
 /// Contacts above which a connected group goes to the sparse solver: the dense one costs the cube of their number.
 const DENSE_LIMIT: usize = 64;

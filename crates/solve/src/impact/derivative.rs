@@ -14,7 +14,7 @@ mod reduction;
 mod tests;
 
 use super::{Record, Settings};
-use crate::problem::Cone;
+use crate::contact::problem::Cone;
 use chain::Chain;
 use friction::FrictionPhase;
 use newton::NewtonLaw;

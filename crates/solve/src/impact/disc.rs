@@ -14,7 +14,7 @@ pub(super) fn shrink(impulse: &mut [f64], radius: f64) {
     }
 }
 
-/// The axes of a disc problem: K = [[k0, k1], [k1, k2]], positive semidefinite, has the larger eigenvalue along (c, s).
+/// The axes of a disc problem: K = [[k0, k1], \[k1, k2\]], positive semidefinite, has the larger eigenvalue along (c, s).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Axes {
     large: f64,
@@ -23,7 +23,7 @@ pub struct Axes {
     s: f64,
 }
 
-/// Minimises ½ b·K b + q·b over ‖b‖ ≤ radius, K = [[k0, k1], [k1, k2]] positive semidefinite, theory (5.15).
+/// Minimises ½ b·K b + q·b over ‖b‖ ≤ radius, K = [[k0, k1], \[k1, k2\]] positive semidefinite, theory (5.15).
 pub fn disc_minimum(k: [f64; 3], q: [f64; 2], radius: f64) -> [f64; 2] {
     Axes::of(k).minimum(q, radius)
 }

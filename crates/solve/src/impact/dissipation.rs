@@ -1,7 +1,7 @@
 //! The maximal-dissipation problem of friction: min ½ b·K b + b·slip over one disc per contact, theory (5.14).
 //!
 //! Block Gauss-Seidel with exact disc problems finds who sticks and who slides, Newton steps finish that guess; every step lowers the
-//! energy.
+//! energy. Of many contacts the sweeps have momentum, theory (4.36), and what a sweep from there does not lower is taken back.
 
 use super::disc::{Axes, shrink};
 use super::roots::Roots;
@@ -10,6 +10,10 @@ use super::{GramView, SparseRows};
 
 /// Change of an impulse, as a speed relative to the impact's, at which the sweeps stop.
 const SETTLED: f64 = 1e-13;
+/// The same of crowds, as exact as their normal phase.
+const SETTLED_OF_CROWDS: f64 = 1e-10;
+/// Rows above which contacts are a crowd.
+const CROWD: usize = 200;
 /// The same where sweeps no longer halve the change: what is left then is the rounding of redundant contacts.
 const STALLED: f64 = 1e-8;
 /// Sweeps over which that is judged.
@@ -18,6 +22,8 @@ const STALL_SWEEPS: usize = 16;
 const MAX_SWEEPS: usize = 2_000;
 /// Sweeps between Newton steps: sweeps find who sticks and who slides, a step then solves that guess to the end.
 const NEWTON_EVERY: usize = 4;
+/// Sweeps between them at most: a step of many contacts that gains nothing doubles the time to the next, for it costs more than the sweeps.
+const NEWTON_SELDOM: usize = 64;
 /// Unknowns above which Newton steps are no longer made by a dense factor.
 const DENSE_LIMIT: usize = 60;
 /// Halvings of a Newton step that gains nothing before sweeps go on without it.
@@ -34,9 +40,9 @@ pub struct Dissipation {
     columns: Vec<usize>,
     values: Vec<f64>,
     /// Slip along each tangential row; kept up to date with the impulses.
-    pub(super) slip: Vec<f64>,
+    pub slip: Vec<f64>,
     /// Radius μ λ of each contact's disc.
-    pub(super) radii: Vec<f64>,
+    pub radii: Vec<f64>,
     /// The block of each contact in space, with its axes.
     blocks: Vec<([f64; 3], Axes)>,
     /// The tangential rows over bodies, where they are known.
@@ -45,6 +51,29 @@ pub struct Dissipation {
     newton: Newton,
     large: SlipNewton,
     settled: bool,
+    momentum: Momentum,
+}
+
+/// What carries sweeps further than they go by themselves, theory (4.36): where the last one ended and where it began.
+#[derive(Clone, Debug, Default)]
+struct Momentum {
+    theta: f64,
+    /// Impulses and slips after the last sweep, impulses after the one before it, and where the present one began.
+    last: Vec<f64>,
+    last_slip: Vec<f64>,
+    before: Vec<f64>,
+    start: Vec<f64>,
+    /// Change of the energy since the last sweep ended.
+    energy: f64,
+}
+
+impl Momentum {
+    /// Nothing moves yet.
+    fn begin(&mut self, tangent: &[f64]) {
+        self.theta = 1.0;
+        self.before.clear();
+        self.before.extend_from_slice(tangent);
+    }
 }
 
 /// Scratch of a Newton step. Each unknown moves the impulses along one direction: `width` rows from `row`, with weights.
@@ -67,7 +96,7 @@ struct Direction {
 
 impl Dissipation {
     /// Copies the tangential block of the Gram matrix, rows m to n, by its nonzeros; `rows` are all rows over bodies, where they are known.
-    pub(super) fn load(&mut self, gram: &GramView<'_>, m: usize, n: usize, rows: Option<&SparseRows>) {
+    pub fn load(&mut self, gram: &GramView<'_>, m: usize, n: usize, rows: Option<&SparseRows>) {
         self.roots.clear();
         if let Some(rows) = rows.filter(|_| n - m > DENSE_LIMIT) {
             self.roots.load(rows);
@@ -92,7 +121,7 @@ impl Dissipation {
 
     /// Block Gauss-Seidel over the contacts, each disc problem solved exactly. On entry `slip` is the slip without the tangential
     /// impulses and `radii` the limits (m); `tangent` is the start, drawn into the discs, and the result. Returns the sweeps.
-    pub(super) fn dissipate(&mut self, tangent: &mut [f64], speed: f64) -> usize {
+    pub fn dissipate(&mut self, tangent: &mut [f64], speed: f64) -> usize {
         let m = self.radii.len();
         let t = tangent.len().checked_div(m).unwrap_or(0);
         self.settled = true;
@@ -118,19 +147,34 @@ impl Dissipation {
                 scale = scale.max(self.radii[k] * self.entry(row, row).max(0.0).sqrt());
             }
         }
+        let settled = if tangent.len() > CROWD { SETTLED_OF_CROWDS } else { SETTLED };
         let mut mark = f64::INFINITY;
+        let (mut pause, mut next) = (NEWTON_EVERY, NEWTON_EVERY);
+        let large = tangent.len() > CROWD;
+        self.momentum.begin(tangent);
         for sweep in 1..=MAX_SWEEPS {
+            if large {
+                self.go_ahead(t, tangent);
+            }
             let mut change: f64 = 0.0;
             for k in 0..m {
                 if self.radii[k] > 0.0 {
                     change = change.max(update_contact(k, t, self.radii[k], tangent, self));
                 }
             }
-            if sweep % NEWTON_EVERY == 0 {
-                self.newton_step(t, change / scale, tangent);
+            if large {
+                self.judge(tangent);
+            }
+            if sweep == next {
+                let gained = self.newton_step(t, change / scale, tangent);
+                if gained {
+                    self.momentum.begin(tangent);
+                }
+                pause = if gained || !large { NEWTON_EVERY } else { (2 * pause).min(NEWTON_SELDOM) };
+                next += pause;
             }
             // A change of impulse is weighed as the speed it makes, in the unit of the impact's speed.
-            if change <= SETTLED * scale {
+            if change <= settled * scale {
                 return sweep;
             }
             if sweep % STALL_SWEEPS == 0 {
@@ -144,6 +188,51 @@ impl Dissipation {
         MAX_SWEEPS
     }
 
+    /// Goes on past the end of the last sweep, as far as the discs reach.
+    fn go_ahead(&mut self, t: usize, tangent: &mut [f64]) {
+        let Self { starts, columns, values, slip, radii, momentum, .. } = self;
+        let Momentum { theta, last, last_slip, before, start, energy } = momentum;
+        last.clear();
+        last.extend_from_slice(tangent);
+        last_slip.clone_from(slip);
+        *energy = 0.0;
+        let next = 0.5 * (1.0 + (1.0 + 4.0 * *theta * *theta).sqrt());
+        let share = (*theta - 1.0) / next;
+        *theta = next;
+        if share > 0.0 {
+            for (b, before) in tangent.iter_mut().zip(&*before) {
+                *b += share * (*b - before);
+            }
+            for (k, radius) in radii.iter().enumerate() {
+                shrink(&mut tangent[k * t..(k + 1) * t], *radius);
+            }
+            for row in 0..tangent.len() {
+                let step = tangent[row] - last[row];
+                if step != 0.0 {
+                    // The matrix is symmetric: its row is its column.
+                    (starts[row]..starts[row + 1]).for_each(|e| slip[columns[e]] += values[e] * step);
+                }
+            }
+            *energy = (0..tangent.len()).map(|row| (tangent[row] - last[row]) * (last_slip[row] + slip[row]) / 2.0).sum();
+        }
+        start.clear();
+        start.extend_from_slice(tangent);
+    }
+
+    /// Takes the sweep back where it raised the energy, and begins anew where it went back.
+    fn judge(&mut self, tangent: &mut [f64]) {
+        let Self { slip, momentum, .. } = self;
+        let Momentum { theta, last, last_slip, before, start, energy } = momentum;
+        if *energy > 0.0 {
+            tangent.copy_from_slice(last);
+            slip.copy_from_slice(last_slip);
+            *theta = 1.0;
+        } else if (0..tangent.len()).map(|row| (start[row] - tangent[row]) * (tangent[row] - last[row])).sum::<f64>() > 0.0 {
+            *theta = 1.0;
+        }
+        std::mem::swap(before, last);
+    }
+
     /// Whether the last sweeps came to an end by themselves.
     pub(super) fn settled(&self) -> bool {
         self.settled
@@ -155,8 +244,8 @@ impl Dissipation {
     }
 
     /// One Newton step on the present guess of who sticks (free in its disc) and who slides (along the edge of it), theory (5.15); kept
-    /// only if the energy falls.
-    fn newton_step(&mut self, t: usize, change: f64, tangent: &mut [f64]) {
+    /// only if the energy falls. Whether it does over the whole step.
+    fn newton_step(&mut self, t: usize, change: f64, tangent: &mut [f64]) -> bool {
         let newton = &mut self.newton;
         newton.directions.clear();
         newton.of_row.clear();
@@ -179,13 +268,10 @@ impl Dissipation {
         }
         let n = newton.directions.len();
         if n == 0 {
-            return;
+            return false;
         }
         if n > DENSE_LIMIT {
-            if self.large_step(t, change, tangent) {
-                self.walk(t, tangent);
-            }
-            return;
+            return self.large_step(t, change, tangent) && self.walk(t, tangent);
         }
         let newton = &mut self.newton;
         // H = Zᵀ (K + Σ) Z with Σ the pressure on the edge, -slip·b / radius².
@@ -218,9 +304,7 @@ impl Dissipation {
         for a in 0..n {
             newton.matrix[a * n + a] += NEWTON_SHIFT * largest;
         }
-        if solve_symmetric(&mut newton.matrix, &mut newton.step) {
-            self.walk(t, tangent);
-        }
+        solve_symmetric(&mut newton.matrix, &mut newton.step) && self.walk(t, tangent)
     }
 
     /// The Newton step of many contacts, into the same directions; false where there is none.
@@ -248,19 +332,21 @@ impl Dissipation {
         true
     }
 
-    /// Goes along the Newton step as far as the energy falls.
-    fn walk(&mut self, t: usize, tangent: &mut [f64]) {
+    /// Goes along the Newton step as far as the energy falls; whether it falls over the whole of it.
+    fn walk(&mut self, t: usize, tangent: &mut [f64]) -> bool {
         // The whole step, drawn into the discs; if that gains nothing, as far as the first sticking contact reaches its edge.
         // A sliding contact that turns far needs shorter steps still.
-        if !self.try_step(t, 1.0, tangent) {
-            let mut share = self.share_inside(t, tangent);
-            for _ in 0..MAX_HALVINGS {
-                if self.try_step(t, share, tangent) {
-                    break;
-                }
-                share /= 2.0;
-            }
+        if self.try_step(t, 1.0, tangent) {
+            return true;
         }
+        let mut share = self.share_inside(t, tangent);
+        for _ in 0..MAX_HALVINGS {
+            if self.try_step(t, share, tangent) {
+                break;
+            }
+            share /= 2.0;
+        }
+        false
     }
 
     /// Share of the Newton step at which the first sticking contact reaches the edge of its disc, at most 1.
@@ -382,11 +468,16 @@ fn update_contact(k: usize, t: usize, radius: f64, tangent: &mut [f64], work: &m
         tangent[first + c] = next[c];
         change = change.max(step.abs() * stiffness.sqrt());
         if step != 0.0 {
+            let before = work.slip[first + c];
             // The Gram matrix is symmetric: its row is its column.
             for e in work.starts[first + c]..work.starts[first + c + 1] {
                 work.slip[work.columns[e]] += work.values[e] * step;
             }
+            work.momentum.energy += step * (before + work.slip[first + c]) / 2.0;
         }
     }
     change
 }
+
+#[cfg(test)]
+mod tests;

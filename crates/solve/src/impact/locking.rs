@@ -4,10 +4,10 @@
 //! contact space the first is λ_E = -A_EE⁻¹ g_E and the second the Schur complement A - A_:E A_EE⁻¹ A_E:.
 
 use super::certificate::Certificate;
+use super::lineality::Finder;
+use super::nnls::{GramNnls, NnlsStatus};
 use super::record::Renumbered;
 use super::{Contacts, Gram, ImpactMap, Observer, Outcome, Restitution};
-use crate::lineality::Finder;
-use crate::nnls::{GramNnls, NnlsStatus};
 
 /// Distance from the origin to the hull of unit rows below which contacts are locked. The Gram matrix holds squares of lengths, so
 /// rounding hides what is below 1e-8; and a wedge narrower than this would take more reflections than the driver is allowed.

@@ -94,7 +94,7 @@ impl MassMatrix {
     }
 
     /// n ← L⁻¹ n for a row whose nonzeros stand at `columns` (ascending).
-    pub(super) fn whiten_at(&self, columns: &[usize], row: &mut [f64]) {
+    pub fn whiten_at(&self, columns: &[usize], row: &mut [f64]) {
         let mut next = 0;
         for &j in columns {
             let at = self.block_of(j);
@@ -123,7 +123,7 @@ impl MassMatrix {
     }
 
     /// v ← Lᵀ v: from a velocity to Euclidean coordinates, where its length is √(vᵀ M v); immovable coordinates become 0.
-    pub(super) fn colour_transposed(&self, velocity: &mut [f64]) {
+    pub fn colour_transposed(&self, velocity: &mut [f64]) {
         for block in &self.blocks {
             let x = &mut velocity[block.start..block.start + block.size];
             if block.immovable() {
@@ -162,7 +162,7 @@ impl MassMatrix {
     }
 
     /// The coordinates that a nonzero at `i` spreads to under L⁻¹.
-    pub(super) fn spread(&self, i: usize) -> std::ops::Range<usize> {
+    pub fn spread(&self, i: usize) -> std::ops::Range<usize> {
         let block = &self.blocks[self.block_of(i)];
         block.start..block.start + block.size
     }

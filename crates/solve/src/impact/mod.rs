@@ -6,11 +6,9 @@
 //!
 //! The laws are built by wrapping: an [`Operator`] answers once, [`driver::Driver`] repeats it until nothing closes, [`blend::Blend`]
 //! adds restitution, [`locking::Locking`] removes implicit equalities first, and friction ([`dissipation`]) acts after them.
-//! [`resolve`] is the whole chain; [`arrays::impacts`] is the same on mass matrices, normals and velocities.
+//! [`resolve`] is the whole chain; `carom_kernels::impact::impacts` is the same on mass matrices, normals and velocities.
 
-pub mod arrays;
 pub mod blend;
-pub mod body_nnls;
 pub mod certificate;
 pub mod cone;
 pub mod derivative;
@@ -19,8 +17,11 @@ pub mod dissipation;
 pub mod driver;
 pub mod friction;
 pub mod gram;
+pub mod lineality;
+pub mod linear_program;
 pub mod locking;
 pub mod mass;
+pub mod nnls;
 pub mod pairwise;
 pub mod record;
 pub mod reflection;
@@ -28,7 +29,6 @@ pub mod roots;
 pub mod rows;
 mod slip_newton;
 
-pub use arrays::{Impact, ImpactOptions, impacts};
 pub use gram::{Gram, GramView};
 pub use mass::MassMatrix;
 pub use record::{Observer, Record};
@@ -430,6 +430,3 @@ fn check(
     }
     Ok(())
 }
-
-#[cfg(test)]
-mod tests;

@@ -154,7 +154,7 @@ impl SparseRows {
     }
 
     /// Appends a row of all its d entries.
-    pub(super) fn push_dense(&mut self, row: &[f64]) {
+    pub fn push_dense(&mut self, row: &[f64]) {
         for (j, &a) in row.iter().enumerate() {
             if a != 0.0 {
                 self.columns.push(j);
@@ -165,7 +165,7 @@ impl SparseRows {
     }
 
     /// Appends all rows of another set of the same length.
-    pub(super) fn append(&mut self, other: &Self) {
+    pub fn append(&mut self, other: &Self) {
         for i in 0..other.len() {
             let (columns, values) = other.row(i);
             self.columns.extend_from_slice(columns);
@@ -213,7 +213,7 @@ impl SparseRows {
     }
 
     /// The rows in coordinates where the inverse-mass metric is Euclidean, L⁻¹ n.
-    pub(super) fn whitened(&self, mass: &MassMatrix) -> Self {
+    pub fn whitened(&self, mass: &MassMatrix) -> Self {
         let mut white = Self::new(self.dimension);
         let mut full = vec![0.0; self.dimension];
         for i in 0..self.len() {

@@ -82,8 +82,8 @@ export class Batches {
         else groups.set(key, { part, still, members: [{ body: index, part }] });
       }
     });
-    // Ground first, still things next: what moves is seen before them.
-    const order = (g: { part: Part; still: boolean }): number => (g.part.ground ? 0 : g.still ? 1 : 2);
+    // Walls first, whose feet the ground hides, then still things: what moves is seen before them.
+    const order = (g: { part: Part; still: boolean }): number => (g.part.wall ? -1 : g.part.ground ? 0 : g.still ? 1 : 2);
     for (const { part, still, members } of [...groups.values()].sort((a, b) => order(a) - order(b))) {
       const material = look(part, still);
       if (!material) continue;

@@ -8,6 +8,8 @@ const FIELD = 35;
 const MARGIN = 1.12;
 /** Share of the view within which things must be to count as seen. */
 const RIM = 0.97;
+/** Share of the height that is given to buttons at most. */
+const MOST_COVERED = 0.3;
 /** How long the camera takes to another place [ms]. */
 const EASE = 650;
 /** How soon a camera that follows a body is where it was [s]. */
@@ -38,6 +40,8 @@ export class Camera {
   private width = 1;
   private height = 1;
   private size = 1;
+  /** Share of the height that buttons cover at the top. */
+  private covered = 0;
   private goal: { from: Place; to: Place; since: number } | null = null;
   /** Where the reader's hand found the camera. */
   private held: Place | null = null;
@@ -115,8 +119,10 @@ export class Camera {
     this.controls.enabled = on;
   }
 
-  resize(width: number, height: number): void {
+  /** `covered` pixels at the top are behind buttons: nothing that is framed lies there. */
+  resize(width: number, height: number, covered: number): void {
     [this.width, this.height] = [width, height];
+    this.covered = Math.min(MOST_COVERED, covered / height);
     const aspect = width / height;
     this.deep.aspect = aspect;
     const half = (this.flat.top - this.flat.bottom) / 2 || 1;
@@ -159,22 +165,30 @@ export class Camera {
   /** Half the height of a view that shows a box whole from a direction [m]. */
   private halfFor(extent: Vector3, away: Vector3): number {
     const aspect = this.width / this.height;
-    if (this.plane) return 0.5 * MARGIN * Math.max(extent.y, extent.x / aspect, 1e-6);
+    const free = 1 - this.covered;
+    if (this.plane) return 0.5 * MARGIN * Math.max(extent.y / free, extent.x / aspect, 1e-6);
     const right = new Vector3(0, 0, 1).cross(away).normalize();
     const up = away.clone().cross(right);
     let most = 1e-6;
     for (let corner = 0; corner < 8; corner++) {
       const p = new Vector3(corner & 1 ? 0.5 : -0.5, corner & 2 ? 0.5 : -0.5, corner & 4 ? 0.5 : -0.5).multiply(extent);
-      const aside = Math.max(Math.abs(p.dot(right)) / (this.slope * aspect), Math.abs(p.dot(up)) / this.slope);
+      const aside = Math.max(Math.abs(p.dot(right)) / (this.slope * aspect), Math.abs(p.dot(up)) / (this.slope * free));
       most = Math.max(most, MARGIN * aside + p.dot(away));
     }
     return most * this.slope;
   }
 
+  /** What the camera looks at so that a point is in the middle of what buttons leave free. */
+  private below(centre: Vector3, away: Vector3, half: number): Vector3 {
+    const up = this.plane ? new Vector3(0, 1, 0) : away.clone().cross(new Vector3(0, 0, 1).cross(away).normalize());
+    return centre.addScaledVector(up, this.covered * half);
+  }
+
   /** A box in view whole; from another side, or from where the camera is. */
   frame(box: Box3, { view, atOnce = false, least = 0 }: { view?: View; atOnce?: boolean; least?: number } = {}): void {
     const away = this.plane ? new Vector3(0, 0, 1) : view ? VIEWS[view].clone().normalize() : this.place().away;
-    this.go({ target: box.getCenter(new Vector3()), away, half: Math.max(this.halfFor(box.getSize(new Vector3()), away), least) }, atOnce);
+    const half = Math.max(this.halfFor(box.getSize(new Vector3()), away), least);
+    this.go({ target: this.below(box.getCenter(new Vector3()), away, half), away, half }, atOnce);
   }
 
   /** Whether a box is in view, not at its very rim; a view on its way counts as there. */
@@ -187,7 +201,8 @@ export class Camera {
       const p = new Vector3(corner & 1 ? box.max.x : box.min.x, corner & 2 ? box.max.y : box.min.y, corner & 4 ? box.max.z : box.min.z).sub(here.target);
       const depth = this.plane ? 1 : 1 - (p.dot(here.away) * this.slope) / here.half;
       const half = RIM * here.half * depth;
-      if (depth <= 0 || Math.abs(p.dot(right)) > half * aspect || Math.abs(p.dot(up)) > half) return false;
+      const top = half - 2 * this.covered * here.half * depth;
+      if (depth <= 0 || Math.abs(p.dot(right)) > half * aspect || p.dot(up) > top || p.dot(up) < -half) return false;
     }
     return true;
   }
@@ -196,7 +211,7 @@ export class Camera {
   pursue(box: Box3): void {
     const here = this.place();
     const half = Math.max(here.half, this.halfFor(box.getSize(new Vector3()), here.away));
-    const target = box.getCenter(new Vector3());
+    const target = this.below(box.getCenter(new Vector3()), here.away, half);
     const way = target.clone().sub(here.target);
     const room = Math.max(0, half - this.halfFor(box.getSize(new Vector3()), here.away));
     if (way.length() > 0) target.addScaledVector(way.normalize(), LEAD * room);

@@ -12,6 +12,10 @@ const FRINGE = 0.1;
 const FAR_OFF = 1.5;
 /** The whole motion is shown where it is no more than so many times as large as the start; what goes further is followed. */
 const LONG = 2.5;
+/** What is walled in or tied to the world cannot go far: its way is shown whole where it is no more than so many times as large as the largest body. */
+const KEPT = 64;
+/** Joints that let a body go as far as it likes. */
+const RAILS = ["slider", "cylindrical", "planar", "screw", "coupling"];
 /** What moves is kept in view whole until it is so many times as large as the scene. */
 const SPREAD = 1.8;
 /** Fixed things are shown whole if they and what moves fit into so many sizes of what moves, otherwise as far as they surround it. */
@@ -72,11 +76,14 @@ export class Framing {
   private readonly planes: HalfSpace[];
   /** Largest extent of a body that moves [m]: none reaches further from its middle. */
   private readonly reach: number;
+  /** Whether it cannot go far. */
+  private readonly kept: boolean;
 
   constructor(private readonly picture: Picture, first: Float32Array) {
     this.boxes = new Boxes(picture);
     this.planes = halfSpaces(picture, first);
     this.reach = Math.max(0, ...this.each(first, (i) => this.moves(i)).map(length));
+    this.kept = this.enclosed() || this.tied();
     // At the start everybody counts, however far from the others.
     const moving = this.box(first, (i) => this.moves(i));
     this.start.copy(this.set(moving.isEmpty() ? this.box(first, () => true) : moving, first));
@@ -92,7 +99,7 @@ export class Framing {
     const seen = this.start.clone();
     for (const q of states) seen.union(this.crowd(q));
     // What goes a long way is followed rather than shown small.
-    const most = LONG * length(this.start);
+    const most = Math.max(LONG * length(this.start), this.kept ? KEPT * this.reach : 0);
     const middle = this.start.getCenter(new Vector3());
     seen.intersect(new Box3().setFromCenterAndSize(middle, new Vector3().setScalar(most)));
     if (states.length > 0) this.stand(seen);
@@ -206,6 +213,36 @@ export class Framing {
     if (moving.getSize(new Vector3()).equals(out.getSize(new Vector3()))) out.expandByScalar(0.5 * AIR * Math.max(...this.each(q, (i) => this.moves(i)).map(length), 0));
     if (picture.dimension === 2) out.min.z = out.max.z = 0;
     return this.stand(out);
+  }
+
+  /** Whether half-spaces stand below and on all sides. */
+  private enclosed(): boolean {
+    const up = upwards(this.picture);
+    const axes = [new Vector3(1, 0, 0), new Vector3(0, 1, 0), new Vector3(0, 0, 1)].slice(0, this.picture.dimension);
+    const sides = axes.filter((axis) => Math.abs(axis.dot(up)) < 0.5).flatMap((axis) => [axis, axis.clone().negate()]);
+    return [up, ...sides].every((towards) => this.planes.some(({ normal }) => normal.dot(towards) > 0.7));
+  }
+
+  /** Whether joints hold everything that moves to what does not, over other bodies or directly. */
+  private tied(): boolean {
+    const { bodies, joints } = this.picture;
+    const held = bodies.map((_, i) => !this.moves(i));
+    const next: number[][] = bodies.map(() => []);
+    const found: number[] = held.flatMap((is, i) => (is ? [i] : []));
+    const hold = (body: number): void => {
+      if (held[body]) return;
+      held[body] = true;
+      found.push(body);
+    };
+    for (const { kind, bodies: [a, b] } of joints) {
+      if (RAILS.includes(kind)) continue;
+      if (a !== null && b !== null) {
+        next[a]!.push(b);
+        next[b]!.push(a);
+      } else if (a !== null || b !== null) hold((a ?? b)!);
+    }
+    for (let body = found.pop(); body !== undefined; body = found.pop()) next[body]!.forEach(hold);
+    return held.every(Boolean);
   }
 
   /** Lets a box reach to the ground below it and to walls beside it. */

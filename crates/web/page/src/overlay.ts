@@ -2,6 +2,7 @@
 import { Matrix4, Vector3 } from "three";
 import { poseMatrix } from "./batches";
 import type { Picture } from "./picture";
+import { Slender } from "./slender";
 import type { Stage } from "./stage";
 import type { Theme } from "./theme";
 import { ends, type Thing } from "./things";
@@ -55,6 +56,8 @@ export class Overlay {
   private readonly a = new Vector3();
   private readonly b = new Vector3();
   private readonly pose = new Matrix4();
+  /** Of the picture that was drawn last. */
+  private slender: { picture: Picture; rods: Slender } | null = null;
 
   constructor(host: HTMLElement, private readonly stage: Stage, public theme: Theme) {
     this.canvas.className = "overlay";
@@ -73,12 +76,15 @@ export class Overlay {
     const c = this.context;
     const ratio = this.canvas.width / Math.max(1, this.canvas.clientWidth);
     c.setTransform(ratio, 0, 0, ratio, 0, 0);
-    const empty = !this.needed(s);
+    if (this.slender?.picture !== s.picture) this.slender = { picture: s.picture, rods: new Slender(s.picture) };
+    const { rods } = this.slender;
+    const empty = !this.needed(s) && !rods.needed(this.stage);
     if (empty && this.canvas.style.visibility === "hidden") return;
     c.clearRect(0, 0, this.canvas.width, this.canvas.height);
     // An empty sheet over the picture would still be laid on it in every frame.
     this.canvas.style.visibility = empty ? "hidden" : "visible";
     c.lineCap = c.lineJoin = "round";
+    rods.draw(c, s.q, this.stage);
     this.links(s);
     if (s.layers.boxes && s.boxes) this.boxes(s, s.boxes);
     if (s.layers.joints) this.joints(s);
@@ -244,6 +250,7 @@ export class Overlay {
       const b = this.stage.project(q.x, q.y, q.z, new Vector3());
       if (a.z >= 1 || b.z >= 1) continue;
       const color = this.theme.css("link");
+      joint.bodies.forEach((body, side) => body === null && this.dot(side === 0 ? a : b, 3, color));
       if (joint.kind !== "spring") {
         this.line(a, b, color, joint.kind === "rope" ? 1.25 : 2);
         continue;

@@ -273,7 +273,10 @@ class Plot {
       c.fillText(`[${this.choice.unit}]`, 2, height - 3);
     }
     c.textAlign = "center";
-    for (const value of ticks(this.range[0], this.range[1], Math.max(2, Math.floor(width / 90)))) c.fillText(`${short(value)} s`, Math.min(width - 16, x(value)), height - 3);
+    for (const value of ticks(this.range[0], this.range[1], Math.max(2, Math.floor(width / 90)))) {
+      const text = `${short(value)} s`;
+      c.fillText(text, Math.min(width - 2 - 0.5 * c.measureText(text).width, x(value)), height - 3);
+    }
     c.lineWidth = 1.6;
     c.lineJoin = "round";
     c.save();

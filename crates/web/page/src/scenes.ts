@@ -41,7 +41,10 @@ export class SceneList {
 
   /** Marks the scene that is shown. */
   mark(name: string): void {
-    for (const { entry, node } of this.entries) node.firstElementChild!.setAttribute("aria-pressed", String(entry.name === name));
+    for (const { entry, node } of this.entries) {
+      node.firstElementChild!.setAttribute("aria-pressed", String(entry.name === name));
+      if (entry.name === name) node.scrollIntoView({ block: "nearest" });
+    }
   }
 
   private filter(): void {

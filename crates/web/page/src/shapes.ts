@@ -17,6 +17,8 @@ export interface Part {
   round: boolean;
   /** A half-space or heightfield: ground rather than a thing. */
   ground: boolean;
+  /** A half-space that others bound. */
+  wall?: boolean;
 }
 
 /** Bodies above which round things are drawn with fewer triangles. */
@@ -126,7 +128,7 @@ export function planarPart(shape: ShapePicture, size: number, crowd: boolean): P
       return made;
     }
     case "wall":
-      return part(`wall ${shape.points}`, () => fan(shape.points!), undefined, false, true);
+      return { ...part(`wall ${shape.points}`, () => fan(shape.points!), undefined, false, true), wall: true };
     case "heightfield":
       return part(`${own} ${shape.points}`, () => underground(shape.points!, 10 * size), undefined, false, true);
     default:

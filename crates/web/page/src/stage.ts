@@ -59,6 +59,8 @@ export class Stage {
   size = 1;
   /** Around what the light and the grid are laid. */
   private readonly middle = new Vector3();
+  /** Pixels at the top behind buttons. */
+  private covered = 0;
   /** Something but the poses changed. */
   dirty = true;
 
@@ -346,14 +348,15 @@ export class Stage {
     }
   }
 
-  resize(): void {
+  resize(covered = this.covered): void {
+    this.covered = covered;
     const { clientWidth, clientHeight } = this.host;
     this.width = Math.max(1, clientWidth);
     this.height = Math.max(1, clientHeight);
     // Beyond two pixels per pixel nobody sees more.
     this.renderer.setPixelRatio(Math.min(this.level.ratio, devicePixelRatio));
     this.renderer.setSize(this.width, this.height, false);
-    this.camera.resize(this.width, this.height);
+    this.camera.resize(this.width, this.height, this.covered);
     this.change();
   }
 

@@ -123,7 +123,7 @@ export class Viewer {
       this.plots.redraw();
     });
     new ResizeObserver(() => {
-      this.stage.resize();
+      this.stage.resize(this.toggles.offsetTop + this.toggles.offsetHeight);
       this.overlay.resize();
       this.plots.redraw();
       this.draw();

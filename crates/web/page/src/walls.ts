@@ -1,6 +1,6 @@
 // Half-spaces that bound each other, as walls of the scene's extent: a bin is drawn as a bin, not as planes without end.
 import { Box3, Matrix4, Quaternion, Vector3 } from "three";
-import { halfSpaces, type HalfSpace } from "./framing";
+import { halfSpaces, upwards, type HalfSpace } from "./framing";
 import type { Picture, ShapePicture } from "./picture";
 
 /** How far walls reach beyond what is in view, and how thick they are in the plane; shares of the scene's size. */
@@ -27,7 +27,7 @@ export function walled(picture: Picture, q: Float32Array, home: Box3, size: numb
   const made = new Map<ShapePicture, ShapePicture>();
   for (const plane of planes) {
     const others = planes.filter((other) => other !== plane);
-    const found = picture.dimension === 2 ? slab(plane, others, extent, size) : panel(plane, others, extent, size);
+    const found = picture.dimension === 2 ? slab(plane, others, extent, size, upwards(picture)) : panel(plane, others, extent, size);
     if (!found) continue;
     const back = plane.frame.clone();
     if (picture.dimension === 3) back.multiply(turnTo(plane.shape.size));
@@ -66,7 +66,7 @@ function clip(polygon: Vector3[], { normal, offset }: Side): Vector3[] {
 const reaches = (polygon: Vector3[], far: number, middle: Vector3): boolean => polygon.some((p) => p.distanceTo(middle) >= 0.999 * far);
 
 /** A wall of the plane in the world, thick to the side where nothing can be. */
-function slab(plane: HalfSpace, others: HalfSpace[], extent: Box3, size: number): Vector3[] | null {
+function slab(plane: HalfSpace, others: HalfSpace[], extent: Box3, size: number, up: Vector3): Vector3[] | null {
   const { normal } = plane;
   const along = new Vector3(normal.y, -normal.x, 0);
   const middle = onto(plane, extent.getCenter(new Vector3()));
@@ -77,7 +77,9 @@ function slab(plane: HalfSpace, others: HalfSpace[], extent: Box3, size: number)
   const open = ends.map((p) => reaches([p], far, middle));
   // Ground goes on for ever unless something stands on either side of it.
   if (plane.ground && open.includes(true)) return null;
-  if (!plane.ground) for (const side of sides(extent, 2)) ends = clip(ends, side).length >= 2 ? clip(ends, side).slice(0, 2) : ends;
+  // A wall beside things ends where the view does; one over or under them, or open on both sides, goes on like the motion along it.
+  const beside = Math.abs(normal.dot(up)) < 0.5 && !(open[0] && open[1]);
+  if (beside) for (const side of sides(extent, 2)) ends = clip(ends, side).length >= 2 ? clip(ends, side).slice(0, 2) : ends;
   ends.sort((a, b) => along.dot(a) - along.dot(b));
   const thick = THICK * size;
   // Ends that meet another wall go on behind it, so that corners are closed.

@@ -190,6 +190,15 @@ test("scenes are found by a word and have pictures", async () => {
   await page.keyboard.press("t");
 });
 
+test("the list shows which scene is open, also far down", async () => {
+  await page.getByRole("tab", { name: "Scenes" }).click();
+  await show(page, "strandbeest");
+  const entry = page.locator(".scenes [data-name=strandbeest]");
+  assert.equal(await entry.getAttribute("aria-pressed"), "true");
+  const [row, list] = [await entry.boundingBox(), await page.locator(".scenes-pane").boundingBox()];
+  assert.ok(row.y >= list.y && row.y + row.height <= list.y + list.height + 1, `${JSON.stringify(row)} in ${JSON.stringify(list)}`);
+});
+
 test("T switches light and dark, and the choice is kept", async () => {
   const look = () => page.evaluate(() => [document.documentElement.dataset.theme, getComputedStyle(document.body).backgroundColor]);
   const before = await look();

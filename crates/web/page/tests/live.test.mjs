@@ -66,7 +66,10 @@ test("plots draw the ledger and the number of any body", async () => {
   await plot.getByLabel("Body", { exact: true }).selectOption({ label: await name(4) });
   await page.waitForFunction((label) => document.querySelector(".plot:last-child .legend")?.textContent?.includes(label), `${await name(4)}.x`);
   const inked = () => plot.locator("canvas").evaluate((canvas) => {
-    const data = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data;
+    // From a copy: a canvas that is read again and again is warned of in the console.
+    const copy = new OffscreenCanvas(canvas.width, canvas.height).getContext("2d", { willReadFrequently: true });
+    copy.drawImage(canvas, 0, 0);
+    const data = copy.getImageData(0, 0, canvas.width, canvas.height).data;
     return data.filter((x, i) => i % 4 === 3 && x > 0).length;
   });
   await holds(inked, (pixels) => pixels > 500);

@@ -1,13 +1,19 @@
-// Not a test: pictures of scenes for the eye. `node tests/look.mjs [folder] [scene...]` opens each scene live, light and dark, on a desk and on
-// a phone, lets it run, and keeps what is seen at several moments.
+// Not a test: pictures of scenes for the eye. `node tests/look.mjs [folder] [scene... | all]` opens each scene live, light and dark, on a desk and on
+// a phone, lets it run, and keeps what is seen at several moments; of all embedded scenes at the start and after two seconds.
+import { execFileSync } from "node:child_process";
 import { mkdirSync } from "node:fs";
 import path from "node:path";
-import { open, openBrowser, scratch, serve } from "./helpers.mjs";
+import { carom, open, openBrowser, scratch, serve } from "./helpers.mjs";
 
 const [folder = path.join(scratch, "look"), ...words] = process.argv.slice(2);
-const scenes = words.length > 0 ? words : ["ball_drop", "bowling", "wrecking_ball", "strandbeest", "pile_in_bin", "box_stack_3d", "pool_break"];
+const all = words[0] === "all";
+const embedded = () => JSON.parse(execFileSync(carom, ["scenes", "--json"], { encoding: "utf8" })).scenes.map((scene) => scene.name);
+const some = ["ball_drop", "bowling", "wrecking_ball", "strandbeest", "pile_in_bin", "box_stack_3d", "pool_break"];
+const scenes = all ? embedded() : words.length > 0 ? words : some;
 /** Simulated times [s] that are looked at. */
-const TIMES = [0, 0.5, 1.5, 3.5];
+const TIMES = all ? [0, 2] : [0, 0.5, 1.5, 3.5];
+/** Longest that a scene may take to get there [ms]: a slow one is looked at where it is. */
+const PATIENCE = all ? 15000 : 60000;
 const PAGES = [
   { name: "desk-light", viewport: { width: 1280, height: 800 }, colorScheme: "light" },
   { name: "phone-dark", viewport: { width: 390, height: 780 }, colorScheme: "dark", hasTouch: true },
@@ -23,7 +29,7 @@ for (const scene of scenes) {
     for (const time of TIMES) {
       if (time > 0) {
         await page.evaluate(() => window.carom.player.play(true));
-        await page.waitForFunction((t) => window.carom.player.cursor >= t, time, { timeout: 60000 }).catch(() => {});
+        await page.waitForFunction((t) => window.carom.player.cursor >= t, time, { timeout: PATIENCE }).catch(() => {});
         await page.evaluate(() => window.carom.player.play(false));
       }
       await page.waitForTimeout(250);

@@ -61,8 +61,9 @@ test("a ball that falls is seen from its height to its ground", async () => {
     await holds(() => height(page, [0, 0, 0]), (ground) => ground > 0.5 && ground < 0.98, "the ground is at");
   }
   // As large as a ball beside the way it falls, not as the whole picture.
-  const size = await page.evaluate(() => Math.abs(window.carom.where(1)[1] - window.carom.stage.project(0, 0.2 + window.carom.player.track.at(window.carom.player.cursor).q[4], 0, window.carom.stage.camera.target.clone()).y) / window.carom.stage.canvas.clientHeight);
-  assert.ok(size < 0.4, `${size}`);
+  const diameter = 0.2;
+  const size = Math.abs((await height(page, [0, diameter, 0])) - (await height(page, [0, 0, 0])));
+  assert.ok(size > 0.02 && size < 0.2, `${size}`);
 });
 
 for (const [name, times] of [["wrecking_ball", [0, 0.6, 1.6]], ["pile_in_bin", [0, 0.6]], ["strandbeest", [0, 1]], ["bowling", [0, 0.7]]]) {
@@ -94,7 +95,9 @@ test("what leaves is followed, until the reader moves the camera, and again afte
   const target = () => page.evaluate(() => window.carom.stage.camera.target.toArray());
   const chosen = await target();
   await runTo(page, 6);
-  assert.deepEqual(await target(), chosen, "the reader's view stays where it is");
+  const moved = (await target()).map((x, k) => Math.abs(x - chosen[k]));
+  // The controls find their way back from angles, to rounding.
+  assert.ok(Math.max(...moved) < 1e-9, `the reader's view stays where it is: ${moved}`);
   await page.keyboard.press("f");
   await becomes(() => seen(page), 1);
   await becomes(following, "all");
@@ -115,6 +118,46 @@ test("a double click frames a body and goes along with it", async () => {
   await holds(() => page.evaluate((b) => window.carom.where(b), ball), ([x, y]) => Math.abs(x - box.x - box.width / 2) < 60 && Math.abs(y - box.y - box.height / 2) < 60, "it is at");
   await page.locator(".followed").click();
   await becomes(following, "all");
+});
+
+test("what is tied to the world is seen with what it hangs on", async () => {
+  await show(page, "rope_swing");
+  await runTo(page, 2);
+  await holds(() => seen(page), (share) => share === 1, "at 2 s:");
+  const place = () => page.evaluate(() => {
+    const { camera } = window.carom.stage;
+    const point = { x: 0, y: 0, z: 0 };
+    return camera.sees({ min: point, max: point });
+  });
+  await becomes(place, true, "where the rope is fixed");
+});
+
+test("nothing that is framed lies behind the buttons", async () => {
+  await show(page, "newton_cradle");
+  await page.keyboard.press("f");
+  await drawn(page);
+  const buttons = await page.locator(".toggles").boundingBox();
+  const stage = await page.locator("canvas.stage").boundingBox();
+  const hooks = (await height(page, [0, 2, 0])) * stage.height + stage.y;
+  assert.ok(hooks > buttons.y + buttons.height && hooks < stage.y + 0.5 * stage.height, `the strings hang at ${hooks} px`);
+});
+
+test("a chain of links thinner than a pixel is seen as a line", async () => {
+  await show(page, "chain_1000");
+  const share = () => page.evaluate(() => {
+    const sheet = document.querySelector("canvas.overlay");
+    // Read from a copy: a canvas that is read again and again is warned of in the console.
+    const copy = new OffscreenCanvas(sheet.width, sheet.height).getContext("2d", { willReadFrequently: true });
+    copy.drawImage(sheet, 0, 0);
+    const { data, width } = copy.getImageData(0, 0, sheet.width, sheet.height);
+    const columns = new Set();
+    for (let i = 3; i < data.length; i += 4) if (data[i] > 128) columns.add(((i - 3) / 4) % width);
+    return sheet.style.visibility === "hidden" ? 0 : columns.size / width;
+  });
+  await holds(share, (across) => across > 0.3, "the share of the width that it spans is");
+  // The same page shows rods that are wide enough without it.
+  await show(page, "double_pendulum");
+  await becomes(share, 0);
 });
 
 test("keys look from the corner, the front, the side and above", async () => {
@@ -139,6 +182,13 @@ test("half-spaces that bound each other are walls of the scene's extent, in the 
   assert.ok(flat.flat().every((x) => Math.abs(x) < 6), `${flat}`);
   await show(page, "ball_drop");
   assert.equal((await walls()).length, 0, "ground alone goes on for ever");
+  await show(page, "ball_between_walls");
+  const lanes = await walls();
+  assert.equal(lanes.length, 2);
+  for (const wall of lanes) assert.ok(Math.min(...wall) < -10 && Math.max(...wall) > 10, `what is open on both sides goes on: ${wall}`);
+  await show(page, "bank_shot");
+  const table = { min: { x: -1, y: -0.5, z: 0 }, max: { x: 1, y: 0.5, z: 0 } };
+  assert.ok(await page.evaluate((box) => window.carom.stage.camera.sees(box), table), "what is walled in is shown whole, however small the ball");
   const own = await serve(path.join(scratch, "bin.toml"));
   t.after(own.stop);
   const other = await open(browser, own.address);

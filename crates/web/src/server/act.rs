@@ -27,11 +27,11 @@ pub trait Act: Send {
     fn picture(&self) -> &Picture;
     /// Names of the numbers of the whole scene.
     fn books(&self) -> Vec<&'static str>;
-    /// Time step [s].
+    /// Time step \[s\].
     fn step_size(&self) -> f64;
-    /// Simulated time of a plain run [s].
+    /// Simulated time of a plain run \[s\].
     fn duration(&self) -> f64;
-    /// Time [s].
+    /// Time \[s\].
     fn time(&self) -> f64;
     /// From now on a step ends when the token is raised.
     fn heed(&mut self, over: &Interrupt);
@@ -53,7 +53,7 @@ pub trait Act: Send {
     fn state(&self) -> String;
     /// Goes to such a state.
     fn restore(&mut self, digits: &str) -> Result<(), String>;
-    /// The state in the bytes of [`Told::Shot`](super::message::Told::Shot), with what struck since the last.
+    /// The state in the bytes of [`Report::Shot`](super::message::Report::Shot), with what struck since the last.
     fn shoot(&mut self, stamp: Stamp, boxes: bool) -> Vec<u8>;
     /// Takes hold of a body.
     fn grab(&mut self, body: usize, at: &[f64]);
@@ -83,7 +83,7 @@ struct Acting<G: Geometry> {
     hand: Option<Hand<G>>,
     shot: Shot,
     struck: Vec<Touch>,
-    /// Energy that parameters brought when they were set [J]: the engine's ledger is of one model, and would call it drift.
+    /// Energy that parameters brought when they were set \[J\]: the engine's ledger is of one model, and would call it drift.
     brought: f64,
     over: Interrupt,
 }
@@ -197,7 +197,7 @@ impl<G: SceneSpace> Act for Acting<G> {
         &self.shot.q
     }
     fn dials(&self) -> Value {
-        dials::told(self.world.model(), &self.controls)
+        dials::report(self.world.model(), &self.controls)
     }
     fn set(&mut self, key: &str, index: Option<usize>, value: f64) -> Result<(), String> {
         let model = dials::set(&mut self.names, self.world.model(), key, index, value)?;

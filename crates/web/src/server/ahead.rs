@@ -1,14 +1,14 @@
 //! A look ahead: where a scene will go in its first seconds, so that the camera can stand where all of it is seen.
 
 use super::act::Act;
-use super::message::Told;
+use super::message::Report;
 use super::runner::Outlet;
 use serde_json::json;
 use std::time::{Duration, Instant};
 
 /// Time that a look may take: a page waits for its picture no longer than this.
 const PATIENCE: Duration = Duration::from_millis(220);
-/// Simulated time of a look [s].
+/// Simulated time of a look \[s\].
 const FAR: f64 = 5.0;
 /// States that are sent at most, and numbers in all of them together.
 const STATES: usize = 32;
@@ -19,7 +19,7 @@ pub fn look(mut act: Box<dyn Act>, generation: u32, outlet: Outlet) {
     act.heed(&outlet.over);
     std::thread::spawn(move || {
         let seen = states(&mut *act, &outlet);
-        outlet.tell(Told::json(&json!({ "is": "ahead", "generation": generation, "time": act.time(), "states": seen })));
+        outlet.tell(Report::json(&json!({ "is": "ahead", "generation": generation, "time": act.time(), "states": seen })));
     });
 }
 

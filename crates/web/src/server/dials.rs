@@ -12,7 +12,7 @@ const TARGETS: [&str; 2] = ["joint_motor_velocity", "joint_motor_position"];
 const KEYS: [&str; 6] = ["gravity", "mass", "friction", "restitution", TARGETS[0], TARGETS[1]];
 
 /// Parameters and controls as they are now.
-pub fn told<G: Geometry>(model: &Model<G>, controls: &[f64]) -> Value {
+pub fn report<G: Geometry>(model: &Model<G>, controls: &[f64]) -> Value {
     let each = |of: fn(&carom_dynamics::Body<G>) -> f64| model.bodies.iter().map(of).collect::<Vec<f64>>();
     let targets: Vec<Value> = model
         .joints
@@ -38,8 +38,8 @@ pub fn told<G: Geometry>(model: &Model<G>, controls: &[f64]) -> Value {
         .map(|((name, joint, max), value)| json!({ "name": name, "joint": joint, "max": max, "value": value }))
         .collect();
     json!({
-        "gravity": model.gravity.as_slice(), "mass": each(|b| b.mass), "friction": each(|b| b.friction),
-        "restitution": each(|b| b.restitution), "targets": targets, "controls": controls,
+        "gravity": model.gravity.as_slice(), "mass": each(|b| b.mass), "friction": each(|b| b.surface.friction),
+        "restitution": each(|b| b.surface.restitution), "targets": targets, "controls": controls,
     })
 }
 
@@ -118,7 +118,7 @@ mod tests {
         assert_eq!((model.bodies[1].mass, model.bodies[2].mass), (7.0, scene.model.bodies[2].mass));
         assert!((model.bodies[1].inertia[0] / scene.model.bodies[1].inertia[0] - ratio).abs() < 1e-12);
         let model = set(&mut names, &model, "friction", None, 0.125).unwrap();
-        assert!(model.bodies.iter().all(|b| b.friction == 0.125));
+        assert!(model.bodies.iter().all(|b| b.surface.friction == 0.125));
         let model = set(&mut names, &model, "gravity", Some(1), -1.5).unwrap();
         assert_eq!(model.gravity.as_slice(), [0.0, -1.5]);
     }
@@ -137,8 +137,8 @@ mod tests {
     #[test]
     fn targets_and_controls_are_listed() {
         let (scene, mut names) = planar(scene("motor_crank").unwrap().text);
-        let told = told(&scene.model, &vec![0.5; scene.model.control_count()]);
-        let target = &told["targets"][0];
+        let report = report(&scene.model, &vec![0.5; scene.model.control_count()]);
+        let target = &report["targets"][0];
         assert_eq!(target["key"], TARGETS[0]);
         let joint = target["joint"].as_u64().unwrap() as usize;
         let model = set(&mut names, &scene.model, TARGETS[0], Some(joint), 1.25).unwrap();

@@ -43,12 +43,12 @@ pub enum Wish {
     Grab {
         /// Which.
         body: usize,
-        /// Where, body frame [m].
+        /// Where, body frame \[m\].
         at: Vec<f64>,
     },
     /// Pull what is held.
     Pull {
-        /// Towards, world [m].
+        /// Towards, world \[m\].
         to: Vec<f64>,
     },
     /// Let go.
@@ -76,7 +76,7 @@ pub enum Wish {
     Control {
         /// Which, in the engine's order.
         index: usize,
-        /// Torque [N m], force [N], or factor of a force.
+        /// Torque \[N m\], force \[N\], or factor of a force.
         value: f64,
     },
     /// The scene as text, with what was set.
@@ -100,14 +100,14 @@ pub enum Wish {
     Slope {
         /// As text.
         loss: String,
-        /// Simulated time from the start [s].
+        /// Simulated time from the start \[s\].
         time: f64,
     },
 }
 
-/// What a page is told.
+/// What is sent to a page.
 #[derive(Clone, Debug)]
-pub enum Told {
+pub enum Report {
     /// JSON with a key `is`.
     Text(String),
     /// The world after a step; little-endian: generation (4 bytes), step (4), time (8), counts of contacts and of boxes (4 each), books (8 each),
@@ -115,10 +115,10 @@ pub enum Told {
     Shot(Vec<u8>),
 }
 
-impl Told {
+impl Report {
     /// From JSON.
     pub fn json(value: &Value) -> Self {
-        Told::Text(value.to_string())
+        Report::Text(value.to_string())
     }
     /// Everything that is wrong with a text; nothing when it is right.
     pub fn errors(id: u64, errors: Option<&SceneErrors>) -> Self {
@@ -139,7 +139,7 @@ impl Told {
                 })
             })
             .collect();
-        Told::json(&json!({ "is": "errors", "id": id, "errors": errors }))
+        Report::json(&json!({ "is": "errors", "id": id, "errors": errors }))
     }
 }
 
@@ -163,7 +163,7 @@ mod tests {
     #[test]
     fn errors_carry_their_place_and_a_hint() {
         let errors = carom_scene::from_toml_all("dimension = 2\ngravty = [0, -1]", "x").unwrap_err();
-        let Told::Text(text) = Told::errors(7, Some(&errors)) else { panic!("text") };
+        let Report::Text(text) = Report::errors(7, Some(&errors)) else { panic!("text") };
         let value: Value = serde_json::from_str(&text).unwrap();
         assert_eq!((&value["id"], &value["errors"][0]["line"]), (&json!(7), &json!(2)));
         assert!(value["errors"][0]["hint"].as_str().unwrap().contains("gravity"));

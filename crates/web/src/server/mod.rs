@@ -200,10 +200,10 @@ async fn talk(mut socket: WebSocket, show: Show) {
                 Some(Ok(Message::Close(_)) | Err(_)) | None => return,
                 Some(Ok(_)) => {}
             },
-            told = from_session.recv() => {
-                let message = match told {
-                    Some(message::Told::Text(text)) => Message::Text(text.into()),
-                    Some(message::Told::Shot(bytes)) => Message::Binary(bytes.into()),
+            report = from_session.recv() => {
+                let message = match report {
+                    Some(message::Report::Text(text)) => Message::Text(text.into()),
+                    Some(message::Report::Shot(bytes)) => Message::Binary(bytes.into()),
                     None => return,
                 };
                 if socket.send(message).await.is_err() {

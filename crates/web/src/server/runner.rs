@@ -1,7 +1,7 @@
 //! A scene in motion on a thread of its own: whoever waits for a slow step, the page does not.
 
 use super::act::{Act, Stamp};
-use super::message::{Told, Wish};
+use super::message::{Report, Wish};
 use carom_dynamics::{Interrupt, StepReport};
 use serde_json::json;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -23,7 +23,7 @@ pub struct Pulse {
     pub stepping: Option<Instant>,
     /// Steps taken.
     pub step: u32,
-    /// Simulated time [s].
+    /// Simulated time \[s\].
     pub time: f64,
     /// How the last step went.
     pub last: StepReport,
@@ -34,21 +34,21 @@ pub struct Pulse {
 /// The page, as long as it shows this run.
 #[derive(Clone)]
 pub struct Outlet {
-    page: UnboundedSender<Told>,
+    page: UnboundedSender<Report>,
     /// Raised when nothing of this run is wanted any more; steps hear it too.
     pub over: Interrupt,
 }
 
 impl Outlet {
     /// An outlet to a page.
-    pub fn new(page: UnboundedSender<Told>) -> Self {
+    pub fn new(page: UnboundedSender<Report>) -> Self {
         Outlet { page, over: Interrupt::new() }
     }
     /// Tells the page, unless it shows something else by now.
-    pub fn tell(&self, told: Told) {
+    pub fn tell(&self, report: Report) {
         if !self.over.raised() {
             // A page that is gone ends the session with its next wish.
-            let _ = self.page.send(told);
+            let _ = self.page.send(report);
         }
     }
 }
@@ -172,7 +172,7 @@ impl Run {
                 self.shoot();
             }
             Wish::Seen { count } => self.unseen = self.unseen.saturating_sub(count),
-            // The session has tried both on the start already, and told what is wrong with them.
+            // The session has tried both on the start already, and said what is wrong with them.
             Wish::Set { key, index, value } => {
                 if self.act.set(&key, index, value).is_ok() {
                     self.shoot();
@@ -181,7 +181,7 @@ impl Run {
             Wish::Control { index, value } => drop(self.act.control(index, value)),
             Wish::State => {
                 let answer = json!({ "is": "state", "state": self.act.state(), "time": self.act.time() });
-                self.outlet.tell(Told::json(&answer));
+                self.outlet.tell(Report::json(&answer));
             }
             // The session's own.
             Wish::Open { .. }
@@ -215,7 +215,7 @@ impl Run {
             Err(message) => {
                 drop(pulse);
                 self.running = false;
-                self.outlet.tell(Told::json(&json!({ "is": "failed", "message": message })));
+                self.outlet.tell(Report::json(&json!({ "is": "failed", "message": message })));
                 false
             }
         }
@@ -251,6 +251,6 @@ impl Run {
     fn shoot(&mut self) {
         let bytes = self.act.shoot(self.stamp, self.boxes);
         self.unseen += 1;
-        self.outlet.tell(Told::Shot(bytes));
+        self.outlet.tell(Report::Shot(bytes));
     }
 }

@@ -3,7 +3,7 @@
 use super::Show;
 use super::act::{Act, open};
 use super::ahead;
-use super::message::{Told, Wish};
+use super::message::{Report, Wish};
 use super::runner::{Outlet, Runner};
 use carom_import::from_toml_beside;
 use carom_scene::{Scene, SceneErrors, from_toml_all, scene, scenes};
@@ -23,7 +23,7 @@ const MEASURED: Duration = Duration::from_secs(1);
 /// A simulation and its page.
 pub struct Session {
     show: Show,
-    page: UnboundedSender<Told>,
+    page: UnboundedSender<Report>,
     /// The scene at its start, with what was set; it never moves, so that it can always be asked.
     start: Option<Box<dyn Act>>,
     /// What was set since the text was read.
@@ -41,7 +41,7 @@ pub struct Session {
 
 impl Session {
     /// A session that shows a scene.
-    pub fn new(show: Show, page: UnboundedSender<Told>) -> Self {
+    pub fn new(show: Show, page: UnboundedSender<Report>) -> Self {
         let mut session = Session {
             show: show.clone(),
             page,
@@ -56,14 +56,14 @@ impl Session {
             busy: Arc::new(AtomicBool::new(false)),
         };
         let list: Vec<_> = scenes().iter().map(|s| json!({ "name": s.name, "summary": s.summary })).collect();
-        session.tell(Told::json(&json!({ "is": "scenes", "scenes": list })));
+        session.tell(Report::json(&json!({ "is": "scenes", "scenes": list })));
         session.load(show.name, show.text);
         session
     }
 
-    fn tell(&self, told: Told) {
+    fn tell(&self, report: Report) {
         // A page that is gone ends the session with its next wish.
-        let _ = self.page.send(told);
+        let _ = self.page.send(report);
     }
 
     /// Serves wishes until the page is gone.
@@ -91,7 +91,7 @@ impl Session {
             Wish::Edit { text } => self.load(self.show.name.clone(), text),
             Wish::Check { text, id } => {
                 let read = self.read(&self.show.name, &text);
-                self.tell(Told::errors(id, read.as_ref().err()));
+                self.tell(Report::errors(id, read.as_ref().err()));
             }
             Wish::Reset => self.begin(json!({ "is": "start" }), None),
             Wish::Speed { factor } => {
@@ -134,7 +134,7 @@ impl Session {
                     Some(start) => start.text(),
                     None => return,
                 };
-                self.tell(Told::json(&json!({ "is": "text", "name": self.show.name, "text": text })));
+                self.tell(Report::json(&json!({ "is": "text", "name": self.show.name, "text": text })));
             }
             Wish::Restore { name, text, set, controls, state } => self.restore(name, text, set, &controls, &state),
             Wish::Slope { loss, time } => self.slope(loss, time),
@@ -152,7 +152,7 @@ impl Session {
     fn answer_set(&mut self, outcome: Option<Result<(), String>>, wish: Wish) {
         match outcome {
             Some(Ok(())) => self.order(wish),
-            Some(Err(message)) => self.tell(Told::json(&json!({ "is": "not_set", "message": message }))),
+            Some(Err(message)) => self.tell(Report::json(&json!({ "is": "not_set", "message": message }))),
             None => return,
         }
         self.tell_dials();
@@ -160,7 +160,7 @@ impl Session {
 
     fn tell_dials(&self) {
         if let Some(start) = &self.start {
-            self.tell(Told::json(&json!({ "is": "dials", "dials": start.dials(), "set": self.set })));
+            self.tell(Report::json(&json!({ "is": "dials", "dials": start.dials(), "set": self.set })));
         }
     }
 
@@ -178,7 +178,7 @@ impl Session {
         }
     }
 
-    /// The scene of a text at its start; what is wrong with it is told.
+    /// The scene of a text at its start; what is wrong with it is reported.
     fn opened(&mut self, name: &str, text: &str) -> Option<Box<dyn Act>> {
         match self.read(name, text).map(open) {
             Ok(Ok(act)) => Some(act),
@@ -187,7 +187,7 @@ impl Session {
                 None
             }
             Err(errors) => {
-                self.tell(Told::errors(0, Some(&errors)));
+                self.tell(Report::errors(0, Some(&errors)));
                 None
             }
         }
@@ -217,7 +217,7 @@ impl Session {
         self.generation = self.generation.wrapping_add(1);
         message["generation"] = json!(self.generation);
         self.runner = None;
-        self.tell(Told::json(&message));
+        self.tell(Report::json(&message));
         self.runner = Some(Runner::new(act, self.generation, self.speed, self.boxes, Outlet::new(self.page.clone())));
     }
 
@@ -244,7 +244,7 @@ impl Session {
     fn fail(&mut self, message: &str) {
         self.running = false;
         self.order(Wish::Run { on: false });
-        self.tell(Told::json(&json!({ "is": "failed", "message": message })));
+        self.tell(Report::json(&json!({ "is": "failed", "message": message })));
     }
 
     /// Says how fast the run is and, where that is slow, what it waits for.
@@ -260,7 +260,7 @@ impl Session {
         let elapsed = (now - then).as_secs_f64();
         let factor = (elapsed >= PACE.as_secs_f64()).then(|| (pulse.time - time) / elapsed);
         let stepping = pulse.stepping.map(|since| since.elapsed().as_secs_f64());
-        self.tell(Told::json(&json!({
+        self.tell(Report::json(&json!({
             "is": "pace", "generation": self.generation, "factor": factor, "step": pulse.step, "stepping": stepping,
             "effort": pulse.last.effort(), "page": pulse.waits_for_page,
         })));
@@ -276,7 +276,7 @@ impl Session {
         std::thread::spawn(move || {
             let answer = job(&loss, time, &outlet.over).unwrap_or_else(|message| json!({ "is": "no_gradient", "message": message }));
             busy.store(false, Ordering::SeqCst);
-            outlet.tell(Told::json(&answer));
+            outlet.tell(Report::json(&answer));
         });
     }
 }
@@ -290,16 +290,16 @@ mod tests {
     /// A session on its own thread, as the server runs it.
     struct Page {
         wish: std::sync::mpsc::Sender<Wish>,
-        told: tokio::sync::mpsc::UnboundedReceiver<Told>,
+        report: tokio::sync::mpsc::UnboundedReceiver<Report>,
     }
 
     impl Page {
         fn open(name: &str) -> Self {
-            let (page, told) = tokio::sync::mpsc::unbounded_channel();
+            let (page, report) = tokio::sync::mpsc::unbounded_channel();
             let (wish, wishes) = channel();
             let show = Show { name: name.to_string(), text: scene(name).unwrap().text.to_string(), folder: None };
             std::thread::spawn(move || Session::new(show, page).run(&wishes));
-            Page { wish, told }
+            Page { wish, report }
         }
         fn ask(&self, wish: Wish) {
             self.wish.send(wish).unwrap();
@@ -307,21 +307,21 @@ mod tests {
         /// The next message of a kind; shots on the way are skipped and acknowledged.
         fn hear(&mut self, kind: &str) -> Value {
             loop {
-                match self.told.blocking_recv().unwrap() {
-                    Told::Text(text) => {
+                match self.report.blocking_recv().unwrap() {
+                    Report::Text(text) => {
                         let value: Value = serde_json::from_str(&text).unwrap();
                         if value["is"] == kind {
                             return value;
                         }
                     }
-                    Told::Shot(_) => self.ask(Wish::Seen { count: 1 }),
+                    Report::Shot(_) => self.ask(Wish::Seen { count: 1 }),
                 }
             }
         }
         /// Step and time of the next shot.
         fn shot(&mut self) -> (u32, f64) {
             loop {
-                if let Told::Shot(bytes) = self.told.blocking_recv().unwrap() {
+                if let Report::Shot(bytes) = self.report.blocking_recv().unwrap() {
                     self.ask(Wish::Seen { count: 1 });
                     return (u32::from_le_bytes(bytes[4..8].try_into().unwrap()), f64::from_le_bytes(bytes[8..16].try_into().unwrap()));
                 }
@@ -358,8 +358,8 @@ mod tests {
         page.ask(Wish::Run { on: true });
         std::thread::sleep(Duration::from_millis(400));
         let mut waiting = 0;
-        while let Ok(told) = page.told.try_recv() {
-            waiting += usize::from(matches!(told, Told::Shot(_)));
+        while let Ok(report) = page.report.try_recv() {
+            waiting += usize::from(matches!(report, Report::Shot(_)));
         }
         assert!(waiting <= UNSEEN, "{waiting} shots wait");
     }

@@ -13,7 +13,7 @@ const FULL_TAPE: usize = 2000;
 /// Parameters by which bodies are coloured.
 const KEYS: [&str; 3] = ["mass", "friction", "restitution"];
 
-/// Takes a loss, a time [s] and the token of who waits; returns the gradient, or what is wrong.
+/// Takes a loss, a time \[s\] and the token of who waits; returns the gradient, or what is wrong.
 pub type Slope = Box<dyn FnOnce(&str, f64, &Interrupt) -> Result<Value, String> + Send>;
 
 /// The gradient of a loss after so much time from the world's state.
@@ -28,12 +28,14 @@ pub fn slope<G: Geometry>(world: &World<G>, names: &Names<G>, text: &str, time: 
     let tape = if steps <= FULL_TAPE { Tape::Full } else { Tape::Sparse };
     let rollout = world.rollout_unless(steps, &[], tape, over).map_err(|error| error.to_string())?;
     let layout = Parameters::of(model);
-    let value = loss.value(model, &rollout.states);
-    let slope = loss.slope(model, &layout, &rollout.states);
+    let forces = loss.forces(&rollout, over).map_err(|error| error.to_string())?;
+    let value = loss.value(model, &rollout.states, &forces);
+    let slope = loss.slope(model, &layout, &rollout.states, &forces);
     if !(value.is_finite() && slope.is_finite()) {
         return Err("the loss has no finite slope at this run".to_string());
     }
-    let mut gradient = rollout.backward_unless(&slope.states, Wrt::Everything, Weak::AsSolved, over).map_err(|error| error.to_string())?;
+    let how = (Wrt::Everything, Weak::AsSolved);
+    let mut gradient = rollout.backward_forces(&slope.states, &slope.pushes, how, over).map_err(|error| error.to_string())?;
     gradient.parameters.iter_mut().zip(&slope.parameters).for_each(|(g, s)| *g += s);
     let switches = gradient.switches.iter().filter(|s| **s != Default::default()).count();
     let mut out = json!({

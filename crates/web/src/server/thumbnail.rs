@@ -1,12 +1,19 @@
 //! Small pictures of the embedded scenes at their start, drawn once when they are first asked for.
 
-use carom_render::{Draw, Options, Theme, still};
+use carom_dynamics::{State, World};
+use carom_render::{Draw, Kind, Options, Theme, render_states};
 use carom_scene::{Scene, SceneOf, from_toml, scene};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
-/// Size of a picture [pixels]: that of the list, twice for fine screens.
+/// Size of a picture \[pixels\]: that of the list, twice for fine screens.
 const SIZE: [usize; 2] = [168, 112];
+
+/// The camera looks ahead for so many steps, no longer than this, and not where there are more bodies: their steps may be long.
+const STEPS: usize = 200;
+const PATIENCE: Duration = Duration::from_millis(60);
+const MOST_BODIES: usize = 64;
 
 /// Pictures drawn so far, by scene and paper.
 #[derive(Debug, Default)]
@@ -36,8 +43,29 @@ impl Thumbnails {
 
 fn picture<G: Draw>(scene: &SceneOf<G>, dark: bool) -> Option<Vec<u8>> {
     let theme = if dark { Theme::Dark } else { Theme::Light };
-    let options = Options { width: Some(SIZE[0]), height: Some(SIZE[1]), theme, ..Options::default() };
-    still(&scene.model, &scene.state.poses, &options).ok()
+    let (width, height) = (Some(SIZE[0]), Some(SIZE[1]));
+    let options = Options { width, height, theme, clock: false, follow: Some(false), ..Options::default() };
+    let mut png = Vec::new();
+    render_states((&backwards(scene), &scene.name), &scene.model, Kind::Png, &options, &mut png, &mut |_, _| true).ok()?;
+    Some(png)
+}
+
+/// What follows and then the start: a picture of the end of these has the camera that sees where things fall.
+fn backwards<G: Draw>(scene: &SceneOf<G>) -> Vec<State<G>> {
+    let mut states = vec![scene.state.clone()];
+    if scene.model.bodies.len() <= MOST_BODIES
+        && let Ok(mut world) = World::new(scene.model.clone(), scene.state.clone())
+    {
+        let begun = Instant::now();
+        while states.len() <= STEPS && begun.elapsed() < PATIENCE && world.step().is_ok() {
+            states.push(world.state().clone());
+        }
+    }
+    states.reverse();
+    for (k, state) in states.iter_mut().enumerate() {
+        state.time = k as f64;
+    }
+    states
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ const STEPS: [f64; 5] = [1e-2, 1e-3, 1e-4, 1e-5, 1e-6];
 const AGREEMENT: f64 = 1e-8;
 /// Largest relative error of an identity without a step.
 const IDENTITY: f64 = 1e-12;
-/// Shortest distance [m] at which the curvature 1/length is still small enough for differences.
+/// Shortest distance \[m\] at which the curvature 1/length is still small enough for differences.
 const SHORTEST: f64 = 0.2;
 
 fn cases() -> usize {

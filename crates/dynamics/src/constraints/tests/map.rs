@@ -14,8 +14,8 @@ fn full_spec<S: Space>(kind: JointKind, given: bool, random: &mut Random) -> Joi
         spec.friction = 0.7;
     }
     let has = |key: &str| kind.keys::<S>().contains(&key);
-    spec.length = (given && has("length")).then_some(1.7);
-    spec.rest = (given && has("rest")).then_some(1.2);
+    spec.measures.length = (given && has("length")).then_some(1.7);
+    spec.measures.rest = (given && has("rest")).then_some(1.2);
     if kind == JointKind::Weld && !given {
         spec.anchor = None;
     }
@@ -30,11 +30,10 @@ fn told<S: Space>(spec: &JointSpec<S>, key: DescriptionKey, change: f64) -> Join
         DescriptionKey::Anchors { side, component } => spec.anchors.as_mut().unwrap()[side][component] += change,
         DescriptionKey::Axis { component } => spec.axis.as_mut().unwrap()[component] += change,
         DescriptionKey::Axes { side, component } => spec.axes.as_mut().unwrap()[side][component] += change,
-        DescriptionKey::Number(JointParameter::Length) => *spec.length.as_mut().unwrap() += change,
-        DescriptionKey::Number(JointParameter::Lead) => *spec.lead.as_mut().unwrap() += change,
-        DescriptionKey::Number(JointParameter::Rest) => *spec.rest.as_mut().unwrap() += change,
-        DescriptionKey::Number(JointParameter::Stiffness) => spec.stiffness += change,
-        DescriptionKey::Number(JointParameter::Damping) => spec.damping += change,
+        DescriptionKey::Number(parameter) if JointParameter::MEASURES.contains(&parameter) => {
+            let place = JointParameter::MEASURES.iter().position(|known| *known == parameter).unwrap();
+            *spec.measures.list_mut()[place].get_or_insert(0.0) += change;
+        }
         DescriptionKey::Number(JointParameter::LimitLow) => spec.limits.as_mut().unwrap()[0] += change,
         DescriptionKey::Number(JointParameter::LimitHigh) => spec.limits.as_mut().unwrap()[1] += change,
         DescriptionKey::Number(JointParameter::Friction) => spec.friction += change,

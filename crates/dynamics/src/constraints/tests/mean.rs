@@ -16,7 +16,7 @@ fn mean_rows<S: Space>(joint: &Joint<S>, a: [&Pose<S>; 2], b: [&Pose<S>; 2]) -> 
 
 /// Whether a kind fixes the relative orientation, whose error is no product of directions.
 fn turns_together(kind: JointKind) -> bool {
-    matches!(kind, JointKind::Slider | JointKind::Weld | JointKind::Screw)
+    kind.groups().contains(&group::Group::Rotation) || !kind.has_mean_rows()
 }
 
 fn changes_are_exact<S: Space>(random: &mut Random) {
@@ -47,7 +47,7 @@ fn mean_rows_give_changes_exactly() {
 fn springs_keep_energy<S: Space>(random: &mut Random) {
     for _ in 0..runs() {
         let (mut joint, a, b) = random_joint::<S>(JointKind::Spring, random);
-        joint.damping = 0.0;
+        joint.measures.damping = 0.0;
         let (va, vb) = (random.twist::<S>(1.0), random.twist::<S>(1.0));
         let (a1, b1) = (moved(&a, va), moved(&b, vb));
         let energy = |a: &Pose<S>, b: &Pose<S>| joint.spring(a, b).map_or(0.0, |spring| spring.energy());

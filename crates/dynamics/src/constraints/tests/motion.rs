@@ -130,7 +130,7 @@ fn limits_and_rope_are_gaps() {
 
     let mut spec = JointSpec::<Planar>::new("rope", JointKind::Rope, [Some(0), None]);
     spec.anchors = Some([Vector2::new(3.0, 4.0), Vector2::zeros()]);
-    spec.length = Some(6.0);
+    spec.measures.length = Some(6.0);
     let pose = Pose { position: Vector2::new(3.0, 3.0), rotation: Planar::exp(Vector1::new(0.4)) };
     let joint = Joint::new(spec, &pose, &Pose::identity()).unwrap();
     assert_eq!((joint.row_count(), joint.inequality_count()), (0, 1));
@@ -152,21 +152,8 @@ fn coincident_anchors_keep_a_direction() {
     // A spring without rest length may start with both ends at one point.
     let mut spec = JointSpec::<Spatial>::new("spring", JointKind::Spring, [Some(0), None]);
     spec.anchors = Some([Vector3::x(), Vector3::x()]);
-    spec.stiffness = 1.0;
+    spec.measures.stiffness = Some(1.0);
     let spring = Joint::new(spec, &turned, &Pose::identity()).unwrap().spring(&turned, &Pose::identity()).unwrap();
     assert_eq!((spring.length, spring.rest, spring.energy()), (0.0, 0.0, 0.0));
     assert_eq!(spring.row.a.lin.norm(), 1.0);
-}
-
-#[test]
-fn soft_row_is_the_implicit_spring() {
-    // One mass on a line: m (v+ - v) = -h (k (x + h v+) + c v+), against J v + gamma lambda + bias = 0 with m (v+ - v) = lambda.
-    let (m, k, c, h, x, v) = (0.7, 400.0, 3.0, 0.02, 0.3, -1.1);
-    let expected = (m * v - h * k * x) / (m + h * c + h * h * k);
-    let soft = SoftRow::new(k, c, x, h).unwrap();
-    let lambda = -(v + soft.bias) / (1.0 / m + soft.compliance);
-    assert!((v + lambda / m - expected).abs() < 1e-14);
-    assert_eq!(SoftRow::new(0.0, 0.0, x, h), None);
-    assert_eq!(SoftRow::new(k, c, x, 0.0), None);
-    assert_eq!(SoftRow::new(0.0, 2.0, x, 0.5), Some(SoftRow { compliance: 1.0, bias: 0.0 }));
 }

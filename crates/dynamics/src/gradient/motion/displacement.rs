@@ -1,7 +1,7 @@
 //! The move of a body by its velocity, theory (17.8), and what impulses that answer add to it, theory (17.12).
 
 use super::{add, halves};
-use crate::gradient::program::{Block, Program, Wires};
+use crate::gradient::schedule::program::{Block, Program, Wires};
 use crate::gradient::slots::{cross, twist, wrench};
 use crate::island::LocalBody;
 use carom_geometry::Geometry;

@@ -1,7 +1,7 @@
 //! The rate at the end of the gyroscopic torque, which is given by an equation, theory (17.7).
 
 use super::{MassBlocks, add, changed, changed_transpose, turned, turned_transpose};
-use crate::gradient::program::{Block, Program, Wires};
+use crate::gradient::schedule::program::{Block, Program, Wires};
 use crate::gradient::slots::cross;
 use crate::island::LocalBody;
 use carom_geometry::Geometry;
@@ -15,7 +15,7 @@ pub(crate) struct ImplicitRate<G: Geometry> {
     pub before: G::Ang,
     /// Rate after.
     pub after: G::Ang,
-    /// Duration of the gyroscopic torque [s].
+    /// Duration of the gyroscopic torque \[s\].
     pub duration: f64,
 }
 

@@ -2,7 +2,7 @@
 
 use super::{add, changed, changed_transpose, halves, turned, turned_transpose};
 use crate::body_load::{BodyLoad, LoadChange};
-use crate::gradient::program::{Block, Wires};
+use crate::gradient::schedule::program::{Block, Wires};
 use crate::gradient::slots::{twist, wrench};
 use carom_geometry::Geometry;
 use carom_math::{Twist, Vector, Wrench};

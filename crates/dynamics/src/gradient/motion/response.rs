@@ -1,7 +1,7 @@
 //! The response of a body to impulses: v + M^-1 p, theory (17.6).
 
 use super::{MassBlocks, add, changed, changed_transpose, halves, turned, turned_transpose};
-use crate::gradient::program::{Block, Program, Wires};
+use crate::gradient::schedule::program::{Block, Program, Wires};
 use crate::gradient::slots::{twist, wrench};
 use crate::island::LocalBody;
 use carom_geometry::Geometry;
@@ -12,7 +12,7 @@ use carom_math::{Pose, Twist, Vector, Wrench};
 pub(crate) struct Loaded<G: Geometry> {
     /// Slots of the load.
     pub wrench: Block,
-    /// How long it acts [s].
+    /// How long it acts \[s\].
     pub duration: f64,
     /// Slot of the length of the move and the impulse of a second of it.
     pub time: Option<(Block, Wrench<G>)>,

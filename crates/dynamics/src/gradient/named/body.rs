@@ -2,52 +2,44 @@
 
 use super::Names;
 use super::error::NameError;
+use super::parameters::Parameters;
 use super::quantity::{Change, Quantity, Row, axes};
+use crate::body_load::Resistances;
+use crate::combine::Coefficients;
 use crate::constraints::JointParameter;
-use crate::gradient::parameters::{BodySlots, Parameters};
-use crate::model::{Body, BodyKind, Model};
+use crate::model::{BodyKind, Model, within};
 use carom_geometry::Geometry;
 use carom_math::Vector;
 
-/// Names of bodies and of the scene.
-const BODIES: [&str; 12] =
-    ["mass", "inertia", "centre", "friction", "restitution", "rolling", "torsional", "damping", "spin_damping", "drag", "gravity", "step"];
-
-/// Names of the coefficients of pair rules, in the order of [`crate::model::PairRule::coefficients`].
-const PAIRS: [&str; 4] = ["pair_friction", "pair_restitution", "pair_rolling", "pair_torsional"];
-
 /// The names of this file that a model has.
 pub(super) fn keys<G: Geometry>(model: &Model<G>) -> Vec<String> {
-    let mut keys: Vec<String> =
-        BODIES.iter().skip(if model.bodies.is_empty() { BODIES.len() - 2 } else { 0 }).map(|k| k.to_string()).collect();
-    let mut add = |there: bool, key: &str| {
-        if there {
-            keys.push(key.to_string());
-        }
-    };
-    for (which, key) in PAIRS.into_iter().enumerate() {
-        add(model.pairs.iter().any(|p| p.coefficients()[which].is_some()), key);
+    let mut keys = Vec::new();
+    let mut add = |there: bool, some: &[&str]| keys.extend(some.iter().filter(|_| there).map(|key| key.to_string()));
+    for some in [&["mass", "inertia", "centre"], Coefficients::KEYS, Resistances::KEYS] {
+        add(!model.bodies.is_empty(), some);
     }
-    for key in ["force_force", "force_torque", "force_at"] {
-        add(!model.forces.is_empty(), key);
+    add(true, &["gravity", "step"]);
+    for (which, key) in Coefficients::KEYS.iter().enumerate() {
+        add(model.pairs.iter().any(|p| p.coefficients.list()[which].is_some()), &[&format!("pair_{key}")]);
     }
+    add(!model.forces.is_empty(), &["force_force", "force_torque", "force_at"]);
     keys
 }
 
 impl<G: Geometry> Names<G> {
     pub(super) fn body_quantity(&self, model: &Model<G>, layout: &Parameters, key: &str) -> Option<Quantity> {
-        let each = |value: fn(&Body<G>) -> f64, slot: fn(&BodySlots) -> usize| {
+        if let Some(number) = BodyNumber::of(key) {
             let mut out = Quantity::numbers();
             for (b, (body, slots)) in model.bodies.iter().zip(&layout.bodies).enumerate() {
                 out.row(Row::Body(b));
-                out.entry(value(body), [(slot(slots), 1.0)]);
+                out.entry(number.pick(body.surface, body.resistances), [(number.pick(slots.surface, slots.resistances), 1.0)]);
             }
-            out
-        };
+            return Some(out);
+        }
         let pairs = |which: usize| {
             let mut out = Quantity::numbers();
             for (p, (rule, slots)) in model.pairs.iter().zip(&layout.pairs).enumerate() {
-                if let (Some(value), Some(slot)) = (rule.coefficients()[which], slots[which]) {
+                if let (Some(value), Some(slot)) = (rule.coefficients.list()[which], slots.list()[which]) {
                     out.row(Row::Pair(p));
                     out.entry(value, [(slot, 1.0)]);
                 }
@@ -58,13 +50,6 @@ impl<G: Geometry> Names<G> {
             "mass" => self.masses(model, layout),
             "inertia" => inertias(model, layout),
             "centre" => self.centres(model, layout),
-            "friction" => each(|b| b.friction, |s| s.friction),
-            "restitution" => each(|b| b.restitution, |s| s.restitution),
-            "rolling" => each(|b| b.rolling, |s| s.rolling),
-            "torsional" => each(|b| b.torsional, |s| s.torsional),
-            "damping" => each(|b| b.damping, |s| s.damping),
-            "spin_damping" => each(|b| b.spin_damping, |s| s.spin_damping),
-            "drag" => each(|b| b.drag, |s| s.drag),
             "force_force" | "force_torque" | "force_at" => forces(model, layout, key),
             "gravity" => {
                 let mut out = Quantity::vectors(G::DIM);
@@ -78,7 +63,7 @@ impl<G: Geometry> Names<G> {
                 out.entry(model.step, [(layout.step, 1.0)]);
                 out.single()
             }
-            _ => return PAIRS.iter().position(|name| *name == key).map(pairs),
+            _ => return of_pairs(key).map(pairs),
         })
     }
 
@@ -144,16 +129,13 @@ impl<G: Geometry> Names<G> {
                     shift(model, b, to - from);
                     centre[b] = to;
                 }
-                (Row::Body(b), "friction") => model.bodies[b].friction = new[0],
-                (Row::Body(b), "restitution") => model.bodies[b].restitution = new[0],
-                (Row::Body(b), "rolling") => model.bodies[b].rolling = new[0],
-                (Row::Body(b), "torsional") => model.bodies[b].torsional = new[0],
-                (Row::Body(b), "damping") => model.bodies[b].damping = new[0],
-                (Row::Body(b), "spin_damping") => model.bodies[b].spin_damping = new[0],
-                (Row::Body(b), "drag") => model.bodies[b].drag = new[0],
+                (Row::Body(b), key) => match BodyNumber::of(key) {
+                    Some(BodyNumber::Surface(place)) => *model.bodies[b].surface.list_mut()[place] = new[0],
+                    Some(BodyNumber::Resistance(place)) => *model.bodies[b].resistances.list_mut()[place] = new[0],
+                    None => (),
+                },
                 (Row::Pair(p), key) => {
-                    let which = PAIRS.iter().position(|name| *name == key);
-                    which.into_iter().for_each(|which| *model.pairs[p].coefficients_mut()[which] = Some(new[0]));
+                    of_pairs(key).into_iter().for_each(|which| *model.pairs[p].coefficients.list_mut()[which] = Some(new[0]));
                 }
                 (Row::Force(f), "force_force") => model.forces[f].force = G::Lin::from_slice(new),
                 (Row::Force(f), "force_torque") => model.forces[f].torque = G::Ang::from_slice(new),
@@ -167,7 +149,7 @@ impl<G: Geometry> Names<G> {
         Ok(())
     }
 
-    /// How far the centre of a body has been moved [m], body frame.
+    /// How far the centre of a body has been moved \[m\], body frame.
     pub(super) fn shifted(&self, body: Option<usize>) -> G::Lin {
         body.map_or_else(G::Lin::zero, |b| self.centre[b])
     }
@@ -187,17 +169,36 @@ fn shift<G: Geometry>(model: &mut Model<G>, body: usize, by: G::Lin) {
 }
 
 fn check_range<G: Geometry>(model: &Model<G>, change: &Change<'_>, row: Row, new: &[f64]) -> Result<(), NameError> {
-    let (fits, needs): (fn(&f64) -> bool, _) = match change.key {
-        "mass" | "step" => (|x| *x > 0.0, "a number above 0"),
-        "friction" | "pair_friction" | "rolling" | "torsional" | "pair_rolling" | "pair_torsional" | "damping" | "spin_damping"
-        | "drag" | "inertia" => (|x| *x >= 0.0, "a number >= 0"),
-        "restitution" | "pair_restitution" => (|x| (0.0..=1.0).contains(x), "a number from 0 to 1"),
-        _ => return Ok(()),
+    let fits = |x: &f64| match change.key {
+        "mass" | "step" if x.is_nan() || *x <= 0.0 => Err(format!("found {x}, needs a number above 0")),
+        "inertia" if x.is_nan() || *x < 0.0 => Err(format!("found {x}, needs a number >= 0")),
+        key => within(key, *x),
     };
-    match new.iter().find(|x| !fits(x)) {
-        Some(x) => Err(change.fault(model, row, format!("found {x}, needs {needs}"))),
-        None => Ok(()),
+    new.iter().try_for_each(fits).map_err(|fault| change.fault(model, row, fault))
+}
+
+/// A coefficient or a resistance of a body, by its place.
+#[derive(Clone, Copy)]
+enum BodyNumber {
+    Surface(usize),
+    Resistance(usize),
+}
+
+impl BodyNumber {
+    fn of(key: &str) -> Option<Self> {
+        Coefficients::place(key).map(BodyNumber::Surface).or_else(|| Resistances::place(key).map(BodyNumber::Resistance))
     }
+    fn pick<T: Copy>(self, surface: Coefficients<T>, resistances: Resistances<T>) -> T {
+        match self {
+            BodyNumber::Surface(place) => surface.list()[place],
+            BodyNumber::Resistance(place) => resistances.list()[place],
+        }
+    }
+}
+
+/// Which coefficient a key of pairs names.
+fn of_pairs(key: &str) -> Option<usize> {
+    Coefficients::place(key.strip_prefix("pair_")?)
 }
 
 fn forces<G: Geometry>(model: &Model<G>, layout: &Parameters, key: &str) -> Quantity {

@@ -2,53 +2,40 @@
 
 use super::Names;
 use super::error::NameError;
+use super::parameters::Parameters;
 use super::quantity::{Change, Quantity, Row};
-use crate::constraints::{DescriptionKey, DescriptionMap, Joint, JointParameter, JointSpec};
-use crate::gradient::parameters::Parameters;
+use crate::constraints::{DescriptionKey, DescriptionMap, Joint, JointParameter, JointSpec, Measures};
 use crate::model::Model;
 use carom_geometry::Geometry;
 use carom_math::Vector;
 
 /// The keys of joints, in the order of the scene format.
-const KEYS: [&str; 17] = [
-    "anchor",
-    "axis",
-    "anchors",
-    "axes",
-    "length",
-    "lead",
-    "rest",
-    "stiffness",
-    "damping",
-    "limits",
-    "friction",
-    "armature",
-    "motor_velocity",
-    "motor_position",
-    "motor_stiffness",
-    "motor_damping",
-    "motor_max",
-];
+fn keys() -> impl Iterator<Item = &'static str> {
+    const MOTOR: [&str; 5] = ["motor_velocity", "motor_position", "motor_stiffness", "motor_damping", "motor_max"];
+    let placed = ["anchor", "axis", "anchors", "axes"].into_iter().chain(Measures::KEYS.iter().copied());
+    placed.chain(["limits", "friction", "armature"]).chain(MOTOR)
+}
 
 /// The numbers of a key in a description; `None` where the joint does not have it.
 fn read<G: Geometry>(spec: &JointSpec<G>, key: &str) -> Option<Vec<f64>> {
     let pair = |pair: &[G::Lin; 2]| pair.iter().flat_map(|x| x.as_slice().to_vec()).collect();
-    let spring = spec.kind.keys::<G>().contains(&"stiffness");
+    // A spring has both, given or not.
+    let takes = |key: &str| spec.kind.keys::<G>().contains(&key);
     match (key, spec.motor) {
         ("anchor", _) => spec.anchor.map(|x| x.as_slice().to_vec()),
         ("axis", _) => spec.axis.map(|x| x.as_slice().to_vec()),
         ("anchors", _) => spec.anchors.as_ref().map(pair),
         ("axes", _) => spec.axes.as_ref().map(pair),
-        ("length", _) => spec.length.map(|x| vec![x]),
-        ("lead", _) => spec.lead.map(|x| vec![x]),
-        ("rest", _) => spec.rest.map(|x| vec![x]),
-        ("stiffness", _) => spring.then(|| vec![spec.stiffness]),
-        ("damping", _) => spring.then(|| vec![spec.damping]),
         ("limits", _) => spec.limits.map(|x| x.to_vec()),
         ("friction", _) => spec.kind.has_coordinate::<G>().then(|| vec![spec.friction]),
         ("armature", _) => (spec.armature > 0.0).then(|| vec![spec.armature]),
-        (key, Some(motor)) => motor_number(key).and_then(|which| motor.number(which)).map(|x| vec![x]),
-        _ => None,
+        ("stiffness" | "damping", _) if !takes(key) => None,
+        ("stiffness", _) => Some(vec![spec.measures.stiffness.unwrap_or(0.0)]),
+        ("damping", _) => Some(vec![spec.measures.damping.unwrap_or(0.0)]),
+        (key, motor) => match Measures::place(key) {
+            Some(place) => spec.measures.list()[place].map(|x| vec![x]),
+            None => motor.and_then(|motor| motor.number(motor_number(key)?)).map(|x| vec![x]),
+        },
     }
 }
 
@@ -60,18 +47,16 @@ fn write<G: Geometry>(spec: &mut JointSpec<G>, key: &str, new: &[f64]) {
         ("axis", _) => spec.axis = Some(G::Lin::from_slice(new)),
         ("anchors", _) => spec.anchors = Some(pair()),
         ("axes", _) => spec.axes = Some(pair()),
-        ("length", _) => spec.length = Some(new[0]),
-        ("lead", _) => spec.lead = Some(new[0]),
-        ("rest", _) => spec.rest = Some(new[0]),
-        ("stiffness", _) => spec.stiffness = new[0],
-        ("damping", _) => spec.damping = new[0],
         ("limits", _) => spec.limits = Some([new[0], new[1]]),
         ("friction", _) => spec.friction = new[0],
         ("armature", _) => spec.armature = new[0],
-        (key, Some(motor)) => {
-            motor_number(key).and_then(|which| motor.number_mut(which)).into_iter().for_each(|number| *number = new[0]);
-        }
-        _ => (),
+        (key, motor) => match (Measures::place(key), motor) {
+            (Some(place), _) => *spec.measures.list_mut()[place] = Some(new[0]),
+            (None, Some(motor)) => {
+                motor_number(key).and_then(|which| motor.number_mut(which)).into_iter().for_each(|number| *number = new[0])
+            }
+            _ => (),
+        },
     }
 }
 
@@ -95,15 +80,13 @@ fn description_key<G: Geometry>(key: &str, entry: usize) -> DescriptionKey {
         "axis" => return DescriptionKey::Axis { component: entry },
         "anchors" => return DescriptionKey::Anchors { side, component },
         "axes" => return DescriptionKey::Axes { side, component },
-        "length" => JointParameter::Length,
-        "lead" => JointParameter::Lead,
-        "rest" => JointParameter::Rest,
-        "stiffness" => JointParameter::Stiffness,
-        "damping" => JointParameter::Damping,
         "limits" if entry == 0 => JointParameter::LimitLow,
         "limits" => JointParameter::LimitHigh,
         "armature" => JointParameter::Armature,
-        key => motor_number(key).unwrap_or(JointParameter::Friction),
+        key => match Measures::place(key) {
+            Some(place) => JointParameter::MEASURES[place],
+            None => motor_number(key).unwrap_or(JointParameter::Friction),
+        },
     };
     DescriptionKey::Number(number)
 }
@@ -126,7 +109,7 @@ fn empty<G: Geometry>(key: &str) -> Quantity {
 
 impl<G: Geometry> Names<G> {
     pub(super) fn joint_keys(&self) -> impl Iterator<Item = String> {
-        KEYS.into_iter().filter(|key| self.joints.iter().any(|spec| read(spec, key).is_some())).map(|key| format!("joint_{key}"))
+        keys().filter(|key| self.joints.iter().any(|spec| read(spec, key).is_some())).map(|key| format!("joint_{key}"))
     }
 
     /// The joint as described, before any centre of mass was moved.
@@ -136,7 +119,7 @@ impl<G: Geometry> Names<G> {
     }
 
     pub(super) fn joint_quantity(&self, layout: &Parameters, key: &str) -> Option<Quantity> {
-        let key = *KEYS.iter().find(|k| **k == key)?;
+        let key = keys().find(|k| *k == key)?;
         let mut out = empty::<G>(key);
         let mut unit = Vec::new();
         for (index, spec) in self.joints.iter().enumerate() {

@@ -7,14 +7,13 @@
 mod body;
 mod error;
 mod joint;
+pub(crate) mod parameters;
 mod quantity;
 mod shape;
 
 pub use error::NameError;
-pub(crate) use error::nearest;
 pub use quantity::{Quantity, Row};
 
-use super::parameters::Parameters;
 use crate::constraints::JointSpec;
 use crate::edit::Kept;
 use crate::error::ModelError;
@@ -22,6 +21,7 @@ use crate::model::Model;
 use crate::state::State;
 use carom_geometry::Geometry;
 use carom_math::{Pose, Vector};
+use parameters::Parameters;
 
 /// The parameters of a model by name.
 ///

@@ -119,7 +119,7 @@ impl Quantity {
         let end = self.starts.get(entry + 1).copied().unwrap_or(self.terms.len());
         &self.terms[self.starts[entry]..end]
     }
-    /// The gradient by the entries, from that by the flat parameters.
+    /// The gradient with respect to the entries, from that by the flat parameters.
     pub fn gradient(&self, parameters: &[f64]) -> Vec<f64> {
         (0..self.len()).map(|entry| self.terms(entry).iter().map(|(slot, weight)| weight * parameters[*slot]).sum()).collect()
     }

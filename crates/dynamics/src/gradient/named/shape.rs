@@ -1,8 +1,8 @@
 //! Arrays of shapes: `shape_ball`, `shape_box`, ... in the order of the bodies, and where they sit: `shape_at`, `shape_angle`, `shape_rotation`.
 
 use super::error::NameError;
+use super::parameters::Parameters;
 use super::quantity::{Change, Quantity, Row, axes};
-use crate::gradient::parameters::Parameters;
 use crate::model::Model;
 use carom_geometry::Geometry;
 use carom_math::Vector;

@@ -1,9 +1,10 @@
 //! Free bodies and bodies that contacts hold by their own maps and by the many small ones: two roads to one derivative.
 
-use super::super::parameters::Parameters;
-use super::super::program::{Block, Program};
-use super::super::step::{StepRecord, Wrt, differentiate};
+use crate::body_load::Resistances;
 use crate::gradient::Weak;
+use crate::gradient::named::parameters::Parameters;
+use crate::gradient::schedule::program::{Block, Program};
+use crate::gradient::tape::step::{StepRecord, Wrt, differentiate};
 use crate::model::{Body, BodyKind, Collider, Model};
 use crate::options::Integrator;
 use crate::state::State;
@@ -42,8 +43,8 @@ fn balls(integrator: Integrator) -> World<Planar> {
         let mut ball =
             Body::<Planar>::new(format!("ball {k}"), BodyKind::Dynamic, 1.0 + 0.3 * k as f64, Planar::inertia_from_moments(&[0.004]));
         ball.colliders.push(Collider { shape: Shape::ball(radius).expect("a sound shape"), local: Pose::identity() });
-        (ball.restitution, ball.friction) = (0.6, 0.4);
-        (ball.damping, ball.spin_damping, ball.drag) = (0.2 * k as f64, 0.3, 0.1);
+        (ball.surface.restitution, ball.surface.friction) = (0.6, 0.4);
+        ball.resistances = Resistances::by_key(|key| if key == "damping" { 0.2 * k as f64 } else { 0.2 });
         ball.locked.x = if k == 3 { 1.0 } else { 0.0 };
         ball.locked_rotation = k == 4;
         let v = if k == 0 {
@@ -79,7 +80,7 @@ pub(super) fn heap() -> World<Planar> {
         let mass = 1.0 + 0.3 * k as f64;
         let mut ball = Body::<Planar>::new(format!("ball {k}"), BodyKind::Dynamic, mass, Planar::inertia_from_moments(&[0.004 * mass]));
         ball.colliders.push(Collider { shape: Shape::ball(radius).expect("a sound shape"), local: Pose::identity() });
-        (ball.restitution, ball.friction) = (0.3 + 0.1 * k as f64, 0.3);
+        (ball.surface.restitution, ball.surface.friction) = (0.3 + 0.1 * k as f64, 0.3);
         place(ball, Vector2::new(0.02 * k as f64, 0.15 + 0.21 * k as f64), Vector2::new(0.05, -1.0 - 0.2 * k as f64));
     }
     World::new(model, state).expect("a sound world")

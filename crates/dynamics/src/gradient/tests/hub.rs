@@ -1,6 +1,7 @@
 //! Bodies with many joints in the derivative: nodes of the matrix in trees, parts between welds elsewhere.
 
 use super::linkage::{Road, agree, operations};
+use crate::body_load::Resistances;
 use crate::constraints::{Joint, JointKind, JointSpec};
 use crate::model::{Body, BodyKind, Model};
 use crate::state::State;
@@ -9,7 +10,7 @@ use carom_geometry::Geometry;
 use carom_math::{Planar, Pose, Spatial, Twist, Vector};
 use std::f64::consts::TAU;
 
-/// Distance of the joints from the middle of a hub, and of the middle of a spoke from its joint [m].
+/// Distance of the joints from the middle of a hub, and of the middle of a spoke from its joint \[m\].
 const RIM: f64 = 1.0;
 const REACH: f64 = 0.2;
 
@@ -38,7 +39,11 @@ impl<G: Geometry> Yard<G> {
     fn body(&mut self, mass: f64, moments: [f64; 3], (x, y): (f64, f64)) -> usize {
         let name = format!("body {}", self.model.bodies.len());
         let mut body = Body::new(name, BodyKind::Dynamic, mass, G::inertia_from_moments(&moments[..G::ANG]));
-        (body.damping, body.spin_damping, body.drag) = (0.05, 0.1, 0.2);
+        body.resistances = Resistances::by_key(|key| match key {
+            "damping" => 0.05,
+            "spin_damping" => 0.1,
+            _ => 0.2,
+        });
         self.model.bodies.push(body);
         self.state.poses.push(Pose { position: Self::at(x, y), rotation: G::identity() });
         let mut twist = Twist::<G>::zero();

@@ -1,9 +1,10 @@
 //! Linkages by their own two maps and by the many small ones: two roads to one derivative.
 
-use super::super::parameters::Parameters;
-use super::super::program::Program;
-use super::super::step::{StepRecord, Wrt, differentiate};
+use crate::body_load::Resistances;
 use crate::constraints::{Joint, JointKind, JointSpec, Motor};
+use crate::gradient::named::parameters::Parameters;
+use crate::gradient::schedule::program::Program;
+use crate::gradient::tape::step::{StepRecord, Wrt, differentiate};
 use crate::gradient::{Cotangents, Direction, Tape, Weak};
 use crate::model::{Body, BodyKind, Model};
 use crate::state::State;
@@ -36,7 +37,7 @@ fn arm<G: Geometry>(kinds: &[JointKind], doubled: bool) -> World<G> {
     let mut bodies = vec![(base, 0.0)];
     for k in 0..6 {
         let mut body = Body::new(format!("link {k}"), BodyKind::Dynamic, 1.0 + 0.3 * k as f64, G::inertia_from_moments(&moments[..G::ANG]));
-        (body.damping, body.spin_damping, body.drag) = (0.05 * k as f64, 0.3, 0.4);
+        body.resistances = Resistances::by_key(|key| if key == "damping" { 0.05 * k as f64 } else { 0.35 });
         bodies.push((body, LINK * (k as f64 + 0.5)));
     }
     for (k, (body, x)) in bodies.into_iter().enumerate() {
@@ -65,7 +66,7 @@ fn arm<G: Geometry>(kinds: &[JointKind], doubled: bool) -> World<G> {
             other[0] = 1.0;
             spec.axes = Some([axis, other]);
         }
-        spec.lead = has("lead").then_some(0.3);
+        spec.measures.lead = has("lead").then_some(0.3);
         let drives = !driven && k > 0 && kind.has_coordinate::<G>();
         driven |= drives;
         spec.motor = drives.then_some(Motor::Control { max: 5.0 });
@@ -78,7 +79,7 @@ fn arm<G: Geometry>(kinds: &[JointKind], doubled: bool) -> World<G> {
     }
     let mut spring = JointSpec::<G>::new("spring", JointKind::Spring, [Some(5), Some(1)]);
     spring.anchors = Some([state.poses[5].position, state.poses[1].position]);
-    (spring.stiffness, spring.damping) = (20.0, 0.5);
+    (spring.measures.stiffness, spring.measures.damping) = (Some(20.0), Some(0.5));
     model.joints.push(Joint::new(spring, &state.poses[5], &state.poses[1]).expect("a sound spring"));
     model.gravity[1] = -9.81;
     World::new(model, state).expect("a sound world")
@@ -117,8 +118,9 @@ fn run<G: Geometry>(world: &World<G>, record: &StepRecord<G>, wrt: Wrt, road: Ro
     }
     program.adjoint(model, &mut backward, &mut scratch);
     program.settle(model, &mut backward, &mut scratch);
-    let gather =
-        |x: &[f64], blocks: &[super::super::program::Block]| blocks.iter().flat_map(|b| x[b.range()].to_vec()).collect::<Vec<f64>>();
+    let gather = |x: &[f64], blocks: &[crate::gradient::schedule::program::Block]| {
+        blocks.iter().flat_map(|b| x[b.range()].to_vec()).collect::<Vec<f64>>()
+    };
     (gather(&forward, &outputs), gather(&backward, &inputs), program.plain_linkages())
 }
 

@@ -1,6 +1,7 @@
 //! Bodies in space that contacts hold, by the maps of a patch and by the many small ones: two roads to one derivative.
 
 use super::flight::compare;
+use crate::body_load::Resistances;
 use crate::model::{Body, BodyKind, Collider, Model};
 use crate::state::State;
 use crate::world::World;
@@ -17,7 +18,7 @@ fn over_floor(friction: f64, placed: Vec<Placed>) -> World<Spatial> {
     let mut state = State::empty();
     let mut floor = Body::<Spatial>::new("floor", BodyKind::Static, 0.0, Spatial::inertia_zero());
     floor.colliders.push(Collider { shape: Shape::half_space(Vector3::z()).expect("a sound shape"), local: Pose::identity() });
-    floor.friction = friction;
+    floor.surface.friction = friction;
     model.bodies.push(floor);
     state.poses.push(Pose::identity());
     state.twists.push(Twist::zero());
@@ -26,8 +27,12 @@ fn over_floor(friction: f64, placed: Vec<Placed>) -> World<Spatial> {
         let inertia = Spatial::inertia_from_moments(&moments.map(|moment| moment * mass));
         let mut body = Body::<Spatial>::new(format!("body {k}"), BodyKind::Dynamic, mass, inertia);
         body.colliders.push(Collider { shape, local: Pose::identity() });
-        (body.friction, body.restitution) = (friction, 0.2);
-        (body.damping, body.spin_damping, body.drag) = (0.1 * k as f64, 0.2, 0.3);
+        (body.surface.friction, body.surface.restitution) = (friction, 0.2);
+        body.resistances = Resistances::by_key(|key| match key {
+            "damping" => 0.1 * k as f64,
+            "spin_damping" => 0.2,
+            _ => 0.3,
+        });
         model.bodies.push(body);
         state.poses.push(Pose { position, rotation: UnitQuaternion::from_scaled_axis(turn) });
         state.twists.push(Twist { lin, ang });

@@ -1,4 +1,4 @@
-//! The path point by point, the fixed steps, the older laws, and the derivative by everything that two bodies are made of.
+//! The path point by point, the fixed steps, the older laws, and the derivative with respect to everything that two bodies are made of.
 
 use super::Random;
 use crate::collision::{

@@ -87,7 +87,7 @@ fn keeps_its_promises<S: Space>(cases: usize) {
         collided += 1;
         let p = end.impulse;
         let scale = p.norm() * (u0.norm() + u1.norm());
-        // Works and energy, (6.17). The contact's energy is exact in p; the bodies' own adds their rounding.
+        // Works and energy, (6.18). The contact's energy is exact in p; the bodies' own adds their rounding.
         let (wc, wd) = (end.work_compression, end.work_restitution);
         assert!(wc < 0.0 && wd >= 0.0, "case {number}: works {wc} {wd}");
         assert!((wd + e * e * wc).abs() <= 1e-12 * wc.abs(), "case {number}: Wd {wd} against {}", -e * e * wc);

@@ -2,16 +2,16 @@
 
 use super::*;
 use crate::contact::bodies::Bodies;
+use crate::contact::chain::samples::{Random, Sample, random_sample, stack};
+use crate::contact::dense::contact_derivative::tests::{change_of, moved};
+use crate::contact::dense::contact_derivative::{ContactDerivative, Mode, ProblemChange, classify};
 use crate::contact::given::Given;
 use crate::contact::law::Law;
+use crate::contact::problem::{Block, Cone};
 use crate::contact::solver::Solver;
-use crate::contact_derivative::tests::{change_of, moved};
-use crate::contact_derivative::{ContactDerivative, Mode, ProblemChange, classify};
-use crate::contact_solver::samples::{Random, Sample, random_sample, stack};
-use crate::dense::{dot, max_abs};
 use crate::interrupt::Interrupt;
-use crate::problem::{Block, Cone};
 use crate::status::RESIDUAL_AIM;
+use carom_math::dense::{dot, max_abs};
 
 /// Steps of the differences, relative to the numbers they change; the best of them counts.
 const STEPS: [f64; 5] = [1e-3, 1e-4, 1e-5, 1e-6, 1e-7];

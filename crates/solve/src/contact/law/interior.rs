@@ -55,28 +55,35 @@ impl Interior {
 }
 
 /// Product of the cone's algebra: (x.y, x_0 y_t + y_0 x_t).
+#[inline]
 pub fn product(a: Point, b: Point) -> Point {
     [a[0] * b[0] + a[1] * b[1] + a[2] * b[2], a[0] * b[1] + b[0] * a[1], a[0] * b[2] + b[0] * a[2]]
 }
 
 /// x_0^2 - |x_t|^2, positive inside.
+#[inline]
 pub fn determinant(a: Point) -> f64 {
-    let t = a[1].hypot(a[2]);
+    // Without the care of `hypot` for the ends of the range: it is asked for thousands of times in a solve.
+    let t = (a[1] * a[1] + a[2] * a[2]).sqrt();
     (a[0] - t) * (a[0] + t)
 }
 
 /// The x whose product with `l` is `b`.
+#[inline]
 pub fn quotient(l: Point, b: Point) -> Point {
     let x = (l[0] * b[0] - l[1] * b[1] - l[2] * b[2]) / determinant(l);
     [x, (b[1] - x * l[1]) / l[0], (b[2] - x * l[2]) / l[0]]
 }
 
 /// Matrix times point.
+#[inline]
 pub fn times(m: &Square, x: Point) -> Point {
-    [0, 1, 2].map(|i| m[i][0] * x[0] + m[i][1] * x[1] + m[i][2] * x[2])
+    let line = |row: &Point| row[0] * x[0] + row[1] * x[1] + row[2] * x[2];
+    [line(&m[0]), line(&m[1]), line(&m[2])]
 }
 
 /// Product of two squares.
+#[inline]
 pub fn compose(a: &Square, b: &Square) -> Square {
     let mut out = [[0.0; 3]; 3];
     for i in 0..3 {
@@ -88,9 +95,10 @@ pub fn compose(a: &Square, b: &Square) -> Square {
 }
 
 /// The scaling of Nesterov and Todd: W and W^-1 with W s = W^-1 y.
+#[inline]
 pub fn scaling(s: Point, y: Point) -> (Square, Square) {
     let (size_s, size_y) = (determinant(s).max(f64::MIN_POSITIVE).sqrt(), determinant(y).max(f64::MIN_POSITIVE).sqrt());
-    let (s, y) = (s.map(|x| x / size_s), y.map(|x| x / size_y));
+    let (s, y) = ([s[0] / size_s, s[1] / size_s, s[2] / size_s], [y[0] / size_y, y[1] / size_y, y[2] / size_y]);
     let half = ((1.0 + s[0] * y[0] + s[1] * y[1] + s[2] * y[2]) / 2.0).max(1.0).sqrt();
     let w = [(y[0] + s[0]) / (2.0 * half), (y[1] - s[1]) / (2.0 * half), (y[2] - s[2]) / (2.0 * half)];
     let size = (size_y / size_s).sqrt();
@@ -107,6 +115,7 @@ pub fn scaling(s: Point, y: Point) -> (Square, Square) {
 }
 
 /// Largest t for which x + t d stays in the cone; infinite where the ray never leaves it.
+#[inline]
 pub fn reach(x: Point, d: Point) -> f64 {
     let a = d[0] * d[0] - d[1] * d[1] - d[2] * d[2];
     let b = x[0] * d[0] - x[1] * d[1] - x[2] * d[2];

@@ -3,10 +3,10 @@
 
 use super::interior::{Interior, Stage};
 use super::{ContactLaw, LawChange, Mode, Round};
+use crate::contact::dense::sweep::pyramid_contact;
+use crate::contact::problem::Cone;
 use crate::contact::trace::{Smoothed, Smoothing};
-use crate::problem::Cone;
 use crate::status::{block_miss, project_friction, side_frame, side_of};
-use crate::sweep::pyramid_contact;
 
 /// A contact with the normal row and two tangents.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -81,7 +81,7 @@ impl ContactLaw for Pyramid {
     }
 
     fn miss(&self, diagonal: &[f64], l: &[f64], w: &[f64]) -> f64 {
-        block_miss(&crate::problem::Block::Contact { friction: self.friction }, Cone::Polyhedral(self.edges), diagonal, l, w)
+        block_miss(&crate::contact::problem::Block::contact(self.friction), Cone::Polyhedral(self.edges), diagonal, l, w)
     }
 
     fn idle(&self, w: &[f64]) -> bool {

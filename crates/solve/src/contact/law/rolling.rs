@@ -1,4 +1,4 @@
-//! Contact that also resists rolling and spinning: moments within discs whose radius is the normal impulse times an arm, theory (4.70)-(4.72).
+//! Contact that also resists rolling and spinning: moments within discs whose radius is the normal impulse times an arm, theory (4.37)-(4.39).
 //!
 //! Friction, rolling and spinning are each a contact of Coulomb's with the same normal row, so that the law is made of those.
 

@@ -2,9 +2,9 @@
 
 use super::interior::{Interior, Point, Stage, compose, determinant, product, quotient, reach, scaling, times};
 use super::{ContactLaw, LawChange, Mode};
+use crate::contact::dense::sweep::{planar_contact, spatial_contact};
 use crate::contact::trace::{Smoothed, Smoothing};
 use crate::status::within;
-use crate::sweep::{planar_contact, spatial_contact};
 
 /// Coefficients of friction below this are 0 in the smoothed form: the cone would be a needle.
 const SLICK: f64 = 1e-9;
@@ -162,11 +162,12 @@ impl ContactLaw for Round {
             state.s[0] = l[0].max(0.0) + push / mean;
             state.y[0] = w[0].max(0.0) + push;
         } else {
-            state.s = [(mu * l[0]).max(l[1].hypot(l[2])) + push / mean, l[1], l[2]];
-            state.y = [(w[0] / mu).max(0.0) + w[1].hypot(w[2]) + push, w[1], w[2]];
+            state.s = [(mu * l[0]).max(length(l[1], l[2])) + push / mean, l[1], l[2]];
+            state.y = [(w[0] / mu).max(0.0) + length(w[1], w[2]) + push, w[1], w[2]];
         }
     }
 
+    #[inline]
     fn linearise(&self, w: &[f64], lagged: bool, state: &mut Interior, slope: &mut [f64]) {
         let (mu, d) = (self.opening(), self.rows());
         let w = self.point(w);
@@ -196,9 +197,10 @@ impl ContactLaw for Round {
         }
     }
 
+    #[inline]
     fn right(&self, stage: Stage, state: &mut Interior, g: &mut [f64]) {
         state.aim = match stage {
-            Stage::Predict => state.middle.map(|x| -x),
+            Stage::Predict => [-state.middle[0], -state.middle[1], -state.middle[2]],
             Stage::Correct(target) => {
                 let bend = product(times(&state.down, state.dy), times(&state.up, state.ds));
                 let own = product(state.middle, state.middle);
@@ -213,19 +215,22 @@ impl ContactLaw for Round {
         }
     }
 
+    #[inline]
     fn respond(&self, dw: &[f64], state: &mut Interior) {
         let dw = self.point(dw);
         let moved = if self.slick() { [dw[0] / self.opening(), 0.0, 0.0] } else { [dw[0] / self.opening(), dw[1], dw[2]] };
-        let lacking = [0, 1, 2].map(|k| moved[k] - state.miss[k]);
+        let lacking = [moved[0] - state.miss[0], moved[1] - state.miss[1], moved[2] - state.miss[2]];
         state.dy = times(&state.back, lacking);
         let scaled = times(&state.down, state.dy);
-        state.ds = times(&state.down, [0, 1, 2].map(|k| state.aim[k] - scaled[k]));
+        state.ds = times(&state.down, [state.aim[0] - scaled[0], state.aim[1] - scaled[1], state.aim[2] - scaled[2]]);
     }
 
+    #[inline]
     fn reach(&self, state: &Interior) -> f64 {
         reach(state.s, state.ds).min(reach(state.y, state.dy))
     }
 
+    #[inline]
     fn impulses(&self, state: &Interior, l: &mut [f64]) {
         l[0] = state.s[0] / self.opening();
         for k in 1..self.rows() {

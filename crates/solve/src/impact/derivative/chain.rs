@@ -2,7 +2,7 @@
 
 use super::{ImpactChange, ImpactInput, Switches};
 use crate::collision::{CollisionChange, CollisionDerivative, differentiate};
-use crate::dense::{add_scaled, dot};
+use carom_math::dense::{add_scaled, dot};
 
 /// One collision of the chain.
 #[derive(Clone, Debug)]

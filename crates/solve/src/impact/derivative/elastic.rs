@@ -1,8 +1,8 @@
 //! A sequence of elastic applications with fixed active sets, theory (16.9)-(16.10).
 
-use crate::consistent::Consistent;
-use crate::dense::{add_scaled, dot};
 use crate::impact::Gram;
+use carom_math::consistent::Consistent;
+use carom_math::dense::{add_scaled, dot};
 
 /// Solves on subsets of a symmetric matrix: one row by division, more by a factor that redundancy does not break.
 #[derive(Clone, Debug, Default)]

@@ -1,10 +1,10 @@
 //! One-way friction after the normal phase, theory (16.14).
 
 use super::{ImpactChange, ImpactInput};
-use crate::contact_derivative::system::{ModeSystem, Unknown};
-use crate::contact_derivative::{Across, WEAK, turning};
-use crate::dense::{add_scaled, dot};
+use crate::contact::dense::contact_derivative::system::{ModeSystem, Unknown};
+use crate::contact::dense::contact_derivative::{Across, WEAK, turning};
 use crate::status::RESIDUAL_WANTED;
+use carom_math::dense::{add_scaled, dot};
 
 /// Slip and room below this fraction of the speeds are what the forward solve leaves of zero.
 const NOTHING: f64 = 10.0 * RESIDUAL_WANTED;
@@ -69,7 +69,7 @@ impl FrictionPhase {
             let (speed, length) = (slip[0].hypot(slip[1]), pull[0].hypot(pull[1]));
             let reach = self.coefficients[k] * normal[k].max(0.0);
             let room = inertia * (reach - length);
-            // Without friction a contact that does not slip is not held either, and no way of slipping is told.
+            // Without friction a contact that does not slip is not held either, and no way of slipping is reported.
             let smooth = self.coefficients[k] <= 0.0;
             let behaviour = if normal[k] <= 0.0 || inertia <= 0.0 || (smooth && speed < NOTHING * unit) {
                 Behaviour::Idle

@@ -1,8 +1,8 @@
 //! Newton restitution with impulses only: the contact problem of chapter 4 with e min(0, u_n) in its free velocity.
 
 use super::{ImpactChange, ImpactInput};
-use crate::contact_derivative::{ContactDerivative, ProblemChange, Weak};
-use crate::problem::{Block, Cone, Problem};
+use crate::contact::dense::contact_derivative::{ContactDerivative, ProblemChange, Weak};
+use crate::contact::problem::{Block, Cone, Problem};
 
 /// Everything the derivative of the law needs; the contact problem wants each contact's rows together.
 #[derive(Clone, Debug, Default)]
@@ -30,7 +30,7 @@ fn place(row: usize, m: usize, tangents: usize) -> usize {
 impl NewtonLaw {
     /// How the contacts behave.
     #[cfg(test)]
-    pub fn modes(&self) -> &[crate::contact_derivative::Mode] {
+    pub fn modes(&self) -> &[crate::contact::dense::contact_derivative::Mode] {
         self.derivative.modes()
     }
 
@@ -66,7 +66,7 @@ impl NewtonLaw {
         self.restitution.clear();
         self.closing.clear();
         for i in 0..m {
-            self.blocks.push(if t > 0 { Block::Contact { friction: input.friction_of(i) } } else { Block::Unilateral });
+            self.blocks.push(if t > 0 { Block::contact(input.friction_of(i)) } else { Block::Unilateral });
             self.restitution.push(input.restitution[i]);
             self.closing.push(input.approach[i].min(0.0));
             self.free[place(i, m, t)] += input.restitution[i] * input.approach[i].min(0.0);

@@ -5,12 +5,12 @@ mod blend;
 use super::elastic::{Elastic, Subset};
 use super::reduction::Reduction;
 use super::{ImpactChange, ImpactInput, Switches};
-use crate::contact_derivative::WEAK;
-use crate::dense::{add_scaled, dot};
+use crate::contact::dense::contact_derivative::WEAK;
 use crate::impact::cone::ConeSolver;
 use crate::impact::driver::{AnyOperator, Driver};
 use crate::impact::{Contacts, Gram, GramView, ImpactMap, Law, Order, Record, Restitution, Settings, Status};
 use crate::interrupt::Interrupt;
+use carom_math::dense::{add_scaled, dot};
 
 /// Applications after which the elastic law is not followed any further when only its slope in e at e = 0 is wanted.
 const SLOPE_CAP: usize = 10_000;

@@ -1,7 +1,7 @@
 //! What locked contacts leave of an impact, theory (16.13).
 
 use super::elastic::Subset;
-use crate::dense::{add_scaled, dot};
+use carom_math::dense::{add_scaled, dot};
 
 /// The contacts E that stay locked and the contacts R that are left, with the reduced matrix and speeds.
 #[derive(Clone, Debug, Default)]

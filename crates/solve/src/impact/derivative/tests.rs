@@ -1,10 +1,10 @@
 //! Derivatives of impacts against differences of the laws themselves, closed forms, and their transpose.
 
 use super::*;
-use crate::contact_solver::ContactSolver;
-use crate::dense::dot;
+use crate::contact::chain::ContactSolver;
+use crate::contact::problem::{Block, Problem};
 use crate::impact::{ContactSpace, Friction, GramView, Law, Order, Restitution, Status, Workspace, resolve_observed};
-use crate::problem::{Block, Problem};
+use carom_math::dense::dot;
 
 /// Steps of the differences; the best of them counts.
 const STEPS: [f64; 5] = [1e-3, 1e-4, 1e-5, 1e-6, 1e-7];
@@ -248,9 +248,9 @@ fn forward(case: &Case, law: Tested, derivative: Option<&mut ImpactDerivative>) 
             let mut own = ImpactDerivative::new();
             let derivative = derivative.unwrap_or(&mut own);
             let switches = derivative.prepare_newton(&input, cone, &impulses)?;
-            let kind = |mode: &crate::contact_derivative::Mode| match mode {
-                crate::contact_derivative::Mode::Open => 0,
-                crate::contact_derivative::Mode::Stick => 1,
+            let kind = |mode: &crate::contact::dense::contact_derivative::Mode| match mode {
+                crate::contact::dense::contact_derivative::Mode::Open => 0,
+                crate::contact::dense::contact_derivative::Mode::Stick => 1,
                 _ => 2,
             };
             let decisions = derivative.newton.modes().iter().map(kind).collect();
@@ -301,7 +301,7 @@ fn compare(law: Tested, tangents: usize, count: u64, limit: f64) -> (usize, f64)
             let at = |k: usize, i: usize| ends[k].as_ref().map_or(f64::NAN, |end| end.0[i]);
             let error =
                 (0..n).map(|i| ((8.0 * (at(0, i) - at(1, i)) - (at(2, i) - at(3, i))) / (12.0 * step) - dl[i]).abs()).fold(0.0, f64::max);
-            let error = error / (1.0 + crate::dense::max_abs(&dl));
+            let error = error / (1.0 + carom_math::dense::max_abs(&dl));
             best = Some(best.map_or(error, |b: f64| b.min(error)));
         }
         let Some(best) = best else { continue };
