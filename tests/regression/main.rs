@@ -5,6 +5,7 @@ mod damped_feather;
 mod frozen_graze;
 mod graze;
 mod projection_with_joints;
+mod rims;
 mod rope_at_an_event;
 mod snap;
 mod stalled_rounds;

@@ -31,6 +31,12 @@ const STILL: f64 = -0.02;
 /// Rounds after the first that may need a solve of their own, because a mode changed, before contacts that touch count as closed.
 const IDLE_FLIPS: usize = 1;
 
+/// Rounds in a row that may each miss by `RISE` times as much as the one before: contacts that roll over an edge within the move do not come back.
+const RISES: usize = 3;
+
+/// See `RISES`.
+const RISE: f64 = 1.5;
+
 /// How much larger a miss may be where the solve itself was inaccurate: 1e-9 of the size instead of 1e-12.
 pub(crate) const INACCURATE_SLACK: f64 = 1e3;
 
@@ -97,7 +103,9 @@ fn hold_within<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, t: f64, un
     }
     select_move(island, ctx, t);
     rotor::begin_move(island, ctx);
-    if island.system.assembly.sparse {
+    if uncorrected {
+        island.system.solve.tried.forget();
+    } else if island.system.assembly.sparse {
         let Island { system: System { assembly, solve, .. }, .. } = island;
         solve.begin_where_tried(assembly);
     }
@@ -126,7 +134,7 @@ fn hold_within<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, t: f64, un
     let mut held = Held { converged: false, outcome: Outcome::failed(0, Method::Trivial) };
     let (mut before, mut last) = (f64::INFINITY, f64::INFINITY);
     let mut misses = [f64::INFINITY; RATE_ROUNDS];
-    let mut flips = 0;
+    let (mut flips, mut rises) = (0, 0);
     for round in 0..cap {
         let Island { system: System { assembly, solve, solver }, motion: Motion { half, .. }, books: Books { report, .. }, .. } = island;
         let solves = report.solves;
@@ -201,7 +209,8 @@ fn hold_within<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, t: f64, un
             island.system.solve.jammed = true;
             break;
         }
-        if still {
+        rises = if worst > RISE * last { rises + 1 } else { 0 };
+        if still || (rises == RISES && !alone && !jointed) {
             // Contacts that open and close by turns do so however often they are asked.
             break;
         }
@@ -212,7 +221,7 @@ fn hold_within<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, t: f64, un
         (before, last) = (last, worst);
     }
     held.converged &= turned;
-    if island.system.assembly.sparse && held.converged {
+    if island.system.assembly.sparse && held.converged && !uncorrected {
         island.system.solve.note_tried();
     }
     // What counts is the last round, and that only where the move is taken.

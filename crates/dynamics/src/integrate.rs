@@ -9,7 +9,7 @@ use crate::island::parts::Motion;
 use crate::island::{Context, Island};
 use crate::options::TimeOfImpact;
 use crate::predict::largest_turn;
-use crate::step::SUBSTEP_CAP;
+use crate::step::{NOTHING_LEFT, SUBSTEP_CAP};
 use crate::stepped;
 use crate::strain::strained;
 use crate::{assembly, contacts};
@@ -115,6 +115,8 @@ pub(crate) fn search_move<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>,
             continue;
         }
         if (!solved || turned > tolerances.turn || strained) && t > shortest {
+            // A move that is not taken is no start for another.
+            island.system.solve.tried.forget();
             t *= 0.5;
             event = false;
             island.pace = t;
@@ -124,7 +126,7 @@ pub(crate) fn search_move<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>,
             held = hold::hold_move(island, ctx, t, stepped);
             continue;
         }
-        if !held.converged {
+        if !held.converged || (strained && island.system.assembly.equalities.is_empty()) {
             // Even the shortest move does not converge: take the rows as they stand and leave the rest to the projection.
             island.books.report.unconverged = true;
             t = remaining.min(least);
@@ -185,7 +187,7 @@ pub(crate) fn search_move<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>,
                 let Some(mut crossing) = crossing else { break };
                 let mut solved = None;
                 match event_time(island, ctx, &crossing, t, &mut solved) {
-                    Some(time) if time < t * (1.0 - CROSSING_BAND) || !event => {
+                    Some(time) if time > NOTHING_LEFT * ctx.model.step && (time < t * (1.0 - CROSSING_BAND) || !event) => {
                         t = time;
                         event = true;
                         decided.length = Length::Frozen;
@@ -206,9 +208,12 @@ pub(crate) fn search_move<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>,
                             event = true;
                             decided.length = Length::Frozen;
                         } else {
-                            // What the search solved last was another length of the move.
+                            // What the search solved last was another length of the move; another start may not end where the first one did.
                             if solved.is_some_and(|(length, _)| length != t) {
                                 held = hold::hold(island, ctx, t);
+                                if !held.converged {
+                                    continue;
+                                }
                             }
                             break;
                         }
@@ -222,6 +227,12 @@ pub(crate) fn search_move<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>,
                 };
             }
         }
+    }
+    if !held.converged {
+        // Whatever ended the search, rounds that did not converge are no move: their targets may be anything.
+        island.books.report.unconverged = true;
+        decided.length = Length::Frozen;
+        held = hold::hold_rows(island, ctx, t, true);
     }
     island.pace *= 2.0;
     stepped &= island.system.solve.uncorrected || stepped::landed(island, ctx, t);

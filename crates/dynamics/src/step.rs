@@ -18,7 +18,7 @@ use carom_geometry::Geometry;
 use carom_solve::status::{RESIDUAL_WANTED, Status};
 
 /// What is left of a step below this fraction of it is rounding.
-const NOTHING_LEFT: f64 = 1e-12;
+pub(crate) const NOTHING_LEFT: f64 = 1e-12;
 
 /// Substeps of a step, turns and halvings together: a part that turns more than 3000 rad in a step is no mechanism, and no island of a few bodies may
 /// take seconds to say so.

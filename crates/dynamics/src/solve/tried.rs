@@ -18,6 +18,14 @@ pub(crate) struct Tried {
     duration: f64,
 }
 
+impl Tried {
+    /// The next move begins from its own targets.
+    pub fn forget(&mut self) {
+        self.lines.clear();
+        self.duration = 0.0;
+    }
+}
+
 impl Solve {
     /// Begins the selected move where the last one with the same rows ended: impulses grow with the length of a move, and so do the corrections of its
     /// targets, which its curvature asks for.
