@@ -2,6 +2,7 @@
 
 mod determinism;
 mod economy;
+mod everyday;
 mod interrupted;
 mod joints;
 mod ledger;

@@ -97,6 +97,7 @@ fn hold_within<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, t: f64, un
     let options = &ctx.model.options;
     let told = island.books.report.residual;
     island.system.solve.uncorrected = uncorrected;
+    island.system.solve.diverged = false;
     island.system.solve.ahead = false;
     if options.scheme().by_means() {
         return energy_momentum::hold(island, ctx, t, uncorrected);
@@ -212,6 +213,7 @@ fn hold_within<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, t: f64, un
         rises = if worst > RISE * last { rises + 1 } else { 0 };
         if still || (rises == RISES && !alone && !jointed) {
             // Contacts that open and close by turns do so however often they are asked.
+            island.system.solve.diverged = rises == RISES;
             break;
         }
         if alone && round >= RATE_ROUNDS && worst.ln() > -rate * (cap - round) as f64 {

@@ -107,7 +107,7 @@ pub(crate) fn search_move<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>,
         let solved = held.converged && held.outcome.status != Status::Failed;
         // Mean rows do no work; where rows are those of the start pose alone no target bends.
         let strained = solved && turns && !ctx.model.options.start_pose_only() && strained(island, ctx, t);
-        if !stepped && !solved && stepped::spent(island, ctx) && stepped::steps(ctx) {
+        if !stepped && !solved && (stepped::spent(island, ctx) || island.system.solve.diverged) && stepped::steps(ctx) {
             stepped = true;
             (t, event, struck) = (base, false, None);
             decided = Decided { length: part(t), pace: Pace::Doubled };

@@ -68,6 +68,8 @@ pub(crate) struct Solve {
     pub jammed: bool,
     /// Only the rows of the start pose counted in the last move.
     pub uncorrected: bool,
+    /// The rounds of the last move went apart.
+    pub diverged: bool,
     /// Joints were seen to hold at the end of the last move.
     pub closed: bool,
     /// The joint rows at the end of the last move are at hand.

@@ -32,6 +32,9 @@ const FEW: [usize; 2] = [HEAP, 10];
 /// from the step before would make a step that goes on differ from one that is resumed.
 const FACTORISATIONS: usize = 20;
 
+/// Times as many solves that an island of few rows may spend which nothing has cut yet.
+const PATIENCE: usize = 2;
+
 /// Times a stepped move is solved again because a pair without a row overlaps on it; what still does then is left to the projection.
 pub(crate) const STEPPED_TRIALS: usize = 10;
 
@@ -80,14 +83,14 @@ pub(crate) fn spent<G: Geometry>(island: &Island<G>, ctx: &Context<G>) -> bool {
     let report = &island.books.report;
     let bodies = island.members.bodies.iter().filter(|body| body.dynamic).count().max(1);
     let jointed = !island.system.assembly.equalities.is_empty();
-    if !island.system.assembly.sparse && report.events == 0 {
-        // Few rows are cheap to solve again, and only events make a step spend much on them.
-        return false;
-    }
     // Modes change all over in a heap: from some size on nothing cuts its step.
     let heap = !jointed && island.system.assembly.busiest > ROW && bodies >= HEAP;
     let (allowance, few) = (ALLOWANCE[usize::from(jointed)], FEW[usize::from(jointed)]);
     let solves = if heap { 0 } else { LEAST_SOLVES.max(allowance / bodies * few / bodies.max(few)) };
+    if !island.system.assembly.sparse && report.events == 0 {
+        // Few rows are cheap to solve again, and mostly only events make a step spend much on them.
+        return report.solves >= PATIENCE * solves;
+    }
     report.events >= ctx.model.tolerances.max_events
         || report.solves >= solves
         || island.system.solve.sparse.factors >= FACTORISATIONS * solves
