@@ -198,6 +198,9 @@ fn sliding(scene: &Scene, out: &DynamicsOutput, mass: &DMatrix<f64>, b: &[f64]) 
     Some(k.lu().solve(&right)?.rows(0, D).into_owned())
 }
 
+/// A change of M and of b by a number.
+type Change<'a> = &'a dyn Fn(f64, &mut DMatrix<f64>, &mut [f64; E]);
+
 /// How far the slopes of g·x by M and by b are off differences: as printed by a symmetric change of M, as printed by one entry of M, by one entry with
 /// −d_x xᵀ, and d_y by b.
 fn free_slopes(scene: &Scene, out: &DynamicsOutput, g: &[f64]) -> Option<[f64; 4]> {
@@ -205,7 +208,7 @@ fn free_slopes(scene: &Scene, out: &DynamicsOutput, g: &[f64]) -> Option<[f64; 4
     let Adjoint { dx, dy, x, .. } = solved(scene, out, g, Variant::Corrected)?;
     let g = DVector::from_row_slice(g);
     let mass = DMatrix::from_diagonal(&DVector::from_row_slice(&scene.mass));
-    let slope = |change: &dyn Fn(f64, &mut DMatrix<f64>, &mut [f64; E])| {
+    let slope = |change: Change<'_>| {
         let at = |h: f64| {
             let (mut m, mut b) = (mass.clone(), [0.0; E]);
             change(h, &mut m, &mut b);

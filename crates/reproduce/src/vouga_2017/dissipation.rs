@@ -234,9 +234,7 @@ pub fn section_6_2(report: &mut Report) -> Result<(), Failure> {
     report.words(
         "6.3: friction depends on the contact impulses, and not vice versa",
         "often sufficient",
-        format!(
-            "afterwards a contact closes again in {closing} of {CASES} random problems; where both phases take turns, in {together}"
-        ),
+        format!("afterwards a contact closes again in {closing} of {CASES} random problems; where both phases take turns, in {together}"),
         closing > 4 * together,
     );
     let cradle = Problem::cradle(&[1.0; 5]);
