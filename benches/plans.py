@@ -306,7 +306,8 @@ def ours(module, given, starts):
 def theirs(peer, given, starts, low, high):
     for first in starts:
         begun = time.process_time()
-        plan, history, _, _ = PeerSearch(peer, given["steps"], low, high).descend(first, None, given.get("rounds", ROUNDS), 1e-7)
+        search, near = PeerSearch(peer, given["steps"], low, high), np.random.default_rng((0, 0))
+        plan, history, _, _ = search.explore(first, None, given.get("rounds", ROUNDS), 1e-7, given.get("hops", 0), near)
         took = time.process_time() - begun
         yield bool(peer.solved(peer, plan)), took, len(history) - 1, history[-1]
 

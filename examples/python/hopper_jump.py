@@ -22,7 +22,7 @@ def hopper():
 
 def task():
     # At the top of its flight at the end of the run. Smoothing feels the ground and the ends of the stroke where the leg does not push on them.
-    return {"world": hopper(), "loss": f"100 * (torso.y - {HEIGHT})^2 + torso.vy^2", "controls": [60.0], "steps": STEPS, "limits": (-150, 150), "kappa": 0.1}
+    return {"world": hopper(), "loss": f"100 * (torso.y - {HEIGHT})^2 + torso.vy^2", "controls": [60.0], "steps": STEPS, "limits": (-150, 150), "kappa": 0.1, "hops": 3}
 
 
 def solved(found):

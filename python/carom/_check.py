@@ -67,7 +67,9 @@ def count(name: str, value: Any, *, error: Type[Error] = SolveError, least: int 
 def word(name: str, value: Any, allowed: Sequence[str], *, error: Type[Error] = SolveError) -> str:
     """One of a few words."""
     if not isinstance(value, str) or value not in allowed:
-        raise error(f"{name}: found {value!r}, needs one of {', '.join(map(repr, allowed))}")
+        near = difflib.get_close_matches(value, allowed, 1) if isinstance(value, str) else []
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        raise error(f"{name}: found {value!r}, needs one of {', '.join(map(repr, allowed))}{hint}")
     return value
 
 
@@ -83,6 +85,16 @@ def flag(name: str, value: Any, *, error: Type[Error] = SolveError) -> bool:
     if not isinstance(value, (bool, np.bool_)):
         raise error(f"{name}: needs True or False, found {value!r}")
     return bool(value)
+
+
+def several(what: str, given: Any, *, error: Type[Error] = SolveError) -> list[Any]:
+    """One name, or some, as a list."""
+    if isinstance(given, str):
+        return [given]
+    try:
+        return list(given)
+    except TypeError as cause:
+        raise error(f"{what}: needs a name or a list of names, found {given!r}") from cause
 
 
 def place(what: str, name: Any, known: Sequence[str], *, error: Type[Error] = SolveError) -> int:

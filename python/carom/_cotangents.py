@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from ._carom import ModelError, SolveError
-from ._check import numbers, place
+from ._check import numbers, place, several
 
 __all__ = ["Kept", "dense", "kept_states", "named_pairs", "pair_rows"]
 
@@ -47,9 +47,7 @@ def kept_states(steps: int, every: int, bodies: Any, names: list[str]) -> Kept |
     states = np.unique(np.append(np.arange(0, steps + 1, every), steps))
     if bodies is None:
         return Kept(states, np.arange(len(names)))
-    wanted = [bodies] if isinstance(bodies, str) else bodies
-    if not isinstance(wanted, Iterable):
-        raise ModelError(f"bodies: needs names of bodies, found {bodies!r}")
+    wanted = several("bodies", bodies, error=ModelError)
     return Kept(states, np.array([place("bodies", name, names, error=ModelError) for name in wanted], dtype=int))
 
 
@@ -83,11 +81,8 @@ def _index(name: str, value: Any, count: int) -> int:
 
 def named_pairs(pairs: Any, names: list[str]) -> list[tuple[int, int | None]]:
     """Pairs of bodies by number: ``"foot"`` for all that touches it, ``("foot", "ground")`` for one other."""
-    several = [pairs] if isinstance(pairs, str) else pairs
-    if not isinstance(several, Iterable):
-        raise SolveError(f"forces: needs names of bodies or pairs of them, found {pairs!r}")
     out: list[tuple[int, int | None]] = []
-    for pair in several:
+    for pair in several("forces", pairs):
         both = (pair, None) if isinstance(pair, str) else pair
         if not isinstance(both, tuple) or len(both) != 2:
             raise SolveError(f"forces: needs a name or a pair of names, found {pair!r}")

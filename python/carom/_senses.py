@@ -10,7 +10,7 @@ import numpy as np
 
 from . import _carom
 from ._carom import ModelError, SceneError, Worlds
-from ._check import Result, flat, numbers, place
+from ._check import Result, flat, numbers, place, several
 
 if TYPE_CHECKING:
     from .scene import Scene
@@ -84,8 +84,8 @@ class Senses:
         along = numbers("direction", direction, (self._dimension,), error=ModelError)
         if not along.any():
             raise ModelError("direction: needs a vector that is not 0")
-        skipped = [ignore] if isinstance(ignore, str) else list(ignore)
-        found = _carom.ray(self._native, flat(start), flat(along), [place("ignore", name, self._names[0], error=ModelError) for name in skipped])
+        skipped = [place("ignore", name, self._names[0], error=ModelError) for name in several("ignore", ignore, error=ModelError)]
+        found = _carom.ray(self._native, flat(start), flat(along), skipped)
         return None if found is None else Hit(self._names[0][found[0]], *found[1:])
 
     def add(  # type: ignore[misc]

@@ -10,8 +10,9 @@ import numpy as np
 
 from . import _carom
 from ._carom import ModelError, SolveError, StepError, Worlds
-from ._check import Result, count, flag, flat, loss_text, number, numbers, place, word
+from ._check import Result, count, flag, flat, loss_text, number, numbers, place, several, word
 from .body import Body, Joint, Point
+from .rollout import Rollout
 
 if TYPE_CHECKING:
     from .world import World
@@ -114,10 +115,10 @@ class Words:
             raise ModelError(f"{what}: needs a mapping of names to numbers, found {type(given).__name__}")
         names, out = self.joint_names, []
         for name, value in given.items():
-            several = [known for known in names if isinstance(name, str) and known.rpartition(".")[0] == name]
-            if name not in names and several:
-                row = numbers(f'{what}["{name}"]', value, (len(several),), error=ModelError)
-                out += list(zip(several, row.tolist()))
+            parts = [known for known in names if isinstance(name, str) and known.rpartition(".")[0] == name]
+            if name not in names and parts:
+                row = numbers(f'{what}["{name}"]', value, (len(parts),), error=ModelError)
+                out += list(zip(parts, row.tolist()))
             else:
                 place(what, name, names + self._closing(), error=ModelError)
                 out.append((name, number(f'{what}["{name}"]', value, error=ModelError)))
@@ -194,9 +195,9 @@ class Words:
             raise ModelError(f"targets: needs a mapping of bodies to targets, found {targets!r}")
         goals = [self._goal(name, target) for name, target in targets.items()]
         names, held = self.joint_names, []
-        for name in [fixed] if isinstance(fixed, str) else fixed:
-            several = [i for i, known in enumerate(names) if isinstance(name, str) and known.rpartition(".")[0] == name]
-            held += several if several and name not in names else [place("fixed", name, names, error=ModelError)]
+        for name in several("fixed", fixed, error=ModelError):
+            parts = [i for i, known in enumerate(names) if isinstance(name, str) and known.rpartition(".")[0] == name]
+            held += parts if parts and name not in names else [place("fixed", name, names, error=ModelError)]
         found = _carom.inverse_kinematics(
             self._native, goals, held, flag("limits", limits, error=ModelError), number("tolerance", tolerance, error=ModelError, least=0.0),
             count("rounds", rounds, error=ModelError),
@@ -239,8 +240,10 @@ class Words:
         bodies, also of a run that hands out some of them. What it reads of the parameters by itself (energies
         read masses) is not part of the slopes.
         """
-        q, v = (flat(run._one(x)) for x in (run._native.q(), run._native.v()))
         pairs = _carom.loss_pairs(self._native, loss_text(text))
+        if not isinstance(run, Rollout):
+            raise SolveError(f"run: needs a rollout of this world, found {type(run).__name__}")
+        q, v = (flat(run._one(x)) for x in (run._native.q(), run._native.v()))
         forces = run._one(run._native.forces(pairs)) if pairs else None
         value, (dq, dv, _, bar) = _carom.loss_slope(self._native, text, q, v, flat(forces), float(run.time[0]))
         names = self._names[0]
@@ -281,8 +284,8 @@ def lqr(A: Any, B: Any, Q: Any, R: Any, *, tolerance: float = 1e-12) -> np.ndarr
     if np.linalg.eigvalsh(q).min(initial=0.0) < -1e-9 * np.abs(q).max(initial=0.0):
         raise SolveError("Q: needs to be positive semidefinite")
     # Doubling: after k rounds x is the cost of 2^k steps.
-    f, g, x, one = a.copy(), b @ np.linalg.solve(r, b.T), q.copy(), np.eye(n)
     with np.errstate(all="ignore"):
+        f, g, x, one = a.copy(), b @ np.linalg.solve(r, b.T), q.copy(), np.eye(n)
         for _ in range(64):
             try:
                 w = np.linalg.solve(one + g @ x, np.hstack([f, g]))

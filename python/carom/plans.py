@@ -32,6 +32,8 @@ SMOOTHER = 0.1
 """What the smoothing of contacts falls to when a search with it has ended."""
 SHARPEST = 1e-9
 """Smoothing [J] below which derivatives are exact."""
+HOP = 0.5
+"""How far a hop moves controls, as a part of a random start."""
 CLOSED = 1e-8
 """Largest miss between two windows at which they count as joined."""
 
@@ -55,12 +57,12 @@ class Optimised(Result):
     rollout: Rollout
     loss: float
     history: np.ndarray
-    """The loss after every round of the best start."""
+    """The loss after every round of the search that found them."""
     converged: bool
     reason: str
     """Why the best start ended."""
     losses: np.ndarray
-    """The loss that each start came to."""
+    """The loss that each start came to, with its hops."""
     contacts: list[Touch] = field(default_factory=list)
     """Who touched whom in the run, in the order in which it began."""
 
@@ -206,6 +208,24 @@ class _Search:
                 break
         return plan, history, converged, reason
 
+    def explore(
+        self, controls: np.ndarray, kappa: float | None, rounds: int, tolerance: float, hops: int, chance: np.random.Generator
+    ) -> tuple[_Plan, list[float], bool, str]:
+        """A search, and as many more from places near the best end so far, until there is nothing left to gain."""
+        best = self.descend(controls, kappa, rounds, tolerance)
+        nothing = tolerance * max(abs(best[1][0]), 1e-12)
+        for _ in range(hops):
+            if best[0].slopes.value <= nothing:
+                break
+            moved = np.clip(_moved(best[0].controls, self.low, self.high, chance, HOP), self.low, self.high)
+            try:
+                other = self.descend(moved, kappa, rounds, tolerance)
+            except StepError:  # a place from which the run cannot be made
+                continue
+            if other[0].slopes.value < best[0].slopes.value:
+                best = other
+        return best
+
     def _eased(self, plan: _Plan, effort: np.ndarray | None) -> _Plan:
         """The same plan where controls cost something, or no longer do."""
         bare = self._bare(plan)
@@ -313,6 +333,7 @@ def optimise(
     rounds: int = 200,
     tolerance: float = 1e-7,
     seed: int = 0,
+    hops: int = 0,
 ) -> Optimised:
     """Finds controls (steps, nu) that make a loss of the run small, from the world's present state; the world does not move.
 
@@ -322,7 +343,8 @@ def optimise(
     ``limits``: (lowest, highest), each a number or (nu,). ``shooting``: cuts the run into so many windows that are joined as the search goes, for motions that
     are too sensitive as a whole. ``kappa``: smooths the derivatives of contacts with this product of impulse and speed [J] at first, tightened to the exact
     ones; the motion itself is never smoothed. At first large controls cost a part of the loss, which falls to nothing as the search goes. ``starts``: searches from so many starts, the first as given, the others moved at random (``seed``); the best counts.
-    ``rounds`` and ``tolerance``: rounds of one start at most, and the part of the loss that a round has to gain.
+    ``hops``: where a start has ended with something left to gain, its best controls are moved by half as much as a random start and searched from again, so
+    often; contacts make many minima near one another. ``rounds`` and ``tolerance``: rounds of one search at most, and the part of the loss that a round has to gain.
     """
     if not isinstance(world, World):
         raise SolveError(f"world: needs a carom.World, found {type(world).__name__}")
@@ -337,6 +359,7 @@ def optimise(
         raise SolveError(f"kappa: found {kappa:g}, needs a product of impulse and speed above 0 [J]")
     starts = count("starts", starts, least=1)
     rounds, tolerance = count("rounds", rounds, least=1), number("tolerance", tolerance, least=0.0)
+    hops = count("hops", hops)
     read = read_loss(world, loss, steps)
     chance = np.random.default_rng(count("seed", seed))
     best: tuple | None = None
@@ -344,11 +367,14 @@ def optimise(
     failure: StepError | None = None
     for start in range(starts):
         first = np.clip(given if start == 0 else _moved(given, low, high, chance), low, high)
+        near = np.random.default_rng((seed, start))
         try:
-            plan, history, converged, reason = _Search(world, read, steps, low, high, windows).descend(first, kappa, rounds, tolerance)
-            if windows > 1:  # the last word has the run as a whole
-                plan, more, converged, reason = _Search(world, read, steps, low, high, 1).descend(plan.controls, None, rounds, tolerance)
-                history += more
+            if windows == 1:
+                plan, history, converged, reason = _Search(world, read, steps, low, high, 1).explore(first, kappa, rounds, tolerance, hops, near)
+            else:  # the last word has the run as a whole
+                joined, before, _, _ = _Search(world, read, steps, low, high, windows).descend(first, kappa, rounds, tolerance)
+                plan, more, converged, reason = _Search(world, read, steps, low, high, 1).explore(joined.controls, None, rounds, tolerance, hops, near)
+                history = before + more
         except StepError as error:  # a start from which the run cannot even be made
             losses.append(np.inf)
             failure = error
@@ -362,11 +388,11 @@ def optimise(
     return Optimised(plan.controls, plan.runs[0], plan.slopes.value, np.array(history), converged, reason, np.array(losses), _touches(world, plan.controls))
 
 
-def _moved(given: np.ndarray, low: np.ndarray, high: np.ndarray, chance: np.random.Generator) -> np.ndarray:
-    """Controls moved by a few slow waves, a third of the limits high, or as high as the controls where there are none."""
+def _moved(given: np.ndarray, low: np.ndarray, high: np.ndarray, chance: np.random.Generator, part: float = 1.0) -> np.ndarray:
+    """Controls moved by a few slow waves, a part of a third of the limits high, or of the controls where there are none."""
     steps, nu = given.shape
     span = np.where(np.isfinite(high - low), (high - low) / 3.0, np.maximum(1.0, np.abs(given).max(axis=0)))
     waves = np.arange(1, 5)
     phase = np.pi * waves[:, None] * np.linspace(0.0, 1.0, steps)
     size = chance.normal(size=(len(waves) + 1, nu)) / np.concatenate([[1.0], waves])[:, None]
-    return given + span * (size[0] + np.cos(phase).T @ size[1:]) / 2.0
+    return given + part * span * (size[0] + np.cos(phase).T @ size[1:]) / 2.0

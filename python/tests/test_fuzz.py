@@ -1,4 +1,4 @@
-"""Random calls: a result or a typed error, never anything else. CAROM_FULL=1 makes 100 000 of them."""
+"""Random calls, 20 000 of them: a result or a typed error, never anything else. CAROM_FULL=1 makes 100 000."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import carom
 from carom import kernels as k
 from carom.world import _unpacked
 
-CALLS = 100_000 if os.environ.get("CAROM_FULL") else 3_000
+CALLS = 100_000 if os.environ.get("CAROM_FULL") else 20_000
 
 WORST = [None, "x", b"", 3, -1, 0, 1.5, float("nan"), float("inf"), -0.0, 1e-308, True, [], [[]], {}, object(), [1, "a"], 1j,
          np.zeros((0, 3)), np.ones(3), np.eye(2), np.eye(3), np.full((2, 3), np.nan), np.arange(6).reshape(2, 3), np.array("x"), range(3)]
@@ -92,10 +92,13 @@ def calls(rng, worlds):
         lambda: world.forward_dynamics(o(mild(rng, nu)), force=o(mild(rng, len(world.joint_names))), contacts=o("hold")),
         lambda: world.inverse_dynamics(o(mild(rng, len(world.joint_names))), contacts=o("hold")),
         lambda: world.point_jacobian(o(world.bodies[-1]), o(mild(rng, world.dimension))),
-        lambda: world.inverse_kinematics(o({key(world.bodies[-1]): o(mild(rng, world.dimension))}), rounds=o(5)),
+        lambda: world.inverse_kinematics(o({key(world.bodies[-1]): o(mild(rng, world.dimension))}), fixed=o(()), rounds=o(5)),
+        lambda: world.loss(o("energy"), o(world.rollout(1))),
+        lambda: carom.optimise(o(world), o("energy"), o(mild(rng, nu)), o(2), limits=o((-1.0, 1.0)), starts=o(1), rounds=o(2), hops=o(1)),
+        lambda: carom.lqr(o(np.eye(d)), o(numbers(rng, (d, 1))), o(np.eye(d)), o(np.eye(1))),
         lambda: world.set_joints(o({key(world.joint_names[-1]): o(0.1)}), o({key(world.joint_names[-1]): o(0.1)})),
         lambda: (world.joint(o(world.joint_names[-1].partition(".")[0])), world.body(o(world.bodies[-1])).apply(o([1.0] * world.dimension))),
-        lambda: (world.ray(o(mild(rng, world.dimension)), o(mild(rng, world.dimension))), world.distance(o(world.bodies[0]), o(world.bodies[-1]))),
+        lambda: (world.ray(o(mild(rng, world.dimension)), o(mild(rng, world.dimension)), o(())), world.distance(o(world.bodies[0]), o(world.bodies[-1]))),
         lambda: world.point(o("nowhere")),
         set_parameter,
         set_state,

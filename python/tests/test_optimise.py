@@ -91,6 +91,27 @@ def test_random_starts_do_not_end_on_their_limits():
     assert found.history[-1] == found.loss and found.loss == found.losses.min()
 
 
+def test_hops_leave_a_minimum_that_is_not_the_least():
+    world = carom.World.from_toml("""
+dimension = 2
+step = 0.02
+gravity = [0, 0]
+body = [{ name = "puck", mass = 1, inertia = 1 }]
+force = [{ body = "puck", force = [1, 0], control = true }]
+""")
+    # Two wells, the one on the left deeper; the controls begin in the one on the right.
+    text, begin = "(puck.x^2 - 1)^2 + 0.3 * puck.x", np.full((50, 1), 2.0)
+    there = carom.optimise(world, text, begin, 50, limits=(-10, 10))
+    assert there.converged and there.rollout.q[-1, 0, 0] > 0.9
+    found = carom.optimise(world, text, begin, 50, limits=(-10, 10), hops=8)
+    assert found.rollout.q[-1, 0, 0] < -1.0 and found.loss < there.loss and found.losses[0] == found.loss
+    again = carom.optimise(world, text, begin, 50, limits=(-10, 10), hops=8)
+    assert (again.controls == found.controls).all()
+    # Where nothing is left to gain there is no hop.
+    reach = carom.optimise(world, "(puck.x - 1)^2", begin, 50, limits=(-10, 10), hops=8)
+    assert (reach.controls == carom.optimise(world, "(puck.x - 1)^2", begin, 50, limits=(-10, 10)).controls).all()
+
+
 def test_what_is_walked_over_is_what_controls_reach():
     from carom._plan_step import reached
 
@@ -148,7 +169,7 @@ def test_losses_by_joint_name_have_slopes_in_every_framework():
 def test_wrong_arguments_are_named():
     world = carom.World.from_toml(CART)
     for kwargs, name in [
-        ({"limits": (1, -1)}, "limits"), ({"limits": 3}, "limits"), ({"shooting": 0}, "shooting"), ({"kappa": -1.0}, "kappa"), ({"starts": 0}, "starts"),
+        ({"limits": (1, -1)}, "limits"), ({"limits": 3}, "limits"), ({"shooting": 0}, "shooting"), ({"kappa": -1.0}, "kappa"), ({"starts": 0}, "starts"), ({"hops": -1}, "hops"),
     ]:
         with pytest.raises(carom.Error, match=name):
             carom.optimise(world, "energy", None, 5, **kwargs)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import inspect
+import pathlib
+import re
 
 import numpy as np
 import pytest
@@ -10,6 +12,8 @@ import pytest
 import carom
 import carom.plans
 from carom import kernels
+
+DOCS = pathlib.Path(__file__).parents[2] / "docs"
 
 PROMISED = {
     # Kernels.
@@ -112,6 +116,12 @@ def test_fields(path):
     made = found(path)
     names = {*getattr(made, "__dataclass_fields__", {}), *dir(made)}
     assert [name for name in FIELDS[path].split() if name not in names] == []
+
+
+@pytest.mark.parametrize("name", sorted({path.rpartition(".")[2] for path in PROMISED} | {name for names in [*ATTRIBUTES.values(), *FIELDS.values()] for name in names.split()}))
+def test_names_stand_in_the_documents(name):
+    pages = [(DOCS / page).read_text() for page in ("python.md", "gradients.md", "outputs.md", "imports.md")]
+    assert any(re.search(rf"\b{name}\b", page) for page in pages), name
 
 
 def test_errors():

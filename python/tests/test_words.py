@@ -93,9 +93,9 @@ def test_what_is_set_is_read(tmp_path):
 class Peer:
     """The same robot in MuJoCo, at the same state; rates of free and of ball joints are other numbers there, mapped by S."""
 
-    def __init__(self, mujoco, path, world, q, v):
+    def __init__(self, mujoco, path, world, q, v, armature=False):
         self.model = mujoco.MjModel.from_xml_path(str(path))
-        self.model.dof_armature[:] = 0
+        self.model.dof_armature[:] *= armature
         self.model.dof_damping[:] = 0
         self.model.dof_frictionloss[:] = 0
         self.model.jnt_stiffness[:] = 0
@@ -200,6 +200,32 @@ def test_matrices_are_those_of_mujoco(name, tmp_path):
     body = world.bodies[-1]
     point = world.body(body).point([0.1, -0.2, 0.3])
     assert np.abs(world.point_jacobian(body, [0.1, -0.2, 0.3]) - peer.jacobian(body, point)).max() < 1e-9
+
+
+@pytest.mark.parametrize("name", ["robot.xml", "ant.xml"])
+def test_rotors_are_in_the_matrices_as_in_those_of_mujoco(name, tmp_path):
+    mujoco = pytest.importorskip("mujoco")
+    path = model_path(name, tmp_path)
+    if name == "robot.xml":
+        text = path.read_text()
+        for joint, inertia in [("hip", 0.3), ("knee", 0.02), ("thrust", 0.7)]:
+            text = text.replace(f'<joint name="{joint}"', f'<joint name="{joint}" armature="{inertia}"')
+        path.write_text(text)
+    world = load(path)
+    rng = np.random.default_rng(6)
+    n = len(world.joint_names)
+    q, v, force = rng.uniform(-0.6, 0.6, n), rng.uniform(-2, 2, n), rng.uniform(-1, 1, n)
+    world.set_joints(dict(zip(world.joint_names, q)), dict(zip(world.joint_names, v)))
+    peer = Peer(mujoco, path, world, q, v, armature=True)
+    world.params["gravity"] = peer.model.opt.gravity
+    mass, bias = peer.matrices()
+    assert peer.model.dof_armature.max() > 0.5
+    assert np.abs(world.mass_matrix() - mass).max() < 1e-9 * np.abs(mass).max()
+    assert np.abs(world.mass_matrix() - Peer(mujoco, path, world, q, v).matrices()[0]).max() > 0.5
+    if name == "robot.xml":  # the ant has damping, springs and limits, which are forces here and not part of its bias there
+        assert np.abs(world.bias() - bias).max() < 1e-9 * max(1.0, np.abs(bias).max())
+        wanted = np.linalg.solve(mass, force - bias)
+        assert np.abs(world.forward_dynamics(force=force) - wanted).max() < 1e-9 * np.abs(wanted).max()
 
 
 def cross(r):
@@ -401,6 +427,11 @@ def test_rows_of_parameters_by_name(four_bar):
     (lambda w: w.inverse_kinematics({}), "targets: needs a mapping"),
     (lambda w: w.body("crank").apply(force=[1.0]), "force: found shape (1,), needs (2,)"),
     (lambda w: w.contact_force("crank", "nobody"), 'b: no "nobody"'),
+    (lambda w: w.inverse_dynamics([1.0, 2, 3], contacts="nonee"), "did you mean 'none'?"),
+    (lambda w: w.inverse_kinematics({"crank": [0, 0]}, fixed=3), "fixed: needs a name or a list of names"),
+    (lambda w: w.ray([0, 0], [1, 0], ignore=np.array("x")), "ignore: needs a name or a list of names"),
+    (lambda w: w.rollout(2, bodies=np.array("x")), "bodies: needs a name or a list of names"),
+    (lambda w: w.loss("energy", {"q": 1}), "run: needs a rollout of this world, found dict"),
 ])
 def test_errors_name_the_argument(four_bar, call, said):
     before = four_bar.hash()

@@ -4,6 +4,7 @@
 
 mod agreement;
 mod bounce;
+mod choices;
 mod collapse;
 mod compressions;
 mod confined;

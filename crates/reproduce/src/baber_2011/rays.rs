@@ -1,6 +1,6 @@
 //! The collision matrix, the rays of constant sliding, and what they prove.
 
-use super::{MU, RAY_MU, matrix, ray_matrix, rows};
+use super::{E, MU, RAY_MU, matrix, ray_matrix, rows, start};
 use crate::random::Random;
 use crate::report::digits;
 use crate::{Chart, Failure, Report, Style};
@@ -134,6 +134,24 @@ pub fn section_3_2(report: &mut Report) -> Result<(), Failure> {
             upside < 1e-8
         ),
         upside < 1e-8 && refused,
+    );
+    // The middle vector of dp/dp_z: with its third component du_z/dp_z is K₃·(−μ u_t/|u_t|, 1).
+    let (k, u) = (matrix(), start());
+    let rise = |third: f64| k.m33 * third - MU * (k.m13 * u.x + k.m23 * u.y) / u.x.hypot(u.y);
+    let path = trace_contact::<Spatial>(&rows(&k), &Terms::new(MU, E), u)?.1;
+    let traced = (path[1].velocity[2] - path[0].velocity[2]) / (path[1].impulse - path[0].impulse);
+    report.differs(
+        "3.3: the middle vector of dp/dp_z",
+        "two components",
+        format!(
+            "without the third, dp_z/dt, du_z/dp_z of the example begins with {} 1/kg; with it {} 1/kg, as it is traced to 1e-3: {}",
+            digits(rise(0.0), 4),
+            digits(rise(1.0), 4),
+            (traced - rise(1.0)).abs() < 1e-3
+        ),
+        "Section 3.3 lost the third component dp_z/dt",
+        0,
+        rise(0.0) < 0.0 && rise(1.0) > 0.0 && (traced - rise(1.0)).abs() < 1e-3,
     );
     report.words("R turns f to (0, 0, 1)", "R f = (0, 0, 1)", format!("off by less than 1e-13: {}", turned < 1e-13), turned < 1e-13);
     report.words(

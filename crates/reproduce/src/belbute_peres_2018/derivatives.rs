@@ -83,10 +83,21 @@ enum Variant {
     Corrected,
     /// Both corrected, but F is not transposed, as where the factor of the forward pass is used again.
     Forward,
+    /// Both corrected, but without Aᵀ in the first row, as the scan has it.
+    Scanned,
 }
 
-/// Slopes of g·x by force, friction, bias, the contact rows and the mass, from eqs. 29 and 32.
-fn adjoint(scene: &Scene, out: &DynamicsOutput, g: &[f64], variant: Variant) -> Option<[Vec<f64>; 5]> {
+/// What eq. 29 solves for, and what it holds.
+struct Adjoint {
+    dx: DVector<f64>,
+    dz: DVector<f64>,
+    dy: DVector<f64>,
+    x: DVector<f64>,
+    z: DVector<f64>,
+}
+
+/// The vector of eq. 29.
+fn solved(scene: &Scene, out: &DynamicsOutput, g: &[f64], variant: Variant) -> Option<Adjoint> {
     let x = DVector::from_row_slice(&out.velocity);
     let mut z = DVector::zeros(P);
     for i in 0..M {
@@ -118,26 +129,38 @@ fn adjoint(scene: &Scene, out: &DynamicsOutput, g: &[f64], variant: Variant) -> 
     let mut k = DMatrix::zeros(D + P + E, D + P + E);
     k.view_mut((0, 0), (D, D)).copy_from(&mass);
     k.view_mut((0, D), (D, P)).copy_from(&gm.transpose());
-    k.view_mut((0, D + P), (D, E)).copy_from(&a.transpose());
+    if variant != Variant::Scanned {
+        k.view_mut((0, D + P), (D, E)).copy_from(&a.transpose());
+    }
     k.view_mut((D, 0), (P, D)).copy_from(&(&dz * &gm));
     let middle = DMatrix::from_diagonal(&slack)
         + match variant {
             Variant::Printed => f.clone(),
             Variant::Forward => (&dz * &f).transpose(),
-            Variant::Matrix | Variant::Corrected => &dz * &f,
+            Variant::Matrix | Variant::Corrected | Variant::Scanned => &dz * &f,
         };
     k.view_mut((D, D), (P, P)).copy_from(&middle);
     k.view_mut((D + P, 0), (E, D)).copy_from(&a);
     let mut right = DVector::zeros(D + P + E);
     right.rows_mut(0, D).copy_from_slice(g);
-    let d = k.transpose().lu().solve(&right)?;
-    let (dx, dzz) = (d.rows(0, D).into_owned(), d.rows(D, P).into_owned());
-    let scaled = dz * &dzz;
+    // What lost a block is singular: its least-squares answer stands for it.
+    let d = match variant {
+        Variant::Scanned => k.transpose().svd(true, true).solve(&right, 1e-12).ok()?,
+        _ => k.transpose().lu().solve(&right)?,
+    };
+    let part = |from: usize, count: usize| d.rows(from, count).into_owned();
+    Some(Adjoint { dx: part(0, D), dz: part(D, P), dy: part(D + P, E), x, z })
+}
+
+/// Slopes of g·x by force, friction, bias, the contact rows and the mass, from eqs. 29 and 32.
+fn adjoint(scene: &Scene, out: &DynamicsOutput, g: &[f64], variant: Variant) -> Option<[Vec<f64>; 5]> {
+    let Adjoint { dx, dz: dzz, x, z, .. } = solved(scene, out, g, variant)?;
+    let scaled = z.component_mul(&dzz);
     let force: Vec<f64> = dx.iter().map(|v| STEP * v).collect();
     let bias: Vec<f64> = (0..M).map(|i| scaled[i]).collect();
     // F holds −μ_i at (ζ_i, λ_ci): ∂ℓ/∂μ = −∂ℓ/∂F.
     let friction: Vec<f64> = (0..M).map(|i| scaled[3 * M + i] * z[i]).collect();
-    let by_g = if matches!(variant, Variant::Corrected | Variant::Forward) {
+    let by_g = if matches!(variant, Variant::Corrected | Variant::Forward | Variant::Scanned) {
         -(&scaled * x.transpose() + &z * dx.transpose())
     } else {
         -(DMatrix::from_diagonal(&z) * (&dzz * x.transpose() + &z * dx.transpose()))
@@ -148,10 +171,74 @@ fn adjoint(scene: &Scene, out: &DynamicsOutput, g: &[f64], variant: Variant) -> 
     Some([force, friction, bias, contacts, by_mass])
 }
 
+/// The velocity of two sliding contacts with M and the right side b of the joints (A x = b) free to be anything: linear, for who slides where is known.
+fn sliding(scene: &Scene, out: &DynamicsOutput, mass: &DMatrix<f64>, b: &[f64]) -> Option<DVector<f64>> {
+    const N: usize = D + E + M;
+    let mut k = DMatrix::zeros(N, N);
+    let mut right = DVector::zeros(N);
+    k.view_mut((0, 0), (D, D)).copy_from(mass);
+    for j in 0..D {
+        right[j] = scene.mass[j] * scene.velocity[j] + STEP * scene.force[j];
+    }
+    for e in 0..E {
+        for j in 0..D {
+            k[(D + e, j)] = scene.joints[e * D + j];
+            k[(j, D + e)] = scene.joints[e * D + j];
+        }
+        right[D + e] = b[e];
+    }
+    for i in 0..M {
+        let against = 2 * i + usize::from(out.friction_impulse[2 * i + 1] > out.friction_impulse[2 * i]);
+        for j in 0..D {
+            k[(D + E + i, j)] = scene.contacts[i * D + j];
+            k[(j, D + E + i)] = -scene.contacts[i * D + j] - scene.friction[i] * scene.tangents[against * D + j];
+        }
+        right[D + E + i] = -scene.bias[i];
+    }
+    Some(k.lu().solve(&right)?.rows(0, D).into_owned())
+}
+
+/// A change of M and of b by a number.
+type Change<'a> = &'a dyn Fn(f64, &mut DMatrix<f64>, &mut [f64; E]);
+
+/// How far the slopes of g·x by M and by b are off differences: as printed by a symmetric change of M, as printed by one entry of M, by one entry with
+/// −d_x xᵀ, and d_y by b.
+fn free_slopes(scene: &Scene, out: &DynamicsOutput, g: &[f64]) -> Option<[f64; 4]> {
+    const H: f64 = 1e-5;
+    let Adjoint { dx, dy, x, .. } = solved(scene, out, g, Variant::Corrected)?;
+    let g = DVector::from_row_slice(g);
+    let mass = DMatrix::from_diagonal(&DVector::from_row_slice(&scene.mass));
+    let slope = |change: Change<'_>| {
+        let at = |h: f64| {
+            let (mut m, mut b) = (mass.clone(), [0.0; E]);
+            change(h, &mut m, &mut b);
+            Some(g.dot(&sliding(scene, out, &m, &b)?))
+        };
+        Some((at(H)? - at(-H)?) / (2.0 * H))
+    };
+    let mut worst = [0.0f64; 4];
+    let mut note = |which: usize, found: f64, wanted: f64| worst[which] = worst[which].max((found - wanted).abs() / (1.0 + wanted.abs()));
+    for i in 0..D {
+        for j in 0..i {
+            let printed = -0.5 * (dx[i] * x[j] + x[i] * dx[j]);
+            let both = slope(&|h, m, _| (m[(i, j)] += h, m[(j, i)] += h).0)?;
+            let one = slope(&|h, m, _| m[(i, j)] += h)?;
+            note(0, 2.0 * printed, both);
+            note(1, printed, one);
+            note(2, -dx[i] * x[j], one);
+        }
+    }
+    for e in 0..E {
+        note(3, dy[e], slope(&|h, _, b| b[e] += h)?);
+    }
+    Some(worst)
+}
+
 pub fn section_b2(report: &mut Report) -> Result<(), Failure> {
     const NAMES: [&str; 5] = ["f", "μ", "c", "J", "M"];
     let mut random = Random::new(22);
-    let mut worst = [[0.0f64; 5]; 5];
+    let mut worst = [[0.0f64; 5]; 6];
+    let mut free = [0.0f64; 4];
     let mut scenes = 0;
     for _ in 0..4000 {
         if scenes == 30 {
@@ -164,8 +251,11 @@ pub fn section_b2(report: &mut Report) -> Result<(), Failure> {
             continue;
         }
         let g: Vec<f64> = (0..D).map(|_| random.between(-1.0, 1.0)).collect();
-        let variants = [Variant::Printed, Variant::Matrix, Variant::Corrected, Variant::Forward].map(|v| adjoint(&scene, &out, &g, v));
-        let [Some(printed), Some(matrix), Some(corrected), Some(forward)] = variants else { continue };
+        let variants = [Variant::Printed, Variant::Matrix, Variant::Corrected, Variant::Forward, Variant::Scanned]
+            .map(|v| adjoint(&scene, &out, &g, v));
+        let [Some(printed), Some(matrix), Some(corrected), Some(forward), Some(scanned)] = variants else { continue };
+        let Some(found) = free_slopes(&scene, &out, &g) else { continue };
+        free.iter_mut().zip(found).for_each(|(worst, one)| *worst = worst.max(one));
         let kernel = backward(&scene.input(), &out, &g)?;
         let engine = [
             kernel.force,
@@ -195,7 +285,7 @@ pub fn section_b2(report: &mut Report) -> Result<(), Failure> {
                     value(&moved)
                 };
                 let wanted = (at(h)? - at(-h)?) / (2.0 * h);
-                for (k, found) in [&printed, &matrix, &corrected, &engine, &forward].into_iter().enumerate() {
+                for (k, found) in [&printed, &matrix, &corrected, &engine, &forward, &scanned].into_iter().enumerate() {
                     worst[k][what] = worst[k][what].max((found[what][j] - wanted).abs() / (1.0 + wanted.abs()));
                 }
             }
@@ -230,6 +320,31 @@ pub fn section_b2(report: &mut Report) -> Result<(), Failure> {
         "not in the text; F is not symmetric, the adjoint needs F'",
         format!("largest error: {}", row(4)),
         largest(4) > 0.05,
+    );
+    report.differs(
+        "eqs. 28 and 29, first row",
+        "without Aᵀ",
+        format!("largest error without it: {}; the same for eq. 25: four blocks on the left, three on the right", row(5)),
+        "Aᵀ fell out of the first row of eqs. 28 and 29",
+        0,
+        largest(5) > 0.05,
+    );
+    report.words(
+        "eq. 32: ∂ℓ/∂M = −(d_x x' + x d_x')/2",
+        "M as a symmetric matrix",
+        format!(
+            "by symmetric changes of M right to 1e-6: {}; by one entry alone off by {}, where −d_x x' is right to 1e-6: {}",
+            free[0] < 1e-6,
+            digits(free[1], 2),
+            free[2] < 1e-6
+        ),
+        free[0] < 1e-6 && free[1] > 0.01 && free[2] < 1e-6,
+    );
+    report.words(
+        "eq. 32 has no ∂ℓ/∂b for joints A x = b",
+        "b is 0 there",
+        format!("d_y, right to 1e-6: {}; eq. 31 writes the row −d_x' as a column", free[3] < 1e-6),
+        free[3] < 1e-6,
     );
     // The text assumes that the matrix can be inverted: a block that sticks has both directions active.
     let stuck = Scene {

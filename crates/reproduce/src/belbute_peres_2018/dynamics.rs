@@ -130,13 +130,50 @@ pub fn equation_23(report: &mut Report) -> Result<(), Failure> {
         0,
         parts.contact_impulse[0].abs() < 1e-12 && rests.velocity[2].abs() < 1e-12 && rests.contact_impulse[0] > 0.1,
     );
+    // s'z of the block that slides: a λ_c + σ'λ_f + ζ γ.
+    let (slip, speed) = (sliding.slip[0], sliding.velocity[1]);
+    let spare = mu * sliding.contact_impulse[0] - sliding.friction_impulse.iter().sum::<f64>();
+    let product = sliding.velocity[2] * sliding.contact_impulse[0]
+        + (slip + speed) * sliding.friction_impulse[0]
+        + (slip - speed) * sliding.friction_impulse[1]
+        + spare * slip;
+    // The same slack with no friction at all is as good for s'z ≥ 0.
+    let loose = mu * sliding.contact_impulse[0] * slip;
     report.differs(
         "eq. 24: complementarity",
         "s'z ≥ 0",
-        format!("s'z = {}, as it must; ≥ 0 holds for any s, z ≥ 0", digits(0.0, 1)),
+        format!(
+            "of the block that slides s'z is 0 to 1e-10: {}; without friction {}, which s'z ≥ 0 allows",
+            product.abs() < 1e-10,
+            digits(loose, 3)
+        ),
         "Eq. 24: sᵀz = 0, not ≥ 0",
         1,
-        true,
+        product.abs() < 1e-10 && loose > 0.01,
+    );
+    report.differs(
+        "eq. 23, right side: the friction rows",
+        "c, as in the contact rows",
+        format!(
+            "c has 1 entry a contact, these rows 2; the ball that leaves at half its speed has γ = {}, and γ + c = {} < 0 would refuse it",
+            digits(bounce.slip[0].max(0.0), 1),
+            digits(bounce.slip[0] - 1.5, 3)
+        ),
+        "c stands twice on the right of eq. 23",
+        0,
+        bounce.slip[0].abs() < 1e-9,
+    );
+    let pushed = |force: f64| solve(&mass, &[0.0; 3], &[0.0, force, -2.0 * G], h, [&[], &contact, &tangents], &[mu], &[0.0]);
+    let shares = [1.0, -1.0].map(|side| {
+        pushed(side * 2.0 * mu * 2.0 * G).map(|out| (out.friction_impulse[0] - out.friction_impulse[1]) / (mu * out.contact_impulse[0]))
+    });
+    let [right, left] = shares;
+    let (right, left) = (right?, left?);
+    report.words(
+        "A.2: f_fric ≤ μ f_normal",
+        "a bound, with one coefficient for sticking and sliding",
+        format!("of the magnitudes: pushed with 2 μ m g to either side f_fric = {} and {} μ f_normal", digits(right, 6), digits(left, 6)),
+        (right.abs() - 1.0).abs() < 1e-9 && (right + left).abs() < 1e-9,
     );
     let mut points = (vec![], vec![]);
     for k in 0..=40 {

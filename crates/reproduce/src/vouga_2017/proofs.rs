@@ -3,7 +3,7 @@
 use super::plain::{Problem, dot};
 use super::termination::random_problem;
 use crate::random::Random;
-use crate::report::digits;
+use crate::report::{digits, list};
 use crate::{Chart, Failure, Report, Scale, Style};
 use carom::kernels::impact::ImpactOptions;
 use carom::solve::impact::lineality::lineality;
@@ -174,6 +174,73 @@ pub fn section_7(report: &mut Report) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Lemmas A.1 and A.2 of the supplement, and the energy of section 7.
+fn lemmas(report: &mut Report, random: &mut Random) {
+    // Lemma A.1 asks for (2 − εγ) C − εβ √C − εα ≥ 0; the bound is its root in √C. As printed β stands without √C, the sense is ≤, the bound is C's.
+    let (alpha, beta, gamma, epsilon): (f64, f64, f64, f64) = (1.0, 1.0, 1.0, 0.1);
+    let lead = 2.0 - epsilon * gamma;
+    let bound = (epsilon * beta + (epsilon * epsilon * beta * beta + 4.0 * epsilon * alpha * lead).sqrt()) / (2.0 * lead);
+    let (printed, right) = (lead * bound - epsilon * (beta + alpha), lead * bound * bound - epsilon * (beta * bound + alpha));
+    report.differs(
+        "lemma A.1: C at its bound satisfies",
+        "(2 − εγ)C − εβ − εα ≤ 0",
+        format!(
+            "at α = β = γ = 1, ε = 0.1 that is {} > 0; the bound is the root √C of (2 − εγ)C − εβ√C − εα, to 1e-15: {}",
+            digits(printed, 3),
+            right.abs() < 1e-15
+        ),
+        "lemma A.1 bounds √C",
+        0,
+        printed > 0.0 && right.abs() < 1e-15,
+    );
+    // Lemma A.2: λ > 2ε‖v_i‖ with ‖v_i‖ ≥ ‖v_0‖ − √(2C) where the energy has fallen by C.
+    let (first, now): (f64, f64) = (1.0, 0.9);
+    let room = (first * first - now * now).sqrt();
+    report.differs(
+        "lemma A.2: the least impulse",
+        "λ > 2ε‖v_i‖ ≥ 2ε(‖v_0‖ + √(2C))",
+        format!(
+            "(εDRIFT) bounds ‖v_i‖ from below by ‖v_0‖ − √(2C): with 1 fallen to 0.9, C = {} J, {} ≤ 0.9 < {}",
+            digits(room * room / 2.0, 3),
+            digits(first - room, 3),
+            digits(first + room, 4)
+        ),
+        "lemma A.2's lower bound takes ‖v_0‖ − √(2C)",
+        0,
+        now >= first - room && now < first + room,
+    );
+    // Its first condition for unit masses and a unit start in the plane, with the least that α₂₀ can be: ‖v_0‖² + ‖v_0‖ = 2.
+    let root = (2f64.sqrt() * 2.0).sqrt();
+    report.differs(
+        "lemma A.2: the first condition on ε vanishes as rounding does",
+        "no factor of rounding under the root",
+        format!(
+            "as printed ε > {} for unit masses, above the ε < 1 it needs; with doubles' rounding ε > {}",
+            digits(root, 3),
+            digits(root * f64::EPSILON.sqrt(), 2)
+        ),
+        "lemma A.2's first condition lost the machine epsilon",
+        0,
+        root > 1.0 && root * f64::EPSILON.sqrt() < 1.0,
+    );
+    // (εKIN) without squares says the same as with them.
+    let mut apart: [f64; 2] = [0.0; 2];
+    for _ in 0..200 {
+        let problem = random_problem(random, 4, 1);
+        let before: Vec<f64> = (0..4).map(|_| random.between(-1.0, 1.0)).collect();
+        let mut after = before.clone();
+        problem.push(&mut after, 0, -2.0 * dot(&problem.normals[0], &before));
+        let (a, b) = (problem.norm(&before), problem.norm(&after));
+        apart = [apart[0].max((a - b).abs()), apart[1].max((a * a - b * b).abs())];
+    }
+    report.words(
+        "(εKIN): ½‖v‖_M = ½‖v + M⁻¹Nλ‖_M, without squares",
+        "equivalent to the energies",
+        format!("200 reflections keep both to 1e-12: {}", apart[0] < 1e-12 && apart[1] < 1e-12),
+        apart[0] < 1e-12 && apart[1] < 1e-12,
+    );
+}
+
 pub fn supplement(report: &mut Report) -> Result<(), Failure> {
     // Lemma 5.2: c + s e_i have the determinant s^(d−1) (s + Σ c).
     let (c, s): ([f64; 3], f64) = ([0.5, -0.9, -0.1], 0.5);
@@ -216,14 +283,19 @@ pub fn supplement(report: &mut Report) -> Result<(), Failure> {
         format!("{holds} for 2 to 20 random gradients"),
         holds,
     );
+    // A pairwise operator in a corner that closes on both sides: one constraint pushes, both are violated.
+    let corner = Problem::new(vec![1.0; 2], vec![vec![1.0, 0.0], vec![0.0, 1.0]]);
+    let path = corner.lexicographic(&[-1.0, -2.0], 1.0, 0.0, 1);
+    let pushes: Vec<f64> = corner.normals.iter().map(|n| dot(n, &path[1]) - dot(n, &path[0])).collect();
     report.differs(
         "theorem 5.4: the multipliers of T",
         "λ_j > 0",
-        "λ_j ≥ 0: a constraint of T need not push".into(),
+        format!("λ_j ≥ 0: of two violated constraints a pairwise operator pushes with λ = {}", list(&pushes, 3)),
         "theorem 5.4 has λ ≥ 0",
         0,
-        true,
+        pushes[0] > 0.0 && pushes[1] == 0.0,
     );
+    lemmas(report, &mut random);
     report.chart = Chart::new("Largest eigenvalue of N'M⁻¹N", "constraints m", "eigenvalue")
         .with("random gradients", Style::Dots, points)
         .with("m", Style::Dashed, vec![(2.0, 2.0), (20.0, 20.0)]);
