@@ -257,7 +257,19 @@ def row_of(native: Worlds, name: str) -> tuple[str, list[int] | int] | None:
     key, bracket, rest = name.partition("[")
     if not bracket or not rest.endswith("]"):
         return None
-    rows, labels = _carom.rows_called(native, key, rest[:-1])
+    pair = [body.strip() for body in rest[:-1].split(",")] if key.startswith("pair_") else []
+    try:
+        rows, labels = _carom.rows_called(native, key, rest[:-1])
+    except ModelError as cause:
+        if len(pair) != 2:
+            raise
+        rule = f'world.add(\'dimension = ...\\n[[pair]]\\nbetween = ["{pair[0]}", "{pair[1]}"]\\n{key[5:]} = ...\')'
+        raise ModelError(
+            f'params: "{name}": no [[pair]] of the scene gives it, bodies do; {rule} makes it a parameter, carom.fit and carom grad take it as it is'
+        ) from cause
+    for called in ("+".join(pair), "+".join(pair[::-1])) if len(pair) == 2 else ():
+        # A pair is also called by its bodies with a comma between, in either order.
+        rows = rows or _carom.rows_called(native, key, called)[0]
     if not rows:
         near = difflib.get_close_matches(rest[:-1], labels, 1)
         there = f'did you mean "{key}[{near[0]}]"?' if near else f"it has {', '.join(labels[:12]) or 'no rows'}"

@@ -14,7 +14,7 @@ from ._check import flag, flat, numbers, table
 from ._cotangents import kept_states
 from ._derivatives import Jacobian, Linearised, jacobian, linearise
 from .rollout import Gradient, Rollout, at_switches
-from .world import Parameters, World
+from .world import Parameters, World, rows_of_all
 
 __all__ = ["Batch"]
 
@@ -70,8 +70,7 @@ class Batch:
         return World._of(self._native.pick(place))
 
     def _set(self, name: str, value: Any, width: int) -> np.ndarray:
-        every = (self._count, self._sizes[0], width)
-        return flat(np.broadcast_to(numbers(name, value, every, every[1:], error=ModelError), every))
+        return rows_of_all(self._native, name, value, (self._sizes[0], width), self._count)
 
     @property
     def q(self) -> np.ndarray:

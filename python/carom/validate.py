@@ -48,6 +48,8 @@ class Peer:
 
 PEERS = (Peer("pyramidal", 0.214, 9900.0, 126.0), Peer("elliptic", 0.18, 3000.0, 120.0))
 """Fitted to the tosses of the package by the sum of both errors, as the published rows were to all."""
+KEPT = ", run here"
+"""How the names of rows end that the package keeps of an earlier run of MuJoCo."""
 
 
 @dataclass(frozen=True)
@@ -121,7 +123,11 @@ def run(name: str, data: str | None = None, folder: str | None = None) -> dict[s
     found = dict(json.loads(_carom.validate(name, data, folder)))
     if name == "cube":
         rows, timing = peer_rows(data)
-        found["tables"][0]["rows"] += rows
+        table = found["tables"][0]
+        if rows:
+            # What was kept of such a run gives way to the run itself.
+            table["rows"] = [row for row in table["rows"] if not row[0].endswith(KEPT)]
+        table["rows"] += rows
         found["timings"].append(timing)
     return found
 

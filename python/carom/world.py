@@ -79,6 +79,21 @@ def drive(name: str, value: Any, shapes: tuple, error: type = StepError) -> np.n
     return None if value is None else numbers(name, value, *shapes, error=error)
 
 
+def rows_of_all(native: Worlds, name: str, value: Any, shape: tuple[int, int], count: int | None = None) -> np.ndarray:
+    """``q`` or ``v`` of all bodies, (n, width), flat; of ``count`` worlds, or of one. Bodies that obey no forces may be left out: they stay as they are."""
+    lead: tuple = () if count is None else (count,)
+    full = {lead + shape, shape}
+    found = numbers(name, value, None, error=ModelError)
+    if found.shape not in full:
+        moving = np.isfinite(native.parameter("mass")[0])
+        some = (int(moving.sum()), shape[1])
+        found = numbers(name, found, *dict.fromkeys((lead + shape, shape, lead + some, some)), error=ModelError)
+        now = np.array(native.q() if name == "q" else native.v())
+        now[:, moving] = found
+        found = now
+    return flat(np.broadcast_to(found, lead + shape) if count is not None else found)
+
+
 class Parameters(MutableMapping):
     """Parameters by name: ``world.params["mass"]`` reads a read-only copy, ``world.params["mass"] = array`` sets it whole.
 
@@ -337,7 +352,7 @@ class World(Words, Senses):
     @q.setter
     def q(self, value: Any) -> None:
         bodies, _, coords, _ = self._sizes
-        self._native.set_state(flat(numbers("q", value, (bodies, coords), error=ModelError)), None)
+        self._native.set_state(rows_of_all(self._native, "q", value, (bodies, coords)), None)
 
     @property
     def v(self) -> np.ndarray:
@@ -347,7 +362,7 @@ class World(Words, Senses):
     @v.setter
     def v(self, value: Any) -> None:
         bodies, _, _, dof = self._sizes
-        self._native.set_state(None, flat(numbers("v", value, (bodies, dof), error=ModelError)))
+        self._native.set_state(None, rows_of_all(self._native, "v", value, (bodies, dof)))
 
     @property
     def params(self) -> Parameters:
