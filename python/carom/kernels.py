@@ -58,6 +58,8 @@ class Impact(Result):
     energy_before: float
     energy_after: float
     status: str
+    accurate: bool
+    """Whether every problem inside was solved: the search for implicit equalities, least squares, friction in turns."""
 
 
 def impacts(

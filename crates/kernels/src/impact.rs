@@ -7,6 +7,7 @@ use carom_solve::impact::certificate::Certificate;
 use carom_solve::impact::dissipation::Dissipation;
 use carom_solve::impact::lineality::{Finder, TOLERANCE};
 use carom_solve::impact::mass::MassMatrix;
+use carom_solve::impact::nnls::NnlsStatus;
 use carom_solve::impact::nnls::column::ColumnNnls;
 use carom_solve::impact::rows::SparseRows;
 use carom_solve::impact::{ContactSpace, Friction, Gram, ImpactError, Law, Report, Restitution, Settings, Status, Workspace, resolve};
@@ -76,6 +77,8 @@ pub struct Impact {
     pub status: Status,
     /// Largest closing speed left by the normal phase, relative to the speed.
     pub residual: f64,
+    /// Whether every problem inside was solved: the search for implicit equalities, least squares, friction in turns.
+    pub accurate: bool,
 }
 
 /// Resolves an impact: `normals` (m rows of length d) are the gradients of the contacts, `velocity` (d) the velocity before.
@@ -103,7 +106,8 @@ pub fn impacts(mass: &MassMatrix, normals: &SparseRows, velocity: &[f64], option
 
     // Normal phase, in the subspace that is left.
     let mut report = problem.normal_phase(options, &settings, &mut work)?;
-    let mut impulses = problem.normal_impulses(locked);
+    let (mut impulses, found) = problem.normal_impulses(locked);
+    let solved = problem.conclusive && found;
 
     // Friction on the velocity it left.
     let mut friction_impulses = Vec::new();
@@ -133,6 +137,7 @@ pub fn impacts(mass: &MassMatrix, normals: &SparseRows, velocity: &[f64], option
         locked: problem.finder.dimension,
         status: report.status,
         residual: report.residual,
+        accurate: solved && report.accurate,
     })
 }
 
@@ -183,6 +188,8 @@ struct Whitened<'a> {
     /// Rows the law works on: `rows`, or what is left of them beside the locked ones (and zero for those).
     active: SparseRows,
     finder: Finder,
+    /// Whether the search for implicit equalities was answered, where there was one.
+    conclusive: bool,
     impulses: Vec<f64>,
 }
 
@@ -205,6 +212,7 @@ impl<'a> Whitened<'a> {
             rescale: !moving,
             change: vec![0.0; velocity.len()],
             finder: Finder::default(),
+            conclusive: true,
             impulses: vec![0.0; m],
         }
     }
@@ -225,6 +233,7 @@ impl<'a> Whitened<'a> {
             self.rows.add(i, 1.0, &mut dense[i * d..(i + 1) * d]);
         }
         self.finder.find(&dense, m, d, TOLERANCE);
+        self.conclusive = self.finder.conclusive;
         if self.finder.dimension == 0 {
             return false;
         }
@@ -281,7 +290,8 @@ impl<'a> Whitened<'a> {
             }
             let iterations = report.iterations + total.map_or(0, |t| t.iterations);
             let done = report.iterations == 0 || !elastic || report.status == Status::Capped;
-            total = Some(Report { iterations, residual: self.closing(), ..report });
+            let accurate = report.accurate && total.is_none_or(|t| t.accurate);
+            total = Some(Report { iterations, residual: self.closing(), accurate, ..report });
             if elastic && self.rescale && report.status == Status::Resolved {
                 self.rescale_to(reference);
             }
@@ -332,10 +342,10 @@ impl<'a> Whitened<'a> {
         if self.speed > 0.0 { worst / self.speed } else { 0.0 }
     }
 
-    /// Impulses for the normals as given; with locked contacts, a nonnegative solution of Bᵀ λ = change.
-    fn normal_impulses(&self, locked: bool) -> Vec<f64> {
+    /// Impulses for the normals as given; with locked contacts, a nonnegative solution of Bᵀ λ = change, and whether it was found.
+    fn normal_impulses(&self, locked: bool) -> (Vec<f64>, bool) {
         if !locked {
-            return self.impulses.clone();
+            return (self.impulses.clone(), true);
         }
         let (m, d) = (self.rows.len(), self.velocity.len());
         let mut dense = vec![0.0; m * d];
@@ -347,9 +357,9 @@ impl<'a> Whitened<'a> {
             }
         }
         let mut impulses = vec![0.0; m];
-        let _ = ColumnNnls::default().solve(&dense, &self.change, &mut impulses, |_, _| false);
+        let report = ColumnNnls::default().solve(&dense, &self.change, &mut impulses, |_, _| false);
         impulses.iter_mut().zip(&lengths).for_each(|(l, length)| *l = if *length > 0.0 { *l / length } else { 0.0 });
-        impulses
+        (impulses, report.status == NnlsStatus::Solved)
     }
 
     /// Whitened velocity change of impulses on the given normals.

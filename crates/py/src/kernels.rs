@@ -94,6 +94,7 @@ pub fn impacts<'py>(
     dict.set_item("energy_before", out.energy_before)?;
     dict.set_item("energy_after", out.energy_after)?;
     dict.set_item("status", if out.status == laws::Status::Resolved { "resolved" } else { "capped" })?;
+    dict.set_item("accurate", out.accurate)?;
     Ok(dict)
 }
 

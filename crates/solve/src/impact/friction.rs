@@ -42,7 +42,7 @@ pub(super) struct After {
     pub(super) sweeps: usize,
     /// Energy change on top of the frictionless normal phase.
     pub(super) energy_change: f64,
-    /// Whether its sweeps came to an end by themselves.
+    /// Whether its sweeps came to an end by themselves, and both phases to an agreement where they take turns.
     pub(super) settled: bool,
 }
 
@@ -66,10 +66,14 @@ impl Phase<'_> {
         work.dissipation.load(&self.space.gram, m, self.rows(), self.space.rows);
         let frictionless = self.energy_change(normal, tangent);
         let mut sweeps = self.dissipate(normal, tangent, work);
+        let mut agreed = true;
         if self.friction.staggered {
-            sweeps += self.stagger(contacts, normal, tangent, work);
+            let more;
+            (more, agreed) = self.stagger(contacts, normal, tangent, work);
+            sweeps += more;
         }
-        After { sweeps, energy_change: self.energy_change(normal, tangent) - frictionless, settled: work.dissipation.settled() }
+        let settled = agreed && work.dissipation.settled();
+        After { sweeps, energy_change: self.energy_change(normal, tangent) - frictionless, settled }
     }
 
     /// Energy change (5.2) of all impulses together.
@@ -103,11 +107,12 @@ impl Phase<'_> {
         work.dissipation.dissipate(tangent, self.speed)
     }
 
-    /// Alternates normal and friction phases, theory (5.16); keeps the one-way result when the rounds do not agree or create energy.
+    /// Alternates normal and friction phases, theory (5.16); keeps the one-way result when the rounds do not agree or create energy. Returns the sweeps, and
+    /// whether they agreed.
     ///
     /// The normal phases after the first hold the speeds it reached at the contacts that pushed, and let no other contact close: bouncing
     /// again in every round would pump the impulses up without end.
-    fn stagger(&self, contacts: &Contacts<'_>, normal: &mut [f64], tangent: &mut [f64], work: &mut FrictionWork) -> usize {
+    fn stagger(&self, contacts: &Contacts<'_>, normal: &mut [f64], tangent: &mut [f64], work: &mut FrictionWork) -> (usize, bool) {
         let (m, n) = (self.contacts(), self.rows());
         work.one_way_normal.clear();
         work.one_way_normal.extend_from_slice(normal);
@@ -135,7 +140,9 @@ impl Phase<'_> {
             }
             work.normalised.clear();
             work.normalised.resize(m, 0.0);
-            work.solver.solve(contacts.gram, &work.everyone, &work.linear, 0.0, &mut work.normalised);
+            if !work.solver.solve(contacts.gram, &work.everyone, &work.linear, 0.0, &mut work.normalised) {
+                break;
+            }
             for i in 0..m {
                 normal[i] = work.normalised[i] * contacts.gram.inverse_scale(i);
             }
@@ -144,7 +151,7 @@ impl Phase<'_> {
             let change = normal.iter().chain(tangent.iter()).zip(&work.before).fold(0.0f64, |s, (a, b)| s.max((a - b).abs()));
             if change <= STAGGER_SETTLED * largest {
                 if self.energy_change(normal, tangent) <= STAGGER_ENERGY * self.speed * self.speed {
-                    return sweeps;
+                    return (sweeps, true);
                 }
                 break;
             }
@@ -154,6 +161,6 @@ impl Phase<'_> {
         }
         normal.copy_from_slice(&work.one_way_normal);
         tangent.copy_from_slice(&work.one_way_tangent);
-        sweeps
+        (sweeps, false)
     }
 }
