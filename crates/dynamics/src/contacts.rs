@@ -44,6 +44,8 @@ pub(crate) struct Near<G: Geometry> {
     pub group: usize,
     /// Impulse on a in world axes, last seen in stages 5 and 7.
     pub warm: [G::Lin; 2],
+    /// How the last move bent, and the change of that since the one before, in world axes \[m/s^2\].
+    pub bends: [G::Lin; 2],
 }
 
 /// What is remembered of a contact between substeps and steps.
@@ -57,6 +59,8 @@ pub(crate) struct Memory<G: Geometry> {
     pub had_row: bool,
     /// Impulse on a in world axes, in stages 5 and 7.
     pub warm: [G::Lin; 2],
+    /// How the last move bent, and the change of that since the one before, in world axes \[m/s^2\].
+    pub bends: [G::Lin; 2],
 }
 
 /// A contact of the last step as a user sees it.
@@ -101,6 +105,7 @@ impl<G: Geometry> Near<G> {
             held: false,
             group: NO_GROUP,
             warm: [G::Lin::zero(); 2],
+            bends: [G::Lin::zero(); 2],
         }
     }
     /// World arms from the centres of mass to the contact.
@@ -153,6 +158,7 @@ pub(crate) fn detect<G: Geometry>(island: &mut Island<G>, model: &Model<G>) {
                         held: false,
                         group: NO_GROUP,
                         warm: [G::Lin::zero(); 2],
+                        bends: [G::Lin::zero(); 2],
                     };
                     let known = island.touch.memory.get(next).is_some_and(|memory| memory.key == key);
                     let found = if known { Ok(next) } else { island.touch.memory.binary_search_by(|m| m.key.cmp(&key)) };
@@ -162,6 +168,7 @@ pub(crate) fn detect<G: Geometry>(island: &mut Island<G>, model: &Model<G>) {
                         near.active = memory.active;
                         near.had_row = memory.had_row;
                         near.warm = memory.warm;
+                        near.bends = memory.bends;
                     }
                     island.touch.near.push(near);
                 }
@@ -177,7 +184,7 @@ pub(crate) fn recall<G: Geometry>(island: &mut Island<G>) {
     for near in &mut island.touch.near {
         (near.extra, near.held) = (false, false);
         if !(near.active || near.had_row) {
-            near.warm = [G::Lin::zero(); 2];
+            (near.warm, near.bends) = ([G::Lin::zero(); 2], [G::Lin::zero(); 2]);
         }
     }
 }
@@ -187,7 +194,8 @@ pub(crate) fn remember<G: Geometry>(near: &[Near<G>], memory: &mut Vec<Memory<G>
     memory.clear();
     for contact in near {
         if contact.active || contact.had_row {
-            memory.push(Memory { key: contact.key, active: contact.active, had_row: contact.had_row, warm: contact.warm });
+            let Near { key, active, had_row, warm, bends, .. } = *contact;
+            memory.push(Memory { key, active, had_row, warm, bends });
         }
     }
     memory.sort_unstable_by_key(|x| x.key);

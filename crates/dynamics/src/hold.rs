@@ -2,6 +2,7 @@
 //! the end of it and a sticking contact has no mean slip over it, theory (2.17)-(2.19).
 
 use crate::assembly::{Assembly, Source};
+use crate::bends;
 use crate::contacts::arms;
 use crate::energy_momentum;
 use crate::island::parts::{Books, Links, Motion, System, Touch};
@@ -108,6 +109,7 @@ fn hold_within<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, t: f64, un
     if !uncorrected && island.system.assembly.redundant == 0 {
         let equalities = &island.system.assembly.equalities;
         island.links.curvature.guess(equalities.spans(), t, &equalities.now.errors, &mut island.system.solve.joint_target);
+        bends::guess(island, t);
     }
     // Joints alone need no start to come back to.
     let alone = island.system.solve.lines.is_empty();
@@ -126,12 +128,12 @@ fn hold_within<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, t: f64, un
     let mut held = Held { converged: false, outcome: Outcome::failed(0, Method::Trivial) };
     let (mut before, mut last) = (f64::INFINITY, f64::INFINITY);
     let mut misses = [f64::INFINITY; RATE_ROUNDS];
-    let mut flips = 0;
+    let (mut flips, mut settled) = (0, false);
     for round in 0..cap {
         let Island { system: System { assembly, solve, solver }, motion: Motion { half, .. }, books: Books { report, .. }, .. } = island;
         let solves = report.solves;
         if alone && round == 0 {
-            assembly.hold_joints_and_rotors(&solve.joint_target, &mut solve.reaction, half);
+            assembly.hold_unsettled(&solve.joint_target, &mut solve.reaction, half);
             held.outcome = Outcome::judge(0.0, RESIDUAL_WANTED, 0, Method::Trivial);
             report.solves += usize::from(!assembly.equalities.is_empty());
         } else if alone {
@@ -144,7 +146,7 @@ fn hold_within<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, t: f64, un
             } else {
                 solve.secants.begin(&solve.scratch);
             }
-            assembly.change_joints(&mut solve.scratch, &mut solve.reaction, half);
+            assembly.change_joints(&solve.joint_target, &mut solve.scratch, &mut solve.reaction, half);
             report.substitutions += 1;
         } else {
             held.outcome = resolve(assembly, solve, solver, options.friction_cone, &scratch, half, report);
@@ -187,6 +189,8 @@ fn hold_within<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, t: f64, un
             island.system.solve.ahead = worst <= 1.0;
             if worst > 1.0 {
                 island.books.report.inaccurate |= !touches;
+                settle(island);
+                settled = true;
                 close_joints(island, ctx, t);
                 // A move on which joints do not close is too long, whatever its contacts do.
                 held.converged = island.system.assembly.equalities.is_empty() || joint_miss(island, ctx, t, true) <= 1.0;
@@ -211,6 +215,9 @@ fn hold_within<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, t: f64, un
         misses[round % RATE_ROUNDS] = worst;
         (before, last) = (last, worst);
     }
+    if !settled {
+        settle(island);
+    }
     held.converged &= turned;
     if island.system.assembly.sparse && held.converged {
         island.system.solve.note_tried();
@@ -222,6 +229,12 @@ fn hold_within<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, t: f64, un
     }
     island.system.solve.closed = held.converged && !uncorrected && t > 0.0;
     held
+}
+
+/// What the joints did in the move as it stands.
+fn settle<G: Geometry>(island: &mut Island<G>) {
+    let Island { system: System { assembly, solve, .. }, motion: Motion { half, .. }, .. } = island;
+    solve.settle(assembly, half);
 }
 
 /// Joints exact last: where contacts were solved only so far, what they leave of the joint errors at the end of the move is taken out by joint

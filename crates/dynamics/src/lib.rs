@@ -5,6 +5,7 @@
 
 mod articulated;
 mod assembly;
+mod bends;
 mod body_load;
 pub mod combine;
 pub mod constraints;
@@ -22,6 +23,7 @@ mod event;
 mod finish;
 pub mod gradient;
 mod hold;
+mod holding;
 mod impact;
 mod impact_rows;
 mod instances;

@@ -13,7 +13,7 @@ use std::fmt;
 
 /// The version of the physics: raised whenever the step that follows a state may end in other bits than before. Snapshots and the logs of runs say which
 /// they were made with, and no other goes on from them.
-pub const PHYSICS: u32 = 4;
+pub const PHYSICS: u32 = 5;
 
 /// What stands before the version in the first word of a snapshot. The first version wrote no word for it but its number of bodies, which is never as
 /// large.
@@ -34,6 +34,7 @@ struct Remembered<G: Geometry> {
     active: bool,
     had_row: bool,
     warm: [G::Lin; 2],
+    bends: [G::Lin; 2],
 }
 
 /// State, books and memory of a world between two steps.
@@ -136,7 +137,7 @@ impl<G: Geometry> Snapshot<G> {
             for index in [a, b, ca, cb, contact.place, usize::from(contact.active), usize::from(contact.had_row)] {
                 word(index as u64);
             }
-            contact.warm.iter().for_each(|w| w.as_slice().iter().for_each(|x| word(x.to_bits())));
+            contact.warm.iter().chain(&contact.bends).for_each(|w| w.as_slice().iter().for_each(|x| word(x.to_bits())));
         }
         self.joints.iter().for_each(|x| word(x.to_bits()));
         word(self.state.turns.len() as u64);
@@ -190,13 +191,13 @@ impl<G: Geometry> Snapshot<G> {
             let colliders = [index()?, index()?];
             let place = index()?;
             let (active, had_row) = (index()? != 0, index()? != 0);
-            let mut warm = [G::Lin::zero(); 2];
-            for w in &mut warm {
+            let (mut warm, mut bends) = ([G::Lin::zero(); 2], [G::Lin::zero(); 2]);
+            for w in warm.iter_mut().chain(&mut bends) {
                 for k in 0..G::DIM {
                     w[k] = f64::from_bits(word()?);
                 }
             }
-            remembered.push(Remembered { bodies, colliders, place, active, had_row, warm });
+            remembered.push(Remembered { bodies, colliders, place, active, had_row, warm, bends });
         }
         let mut joints = Vec::new();
         for _ in 0..joint_numbers {
@@ -227,6 +228,7 @@ impl<G: Geometry> World<G> {
                     active: memory.active,
                     had_row: memory.had_row,
                     warm: memory.warm,
+                    bends: memory.bends,
                 });
             }
         }
@@ -257,7 +259,8 @@ impl<G: Geometry> World<G> {
             self.manifold(contact.bodies, contact.colliders, &mut manifold);
             let feature = manifold.get(contact.place).ok_or(SnapshotError::Value)?.feature;
             let key = Key { bodies: contact.bodies, colliders: contact.colliders, feature };
-            memory.push(Memory { key, active: contact.active, had_row: contact.had_row, warm: contact.warm });
+            let Remembered { active, had_row, warm, bends, .. } = *contact;
+            memory.push(Memory { key, active, had_row, warm, bends });
         }
         memory.sort_unstable_by_key(|a| a.key);
         if !self.curvature().restore(&snapshot.joints) {
