@@ -1,4 +1,4 @@
-//! How contacts bent the last moves of an island with joints, and where the correction of their targets will start in the next, theory (2.41).
+//! How contacts bent the last moves of an island with joints, and where the correction of their targets will start in the next, theory (2.18).
 //!
 //! As with joints the target that a correction comes to is smooth in time while the motion is, and the answer is the same from anywhere.
 

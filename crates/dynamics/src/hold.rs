@@ -133,7 +133,7 @@ fn hold_within<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, t: f64, un
         let Island { system: System { assembly, solve, solver }, motion: Motion { half, .. }, books: Books { report, .. }, .. } = island;
         let solves = report.solves;
         if alone && round == 0 {
-            assembly.hold_unsettled(&solve.joint_target, &mut solve.reaction, half);
+            assembly.hold_unsettled(&solve.joint_target, true, &mut solve.reaction, half);
             held.outcome = Outcome::judge(0.0, RESIDUAL_WANTED, 0, Method::Trivial);
             report.solves += usize::from(!assembly.equalities.is_empty());
         } else if alone {

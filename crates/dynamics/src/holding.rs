@@ -89,15 +89,18 @@ impl<G: Geometry> Assembly<G> {
         self.equalities.push(reaction, twists);
     }
 
-    /// The same where the impulses of the joints count only at the end, but for those of rotors: along a tree they are found by [`Assembly::settle`].
-    pub fn hold_unsettled(&mut self, target: &[f64], reaction: &mut Vec<f64>, twists: &mut [Twist<G>]) {
+    /// The same where the impulses of the joints count only at the end, but for those of rotors after the `last` of several: along a tree they are found by
+    /// [`Assembly::settle`].
+    pub fn hold_unsettled(&mut self, target: &[f64], last: bool, reaction: &mut Vec<f64>, twists: &mut [Twist<G>]) {
         if !self.columns.by_basis || self.equalities.is_empty() {
             return self.hold(target, true, reaction, twists);
         }
         reaction.clear();
         reaction.resize(self.equalities.len(), 0.0);
         self.columns.basis.hold(&self.equalities, target, true, false, twists);
-        self.tell_rotors(target, reaction, twists);
+        if last {
+            self.tell_rotors(target, reaction, twists);
+        }
     }
 
     /// A push after it.

@@ -350,7 +350,7 @@ pub(crate) fn resolve<G: Geometry>(
 ) -> Outcome {
     out.clear();
     out.extend_from_slice(free);
-    assembly.hold_unsettled(&solve.joint_target, &mut solve.reaction, out);
+    assembly.hold_unsettled(&solve.joint_target, solve.lines.is_empty(), &mut solve.reaction, out);
     solve.free.clear();
     for (&line, target) in solve.lines.iter().zip(&solve.target) {
         // A direction that the joints lock has nothing to answer with.

@@ -33,12 +33,22 @@ const ROWS_A_FREEDOM: usize = 3;
 /// A body of the tree at its pose: what carries it, and its mass.
 #[derive(Clone, Copy, Debug)]
 struct Placing<G: Geometry> {
-    /// The held rows of its joint and the motions that are left.
-    frame: Frame,
-    /// From the centre of what carries it to its own, where its joint pins a point.
-    reach: Option<G::Lin>,
     mass: f64,
     inertia: G::Inertia,
+    /// Where its joint pins a point.
+    pin: Option<Pin<G>>,
+}
+
+/// A joint that pins a point, with the signs of the side that it carries.
+#[derive(Clone, Copy, Debug)]
+struct Pin<G: Geometry> {
+    /// From the centre of the body that it carries to the point, and from that of the other to this one.
+    arm: G::Lin,
+    reach: G::Lin,
+    /// For each turn that it holds the rate that meets it alone, theory (12.26): Q R^-T by columns.
+    alone: [G::Ang; 3],
+    /// The row of its rotor.
+    rotor: G::Ang,
 }
 
 /// A freedom of a joint: theory (12.33)-(12.34).
@@ -62,9 +72,10 @@ pub(crate) struct Basis<G: Geometry> {
     tree: Tree,
     /// It is that of the rows of the present factor.
     stands: bool,
-    /// By body of the tree, and by freedom.
+    /// By body of the tree, and by freedom; the frames of joints that pin no point.
     placings: Vec<Placing<G>>,
     freedoms: Vec<Freedom<G>>,
+    frames: Vec<Frame>,
     /// Inertias of the bodies with what hangs on them.
     weights: Vec<Articulated<G>>,
     /// The velocities that the last hold began with, body by body.
@@ -84,6 +95,7 @@ impl<G: Geometry> Default for Basis<G> {
             stands: false,
             placings: Vec::new(),
             freedoms: Vec::new(),
+            frames: Vec::new(),
             weights: Vec::new(),
             before: Vec::new(),
             parts: Vec::new(),
@@ -100,14 +112,6 @@ fn numbers<G: Geometry>(lin: G::Lin, ang: G::Ang) -> [f64; FREEDOMS] {
     let mut out = [0.0; FREEDOMS];
     out[..G::DIM].copy_from_slice(&lin.as_slice()[..G::DIM]);
     out[G::DIM..G::DOF].copy_from_slice(&ang.as_slice()[..G::ANG]);
-    out
-}
-
-/// The numbers of a turn.
-#[inline]
-fn turn<G: Geometry>(ang: G::Ang) -> [f64; FREEDOMS] {
-    let mut out = [0.0; FREEDOMS];
-    out[..G::ANG].copy_from_slice(&ang.as_slice()[..G::ANG]);
     out
 }
 
@@ -136,83 +140,109 @@ impl<G: Geometry> Basis<G> {
         self.stands
     }
 
-    /// The frames of the joints and the motions that they leave, theory (12.26).
+    /// The motions that the joints leave, theory (12.26).
     fn place(&mut self, rows: &JointRows<G>, bodies: &[LocalBody<G>]) -> bool {
-        let Basis { tree, placings, freedoms, .. } = self;
+        let Basis { tree, placings, freedoms, frames, .. } = self;
         let blank = Freedom { motion: Twist::zero(), spin: 0.0, given: Wrench::zero(), root: 0.0, within: [0.0; FREEDOMS] };
         freedoms.clear();
         freedoms.resize(tree.freedoms, blank);
-        if placings.len() != tree.links.len() {
-            let world = Placing { frame: Frame::default(), reach: None, mass: 0.0, inertia: G::inertia_zero() };
-            placings.clear();
-            placings.resize(tree.links.len(), world);
-        }
-        for (link, placing) in tree.links.iter().zip(placings) {
+        frames.resize(tree.frames, Frame::default());
+        placings.clear();
+        for link in &tree.links {
             let body = &bodies[link.body as usize];
-            (placing.mass, placing.inertia) = (body.mass, body.inertia);
+            let mut placing = Placing { mass: body.mass, inertia: body.inertia, pin: None };
             let own = &mut freedoms[link.range()];
             if link.node == NONE {
-                placing.reach = None;
                 for (k, freedom) in own.iter_mut().enumerate() {
                     let mut unit = [0.0; FREEDOMS];
                     unit[k] = 1.0;
                     freedom.motion = Twist { lin: G::Lin::from_slice(&unit), ang: G::Ang::from_slice(&unit[G::DIM..]) };
                 }
-                continue;
-            }
-            placing.reach = rows.reach_of(link);
-            let frame = &mut placing.frame;
-            if !frame.find(link.held as usize, rows.numbers_held(link), |row, out| *out = rows.held_row(link, row)) {
-                return false;
-            }
-            for (freedom, free) in own.iter_mut().zip(frame.free()) {
-                freedom.motion = rows.let_go(link, free);
-                if link.inverse != 0.0 {
-                    freedom.spin = rows.turned(link, &freedom.motion, &Twist::zero());
+            } else if link.frame == NONE {
+                let Some(pin) = rows.pin_of(link, own) else { return false };
+                placing.pin = Some(pin);
+            } else {
+                let frame = &mut frames[link.frame as usize];
+                if !frame.find(link.held as usize, G::DOF, |row, out| *out = rows.held_row(link, row)) {
+                    return false;
+                }
+                for (freedom, free) in own.iter_mut().zip(frame.free()) {
+                    freedom.motion = Twist { lin: G::Lin::from_slice(free), ang: G::Ang::from_slice(&free[G::DIM..]) };
+                    if link.inverse != 0.0 {
+                        freedom.spin = rows.turned(link, &freedom.motion, &Twist::zero());
+                    }
                 }
             }
+            placings.push(placing);
         }
         true
     }
 
     /// What every freedom weighs with all that hangs on it, from the leaves inwards, theory (12.33)-(12.34).
     fn weigh(&mut self, rows: &JointRows<G>, bodies: &[LocalBody<G>]) -> bool {
-        let Basis { tree, placings, freedoms, weights, .. } = self;
+        let Basis { tree, placings, freedoms, frames, weights, .. } = self;
         weights.clear();
         weights.extend(tree.links.iter().map(|link| Articulated::of(&bodies[link.body as usize])));
         for (at, (link, placing)) in tree.links.iter().zip(&*placings).enumerate().rev() {
             let (before, after) = weights.split_at_mut(at);
             let weight = &after[0];
             let own = &mut freedoms[link.range()];
-            let count = own.len();
             let rotor = if link.inverse == 0.0 { 0.0 } else { 1.0 / link.inverse };
             let carrier = (link.parent != NONE).then(|| &mut before[link.parent as usize]);
-            let lean = if carrier.is_some() && rotor != 0.0 { rows.leans(link, &placing.frame) } else { None };
+            let alone = |motion: &Twist<G>| {
+                placing.mass * motion.lin.dot(motion.lin) + motion.ang.dot(G::inertia_apply(placing.inertia, motion.ang))
+            };
+            if let (Some(pin), [freedom]) = (&placing.pin, &mut *own) {
+                // Most are hinges.
+                let momentum = weight.apply(&freedom.motion);
+                let pivot = momentum.power(&freedom.motion) + rotor * freedom.spin * freedom.spin;
+                if !pivot.is_finite() || pivot < LEAST_WEIGHT * alone(&freedom.motion) || pivot <= 0.0 {
+                    return false;
+                }
+                let share = 1.0 / pivot;
+                freedom.root = share.sqrt();
+                if let Some(carrier) = carrier {
+                    let given = pin.back(&momentum);
+                    let mut left = weight.carried(pin.reach);
+                    left.add_square(-share, &given);
+                    carrier.add(&left);
+                    freedom.given = Wrench { lin: given.lin * share, ang: given.ang * share };
+                }
+                continue;
+            }
+            let frame = frames.get(link.frame as usize);
+            let lean = frame.filter(|_| carrier.is_some() && rotor != 0.0).map(|frame| rows.leans(link, frame));
+            let back = |wrench: &Wrench<G>| match (&placing.pin, frame) {
+                (Some(pin), _) => pin.back(wrench),
+                (None, Some(frame)) => rows.given_back(link, frame, wrench),
+                (None, None) => Wrench::zero(),
+            };
             let mut matrix = [[0.0; FREEDOMS]; FREEDOMS];
-            for k in 0..count {
-                let motion = own[k].motion;
-                let momentum = weight.apply(&motion);
+            for k in 0..own.len() {
+                let momentum = weight.apply(&own[k].motion);
                 for j in 0..=k {
                     matrix[k][j] = momentum.power(&own[j].motion) + rotor * own[k].spin * own[j].spin;
                 }
-                let alone = placing.mass * motion.lin.dot(motion.lin) + motion.ang.dot(G::inertia_apply(placing.inertia, motion.ang));
-                // Nor is it a number where that is none.
-                if !(matrix[k][k] >= LEAST_WEIGHT * alone) {
+                if matrix[k][k].is_nan() || matrix[k][k] < LEAST_WEIGHT * alone(&own[k].motion) {
                     return false;
                 }
                 if carrier.is_some() {
-                    own[k].given = rows.given_back(link, placing, &momentum);
+                    own[k].given = back(&momentum);
                     if let Some(lean) = &lean {
                         own[k].given = own[k].given.plus(rotor * own[k].spin, *lean);
                     }
                 }
             }
-            let mut left = carrier.is_some().then(|| rows.weight_carried(link, placing, weight));
+            let mut left = carrier.is_some().then(|| match (&placing.pin, frame) {
+                (Some(pin), _) => weight.carried(pin.reach),
+                (None, Some(frame)) => weight.carried_by(|twist| rows.carried(link, frame, twist)),
+                (None, None) => *weight,
+            });
             if let (Some(left), Some(lean)) = (&mut left, &lean) {
                 left.add_square(rotor, lean);
             }
             let whole: [f64; FREEDOMS] = std::array::from_fn(|k| matrix[k][k]);
-            for k in (0..count).rev() {
+            for k in (0..own.len()).rev() {
                 let pivot = matrix[k][k];
                 if !pivot.is_finite() || pivot <= LEAST_PIVOT * whole[k] {
                     return false;
@@ -240,20 +270,28 @@ impl<G: Geometry> Basis<G> {
         true
     }
 
-    /// The parts of a wrench along the freedoms of a link, D^-1/2 L^-T S' w; what it comes to at the body that carries, theory (12.35).
+    /// The parts of a wrench on the body of a link along its freedoms, D^-1/2 L^-T S' w, with the pull of a rotor; what it comes to at the body that carries,
+    /// theory (12.35).
     #[inline(always)]
     fn inwards(
-        rows: &JointRows<G>,
-        link: &Link,
-        placing: &Placing<G>,
-        own: &[Freedom<G>],
+        (rows, frames): (&JointRows<G>, &[Frame]),
+        (link, placing, own): (&Link, &Placing<G>, &[Freedom<G>]),
         wrench: &Wrench<G>,
-        turning: f64,
+        pull: f64,
         parts: &mut [f64],
     ) -> Wrench<G> {
-        let mut passed = if link.parent == NONE { Wrench::zero() } else { rows.given_back(link, placing, wrench) };
+        if let (Some(pin), [freedom], [part]) = (&placing.pin, own, &mut *parts) {
+            let whole = wrench.power(&freedom.motion) + freedom.spin * pull;
+            *part = whole * freedom.root;
+            return pin.back(wrench).plus(-whole, freedom.given);
+        }
+        let mut passed = match (&placing.pin, frames.get(link.frame as usize)) {
+            (Some(pin), _) => pin.back(wrench),
+            (None, Some(frame)) if link.parent != NONE => rows.given_back(link, frame, wrench),
+            _ => Wrench::zero(),
+        };
         for (freedom, part) in own.iter().zip(&mut *parts) {
-            *part = wrench.power(&freedom.motion) + freedom.spin * turning;
+            *part = wrench.power(&freedom.motion) + freedom.spin * pull;
         }
         for k in (0..own.len()).rev() {
             let whole = parts[k];
@@ -268,7 +306,7 @@ impl<G: Geometry> Basis<G> {
 
     /// Writes D^-1/2 L^-T S' J' of each line, `stride` numbers to a line, theory (12.29).
     pub fn write_parts(&self, rows: &JointRows<G>, lines: &[Line<G>], stride: usize, out: &mut [f64]) {
-        let Basis { tree, placings, freedoms, .. } = self;
+        let Basis { tree, placings, freedoms, frames, .. } = self;
         for (line, out) in lines.iter().zip(out.chunks_exact_mut(stride.max(1))) {
             out.fill(0.0);
             let mut places = line.bodies.map(|body| tree.place_of(body));
@@ -276,14 +314,15 @@ impl<G: Geometry> Basis<G> {
             // The farther one inwards, until both meet.
             loop {
                 if places[0] == places[1] {
-                    (wrenches[0], wrenches[1]) = (wrenches[0].plus(1.0, wrenches[1]), Wrench::zero());
+                    wrenches[0] = wrenches[0].plus(1.0, wrenches[1]);
                     places[1] = None;
                 }
                 let side = usize::from(places[1] > places[0]);
                 let Some(at) = places[side] else { break };
-                let (link, placing) = (&tree.links[at], &placings[at]);
+                let link = &tree.links[at];
                 let own = link.range();
-                wrenches[side] = Self::inwards(rows, link, placing, &freedoms[own.clone()], &wrenches[side], 0.0, &mut out[own]);
+                let known = (link, &placings[at], &freedoms[own.clone()]);
+                wrenches[side] = Self::inwards((rows, frames), known, &wrenches[side], 0.0, &mut out[own]);
                 places[side] = link.parent();
             }
         }
@@ -292,18 +331,25 @@ impl<G: Geometry> Basis<G> {
     /// Velocities that meet `target` and differ from those given by impulses of the joints: targets are met from what carries outwards, the rest goes to the
     /// freedoms, theory (12.32), (12.35). Rotors turn at their rates before or are at rest. `again` from the velocities of the last time.
     pub fn hold(&mut self, rows: &JointRows<G>, target: &[f64], turning: bool, again: bool, twists: &mut [Twist<G>]) {
-        let Basis { tree, placings, freedoms, before, parts, wrenches, .. } = self;
+        let Basis { tree, placings, freedoms, frames, before, parts, wrenches, .. } = self;
         if again {
             twists.copy_from_slice(before);
         } else {
             before.clear();
             before.extend_from_slice(twists);
         }
+        let wanted = target.iter().any(|target| *target != 0.0);
         wrenches.clear();
         for (link, placing) in tree.links.iter().zip(&*placings) {
             let body = link.body as usize;
             if link.node != NONE {
-                twists[body] = rows.led(link, &placing.frame, &twists[link.carrier as usize], target);
+                let carrier = &twists[link.carrier as usize];
+                twists[body] = match (&placing.pin, frames.get(link.frame as usize)) {
+                    (Some(pin), _) if wanted => pin.led(link, carrier, target),
+                    (Some(pin), _) => pin.carried(carrier),
+                    (None, Some(frame)) => rows.led(link, frame, carrier, target),
+                    (None, None) => *carrier,
+                };
             }
             let lacking = before[body].plus(-1.0, twists[body]);
             wrenches.push(Wrench { lin: lacking.lin * placing.mass, ang: G::inertia_apply(placing.inertia, lacking.ang) });
@@ -313,13 +359,14 @@ impl<G: Geometry> Basis<G> {
         for (at, (link, placing)) in tree.links.iter().zip(&*placings).enumerate().rev() {
             let mut pull = 0.0;
             if link.inverse != 0.0 {
-                pull = rows.rotor_pull(link, target, turning, twists);
+                pull = rows.rotor_pull(link, placing, target, turning, twists);
             }
             let own = link.range();
-            let mut passed = Self::inwards(rows, link, placing, &freedoms[own.clone()], &wrenches[at], pull, &mut parts[own]);
+            let known = (link, placing, &freedoms[own.clone()]);
+            let mut passed = Self::inwards((rows, frames), known, &wrenches[at], pull, &mut parts[own]);
             if link.parent != NONE {
-                if pull != 0.0 && let Some(lean) = rows.leans(link, &placing.frame) {
-                    passed = passed.plus(pull, lean);
+                if let (true, Some(frame)) = (pull != 0.0, frames.get(link.frame as usize)) {
+                    passed = passed.plus(pull, rows.leans(link, frame));
                 }
                 let carrier = &mut wrenches[link.parent as usize];
                 *carrier = carrier.plus(1.0, passed);
@@ -330,23 +377,20 @@ impl<G: Geometry> Basis<G> {
 
     /// Adds the motion S L^-1 D^-1/2 z of parts z, theory (12.30), (12.36).
     fn spread(&mut self, rows: &JointRows<G>, twists: &mut [Twist<G>]) {
-        let Basis { tree, placings, freedoms, parts, changes, .. } = self;
+        let Basis { tree, placings, freedoms, frames, parts, changes, .. } = self;
         changes.clear();
         for (link, placing) in tree.links.iter().zip(&*placings) {
             let (own, parts) = (&freedoms[link.range()], &mut parts[link.range()]);
-            let mut change = Twist::zero();
-            let mut carrier = None;
-            if link.parent != NONE {
-                let moved = changes[link.parent as usize];
-                change = rows.carried(link, &placing.frame, &moved);
-                carrier = Some(moved);
-            }
+            let moved = if link.parent == NONE { Twist::zero() } else { changes[link.parent as usize] };
+            let mut change = match (&placing.pin, frames.get(link.frame as usize)) {
+                _ if link.parent == NONE => moved,
+                (Some(pin), _) => pin.carried(&moved),
+                (None, Some(frame)) => rows.carried(link, frame, &moved),
+                (None, None) => moved,
+            };
             for k in 0..own.len() {
                 let freedom = &own[k];
-                let mut part = parts[k] * freedom.root;
-                if let Some(moved) = &carrier {
-                    part -= freedom.given.power(moved);
-                }
+                let mut part = parts[k] * freedom.root - freedom.given.power(&moved);
                 for j in 0..k {
                     part -= freedom.within[j] * parts[j];
                 }
@@ -384,13 +428,13 @@ impl<G: Geometry> Basis<G> {
         changes.clear();
         changes.extend(tree.links.iter().map(|link| twists[link.body as usize].plus(-1.0, before[link.body as usize])));
         self.gather(lines, selected, impulses);
-        self.respond(rows, |link, _, _| rows.rotor_pull(link, target, turning, twists), reaction);
+        self.respond(rows, |link, placing, _, _| rows.rotor_pull(link, placing, target, turning, twists), reaction);
     }
 
     /// Adds the impulses of the joints that answer the impulses of the last push.
     pub fn answer_push(&mut self, rows: &JointRows<G>, lines: &[Line<G>], (selected, impulses): (&[usize], &[f64]), reaction: &mut [f64]) {
         self.gather(lines, selected, impulses);
-        self.respond(rows, |link, own, carrier| -rows.turned(link, own, carrier) / link.inverse, reaction);
+        self.respond(rows, |link, _, own, carrier| -rows.turned(link, own, carrier) / link.inverse, reaction);
     }
 
     /// What impulses along selected lines give to each body, taken from it.
@@ -409,18 +453,27 @@ impl<G: Geometry> Basis<G> {
     }
 
     /// What every joint must do for the changes of velocity: the momentum gained, less what the lines gave, less what those that it carries give.
-    fn respond(&mut self, rows: &JointRows<G>, rotor: impl Fn(&Link, &Twist<G>, &Twist<G>) -> f64, reaction: &mut [f64]) {
-        let Basis { tree, placings, changes, wrenches, .. } = self;
+    fn respond(
+        &mut self,
+        rows: &JointRows<G>,
+        rotor: impl Fn(&Link, &Placing<G>, &Twist<G>, &Twist<G>) -> f64,
+        reaction: &mut [f64],
+    ) {
+        let Basis { tree, placings, frames, changes, wrenches, .. } = self;
         for (at, (link, placing)) in tree.links.iter().zip(&*placings).enumerate().rev() {
             if link.node == NONE {
                 continue;
             }
             let change = &changes[at];
-            let wrench = wrenches[at]
-                .plus(1.0, Wrench { lin: change.lin * placing.mass, ang: G::inertia_apply(placing.inertia, change.ang) });
+            let gained = Wrench { lin: change.lin * placing.mass, ang: G::inertia_apply(placing.inertia, change.ang) };
+            let wrench = wrenches[at].plus(1.0, gained);
             let carrier = if link.parent == NONE { Twist::zero() } else { changes[link.parent as usize] };
-            let turned = if link.inverse == 0.0 { 0.0 } else { rotor(link, change, &carrier) };
-            let given = rows.answer_of(link, &placing.frame, wrench, turned, reaction);
+            let turned = if link.inverse == 0.0 { 0.0 } else { rotor(link, placing, change, &carrier) };
+            let given = match (&placing.pin, frames.get(link.frame as usize)) {
+                (Some(pin), _) => pin.answer(link, wrench, turned, reaction),
+                (None, Some(frame)) => rows.answer_of(link, frame, wrench, turned, reaction),
+                (None, None) => Wrench::zero(),
+            };
             if link.parent != NONE {
                 let carrier = &mut wrenches[link.parent as usize];
                 *carrier = carrier.plus(-1.0, given);

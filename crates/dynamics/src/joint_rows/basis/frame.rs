@@ -65,14 +65,6 @@ impl Frame {
             self.across[k] = left.map(|x| x / length);
         }
         self.invert();
-        if (rows, numbers) == (2, 3) {
-            // Two turns leave the one square to both.
-            let ([a, b, c, ..], [x, y, z, ..]) = (self.across[0], self.across[1]);
-            let left = [b * z - c * y, c * x - a * z, a * y - b * x, 0.0, 0.0, 0.0];
-            let share = 1.0 / dot(&left, &left).sqrt();
-            self.across[2] = left.map(|x| x * share);
-            return true;
-        }
         for k in rows..numbers {
             // The axis of which most is left.
             let left_of = |axis: usize| 1.0 - self.across[..k].iter().map(|across| across[axis] * across[axis]).sum::<f64>();
@@ -103,9 +95,15 @@ impl Frame {
         &self.across[self.rows..self.numbers]
     }
 
+    /// For each row what meets it alone.
+    #[inline]
+    pub fn alone(&self) -> &[Row] {
+        &self.alone[..self.rows]
+    }
+
     /// The least x with A x = b: Q R^-T b.
     #[inline(always)]
-    pub fn meet(&self, b: &Row) -> Row {
+    pub fn meet(&self, b: &[f64]) -> Row {
         let mut out = [0.0; FREEDOMS];
         for (alone, b) in self.alone.iter().zip(b).take(self.rows) {
             subtract(-b, alone, &mut out);

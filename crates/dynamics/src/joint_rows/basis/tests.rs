@@ -62,7 +62,7 @@ fn held<G: Geometry>(world: &mut World<G>, by_basis: bool) -> [(Vec<f64>, Vec<f6
     let (selected, impulses) = selection();
     let mut scratch = Vec::new();
     twists.copy_from_slice(&free);
-    assembly.hold_unsettled(&target, &mut reaction, &mut twists);
+    assembly.hold_unsettled(&target, false, &mut reaction, &mut twists);
     let change: Vec<f64> = target.iter().map(|x| 0.1 - 0.2 * x).collect();
     target.iter_mut().zip(&change).for_each(|(target, change)| *target += change);
     assembly.change_joints(&target, &mut change.clone(), &mut reaction, &mut twists);

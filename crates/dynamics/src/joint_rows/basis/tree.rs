@@ -31,6 +31,9 @@ pub(super) struct Link {
     /// The first of its own freedoms, and how many.
     pub first: u32,
     pub freedoms: u32,
+    /// The first row of its joint, and its frame where it pins no point.
+    pub row: u32,
+    pub frame: u32,
 }
 
 impl Link {
@@ -55,8 +58,9 @@ impl Link {
 #[derive(Debug, Default)]
 pub(super) struct Tree {
     pub links: Vec<Link>,
-    /// Number of freedoms.
+    /// Number of freedoms, and of joints that pin no point.
     pub freedoms: usize,
+    pub frames: usize,
     /// Link of each body of the island.
     places: Vec<u32>,
     /// What it was laid out for, and whether it could be.
@@ -107,7 +111,7 @@ impl Tree {
     /// Hangs every body on what carries it.
     fn hang<G: Geometry>(&mut self, rows: &JointRows<G>) -> bool {
         self.links.clear();
-        self.freedoms = 0;
+        (self.freedoms, self.frames) = (0, 0);
         self.places.clear();
         self.places.resize(self.moving.len(), NONE);
         self.used.clear();
@@ -154,7 +158,7 @@ impl Tree {
     /// Adds a body.
     fn add<G: Geometry>(&mut self, rows: &JointRows<G>, node: u32, side: usize, ends: [usize; 2]) -> bool {
         let parent = if node == NONE { NONE } else { self.places[ends[1 - side]] };
-        let (mut held, mut freedoms, mut inverse, mut rotor) = (0, G::DOF, 0.0, 0);
+        let (mut held, mut freedoms, mut inverse, mut rotor, mut row, mut frame) = (0, G::DOF, 0.0, 0, 0, NONE);
         if node != NONE {
             let span = &self.spans[node as usize];
             let found = rows.rotors.binary_search_by_key(&(node as usize), |rotor| rotor.node).ok();
@@ -162,6 +166,11 @@ impl Tree {
                 (inverse, rotor) = (rows.rotors[found].inverse, found);
             }
             let pinned = if span.pin != WHOLE { G::DIM } else { 0 };
+            row = span.first;
+            if span.pin == WHOLE {
+                frame = self.frames as u32;
+                self.frames += 1;
+            }
             held = span.rows as usize - usize::from(found.is_some()) - pinned;
             let Some(left) = (G::DOF - pinned).checked_sub(held) else { return false };
             freedoms = left;
@@ -171,7 +180,7 @@ impl Tree {
         self.places[ends[side]] = self.links.len() as u32;
         let [body, carrier] = [ends[side], ends[1 - side]].map(|x| x as u32);
         let [side, held, first, freedoms, rotor] = [side, held, first, freedoms, rotor].map(|x| x as u32);
-        self.links.push(Link { body, node, parent, side, held, carrier, inverse, rotor, first, freedoms });
+        self.links.push(Link { body, node, parent, side, held, carrier, inverse, rotor, first, freedoms, row, frame });
         true
     }
 }
