@@ -1,5 +1,6 @@
 //! Stage 1: contacts at a pose. A set of pairs from the boxes, then gap, normal and arms of each feature pair, theory (2.1).
 
+use crate::bends::Bends;
 use crate::island::Island;
 use crate::model::Model;
 use carom_geometry::{Contact, Geometry};
@@ -44,8 +45,8 @@ pub(crate) struct Near<G: Geometry> {
     pub group: usize,
     /// Impulse on a in world axes, last seen in stages 5 and 7.
     pub warm: [G::Lin; 2],
-    /// How the last move bent, and the change of that since the one before, in world axes \[m/s^2\].
-    pub bends: [G::Lin; 2],
+    /// How the last moves bent, in world axes \[m/s^2\]; see [`crate::bends`].
+    pub bends: Bends<G>,
 }
 
 /// What is remembered of a contact between substeps and steps.
@@ -59,8 +60,8 @@ pub(crate) struct Memory<G: Geometry> {
     pub had_row: bool,
     /// Impulse on a in world axes, in stages 5 and 7.
     pub warm: [G::Lin; 2],
-    /// How the last move bent, and the change of that since the one before, in world axes \[m/s^2\].
-    pub bends: [G::Lin; 2],
+    /// How the last moves bent, in world axes \[m/s^2\]; see [`crate::bends`].
+    pub bends: Bends<G>,
 }
 
 /// A contact of the last step as a user sees it.
@@ -105,7 +106,7 @@ impl<G: Geometry> Near<G> {
             held: false,
             group: NO_GROUP,
             warm: [G::Lin::zero(); 2],
-            bends: [G::Lin::zero(); 2],
+            bends: Bends::none(),
         }
     }
     /// World arms from the centres of mass to the contact.
@@ -158,7 +159,7 @@ pub(crate) fn detect<G: Geometry>(island: &mut Island<G>, model: &Model<G>) {
                         held: false,
                         group: NO_GROUP,
                         warm: [G::Lin::zero(); 2],
-                        bends: [G::Lin::zero(); 2],
+                        bends: Bends::none(),
                     };
                     let known = island.touch.memory.get(next).is_some_and(|memory| memory.key == key);
                     let found = if known { Ok(next) } else { island.touch.memory.binary_search_by(|m| m.key.cmp(&key)) };
@@ -184,7 +185,7 @@ pub(crate) fn recall<G: Geometry>(island: &mut Island<G>) {
     for near in &mut island.touch.near {
         (near.extra, near.held) = (false, false);
         if !(near.active || near.had_row) {
-            (near.warm, near.bends) = ([G::Lin::zero(); 2], [G::Lin::zero(); 2]);
+            (near.warm, near.bends) = ([G::Lin::zero(); 2], Bends::none());
         }
     }
 }

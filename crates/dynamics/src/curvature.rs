@@ -11,7 +11,7 @@ pub(crate) const GUESS_FLOOR: f64 = 1e-13;
 
 /// Terms of the extrapolation: a value and its first differences. A cubic through the last four moves leaves (t w)^4 of the bend of a motion of
 /// frequency w, which at any step that resolves the motion is below what joints are held to, so that one round does.
-const TERMS: usize = 4;
+pub(crate) const TERMS: usize = 4;
 
 /// Targets over the length of their moves [m/s^2 or rad/s^2], row by row, of the last substeps.
 #[derive(Clone, Debug, Default, PartialEq)]

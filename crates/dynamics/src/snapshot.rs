@@ -3,6 +3,7 @@
 //! Contacts are remembered by their place in the manifold of their colliders at the stored pose: detection is a function of the pose, so
 //! the place names the same features again.
 
+use crate::bends::Bends;
 use crate::contacts::{Key, Memory, placed};
 use crate::ledger::Flow;
 use crate::state::State;
@@ -34,7 +35,7 @@ struct Remembered<G: Geometry> {
     active: bool,
     had_row: bool,
     warm: [G::Lin; 2],
-    bends: [G::Lin; 2],
+    bends: Bends<G>,
 }
 
 /// State, books and memory of a world between two steps.
@@ -137,7 +138,7 @@ impl<G: Geometry> Snapshot<G> {
             for index in [a, b, ca, cb, contact.place, usize::from(contact.active), usize::from(contact.had_row)] {
                 word(index as u64);
             }
-            contact.warm.iter().chain(&contact.bends).for_each(|w| w.as_slice().iter().for_each(|x| word(x.to_bits())));
+            contact.warm.iter().chain(&contact.bends.0).for_each(|w| w.as_slice().iter().for_each(|x| word(x.to_bits())));
         }
         self.joints.iter().for_each(|x| word(x.to_bits()));
         word(self.state.turns.len() as u64);
@@ -191,8 +192,8 @@ impl<G: Geometry> Snapshot<G> {
             let colliders = [index()?, index()?];
             let place = index()?;
             let (active, had_row) = (index()? != 0, index()? != 0);
-            let (mut warm, mut bends) = ([G::Lin::zero(); 2], [G::Lin::zero(); 2]);
-            for w in warm.iter_mut().chain(&mut bends) {
+            let (mut warm, mut bends) = ([G::Lin::zero(); 2], Bends::none());
+            for w in warm.iter_mut().chain(&mut bends.0) {
                 for k in 0..G::DIM {
                     w[k] = f64::from_bits(word()?);
                 }
