@@ -203,7 +203,6 @@ impl<G: Geometry> Assembly<G> {
         std::mem::swap(&mut self.equalities.now, &mut self.ahead);
         self.placed = true;
     }
-
 }
 
 /// Builds the rows of the island at its present poses, for the contacts that may act and the joints.
@@ -331,7 +330,7 @@ pub(crate) fn assemble<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>) {
     // The end of a step is the start of the next, and rows are added at the pose where others were: the same numbers have the same factor.
     let Columns { basis, by_basis, .. } = columns;
     // Whoever keeps problems keeps them with the factor.
-    let along = !articulated && !ctx.capture && basis.suits(equalities, bodies, lines.len());
+    let along = !articulated && !ctx.capture && !model.options.whole_bodies && basis.suits(equalities, bodies, lines.len());
     let stands = along == *by_basis && if along { basis.stands() } else { factor.stands(articulated) };
     let kept = stands && !equalities.tied() && equalities.are(factored);
     if !kept {

@@ -24,12 +24,11 @@ impl<G: Geometry> Bends<G> {
     }
     /// Takes in the last move.
     fn learn(&mut self, mut now: G::Lin) {
+        let mut known = true;
         for term in &mut self.0 {
-            let before = std::mem::replace(term, now);
+            let before = std::mem::replace(term, if known { now } else { G::Lin::zero() });
             // A difference is one of two.
-            if before == G::Lin::zero() {
-                return;
-            }
+            known &= before != G::Lin::zero();
             now -= before;
         }
     }

@@ -404,7 +404,13 @@ impl<G: Geometry> Basis<G> {
     }
 
     /// Velocity change of impulses along selected lines, with their parts as `write_parts` wrote them, theory (12.30).
-    pub fn push(&mut self, rows: &JointRows<G>, parts_of: (&[f64], usize), (selected, impulses): (&[usize], &[f64]), twists: &mut [Twist<G>]) {
+    pub fn push(
+        &mut self,
+        rows: &JointRows<G>,
+        parts_of: (&[f64], usize),
+        (selected, impulses): (&[usize], &[f64]),
+        twists: &mut [Twist<G>],
+    ) {
         let (held, stride) = parts_of;
         self.parts.clear();
         self.parts.resize(stride, 0.0);
@@ -453,12 +459,7 @@ impl<G: Geometry> Basis<G> {
     }
 
     /// What every joint must do for the changes of velocity: the momentum gained, less what the lines gave, less what those that it carries give.
-    fn respond(
-        &mut self,
-        rows: &JointRows<G>,
-        rotor: impl Fn(&Link, &Placing<G>, &Twist<G>, &Twist<G>) -> f64,
-        reaction: &mut [f64],
-    ) {
+    fn respond(&mut self, rows: &JointRows<G>, rotor: impl Fn(&Link, &Placing<G>, &Twist<G>, &Twist<G>) -> f64, reaction: &mut [f64]) {
         let Basis { tree, placings, frames, changes, wrenches, .. } = self;
         for (at, (link, placing)) in tree.links.iter().zip(&*placings).enumerate().rev() {
             if link.node == NONE {

@@ -1,10 +1,10 @@
 //! Rows along the motions of a tree against what every answer must obey, and against the road through the factor of the joints.
 
+use crate::assembly::Assembly;
 use crate::constraints::Row;
 use crate::coordinates::tests::{Dice, kinds, mechanism, trees};
-use crate::assembly::Assembly;
-use crate::island::{Island, LocalBody};
 use crate::island::parts::{Members, System};
+use crate::island::{Island, LocalBody};
 use crate::line::Line;
 use crate::reduced::reduce;
 use crate::world::World;
