@@ -83,3 +83,81 @@ pub(crate) fn learn<G: Geometry>(island: &mut Island<G>, t: f64) {
         near.bends = Bends::none();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::constraints::{Joint, JointKind, JointSpec};
+    use crate::model::{Body, BodyKind, Collider, Model};
+    use crate::state::State;
+    use crate::world::World;
+    use carom_geometry::planar::Shape;
+    use carom_math::{Planar, Pose, Space, Twist};
+
+    /// Steps of the fall.
+    const STEPS: usize = 40;
+
+    /// Two rods hinged end to end that fall over the corner on which the first one stands.
+    fn falling() -> World<Planar> {
+        let (mut model, mut state) = (Model::<Planar>::new("falling"), State::empty());
+        model.gravity = Vector::from_slice(&[0.0, -9.81]);
+        model.step = 0.005;
+        let (sin, cos) = 0.3f64.sin_cos();
+        let foot = 0.5 * cos + 0.05 * sin;
+        let mut put = |kind: BodyKind, shape: Shape, place: [f64; 3]| {
+            let mut body = Body::new(format!("body{}", model.bodies.len()), kind, 1.0, Planar::inertia_from_moments(&[0.08]));
+            body.surface.friction = 0.9;
+            body.surface.restitution = 0.0;
+            body.colliders.push(Collider { shape, local: Pose::identity() });
+            model.bodies.push(body);
+            let pose = Pose { position: Vector::from_slice(&place), rotation: Planar::exp(Vector::from_slice(&place[2..])) };
+            state.push(pose, Twist::zero());
+        };
+        put(BodyKind::Static, Shape::half_space(Vector::from_slice(&[0.0, 1.0])).unwrap(), [0.0; 3]);
+        put(BodyKind::Dynamic, Shape::cuboid(0.1, 1.0).unwrap(), [0.0, foot, -0.3]);
+        put(BodyKind::Dynamic, Shape::cuboid(0.1, 1.0).unwrap(), [sin, foot + cos, -0.3]);
+        let mut spec = JointSpec::new("knee", JointKind::Hinge, [Some(2), Some(1)]);
+        spec.anchor = Some(Vector::from_slice(&[0.5 * sin, foot + 0.5 * cos]));
+        model.joints.push(Joint::new(spec, &state.poses[2], &state.poses[1]).unwrap());
+        World::new(model, state).unwrap()
+    }
+
+    /// Rounds of correction that the fall takes, and where the rods are then.
+    fn fall(remembered: bool) -> (usize, State<Planar>) {
+        let (mut world, mut rounds) = (falling(), 0);
+        for _ in 0..STEPS {
+            rounds += world.step().unwrap().corrections;
+            let touch = &mut world.islands.list[0].touch;
+            assert!(touch.near.iter().any(|near| near.active && near.bends != Bends::none()), "the foot stands on its corner");
+            if !remembered {
+                touch.near.iter_mut().for_each(|near| near.bends = Bends::none());
+                touch.memory.iter_mut().for_each(|memory| memory.bends = Bends::none());
+                world.past.memory.iter_mut().for_each(|memory| memory.bends = Bends::none());
+            }
+        }
+        (rounds, world.state().clone())
+    }
+
+    #[test]
+    fn a_cubic_is_followed_from_its_fourth_value_on() {
+        let bend = |k: i32| Vector::from_slice(&[f64::from(k * k * k) - 3.0, 2.0 - f64::from(k * k), 0.0]);
+        let mut bends = Bends::<Planar>::none();
+        for k in 0..TERMS as i32 {
+            assert!(k == 0 || bends.next() != bend(k));
+            bends.learn(bend(k));
+        }
+        for k in TERMS as i32..9 {
+            assert_eq!(bends.next(), bend(k));
+            bends.learn(bend(k));
+        }
+    }
+
+    #[test]
+    fn what_is_followed_saves_rounds_and_ends_in_the_same_place() {
+        let ((with, one), (without, other)) = (fall(true), fall(false));
+        assert!(with + STEPS / 2 < without, "rounds: {with} with what the last moves tell, {without} without");
+        for (one, other) in one.poses.iter().zip(&other.poses) {
+            assert!((one.position - other.position).max_abs() < 1e-9);
+        }
+    }
+}
