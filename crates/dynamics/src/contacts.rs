@@ -1,6 +1,5 @@
 //! Stage 1: contacts at a pose. A set of pairs from the boxes, then gap, normal and arms of each feature pair, theory (2.1).
 
-use crate::bends::Bends;
 use crate::island::Island;
 use crate::model::Model;
 use carom_geometry::{Contact, Geometry};
@@ -45,8 +44,6 @@ pub(crate) struct Near<G: Geometry> {
     pub group: usize,
     /// Impulse on a in world axes, last seen in stages 5 and 7.
     pub warm: [G::Lin; 2],
-    /// How the last moves bent, in world axes \[m/s^2\]; see [`crate::bends`].
-    pub bends: Bends<G>,
 }
 
 /// What is remembered of a contact between substeps and steps.
@@ -60,8 +57,6 @@ pub(crate) struct Memory<G: Geometry> {
     pub had_row: bool,
     /// Impulse on a in world axes, in stages 5 and 7.
     pub warm: [G::Lin; 2],
-    /// How the last moves bent, in world axes \[m/s^2\]; see [`crate::bends`].
-    pub bends: Bends<G>,
 }
 
 /// A contact of the last step as a user sees it.
@@ -106,7 +101,6 @@ impl<G: Geometry> Near<G> {
             held: false,
             group: NO_GROUP,
             warm: [G::Lin::zero(); 2],
-            bends: Bends::none(),
         }
     }
     /// World arms from the centres of mass to the contact.
@@ -159,7 +153,6 @@ pub(crate) fn detect<G: Geometry>(island: &mut Island<G>, model: &Model<G>) {
                         held: false,
                         group: NO_GROUP,
                         warm: [G::Lin::zero(); 2],
-                        bends: Bends::none(),
                     };
                     let known = island.touch.memory.get(next).is_some_and(|memory| memory.key == key);
                     let found = if known { Ok(next) } else { island.touch.memory.binary_search_by(|m| m.key.cmp(&key)) };
@@ -169,7 +162,6 @@ pub(crate) fn detect<G: Geometry>(island: &mut Island<G>, model: &Model<G>) {
                         near.active = memory.active;
                         near.had_row = memory.had_row;
                         near.warm = memory.warm;
-                        near.bends = memory.bends;
                     }
                     island.touch.near.push(near);
                 }
@@ -185,7 +177,7 @@ pub(crate) fn recall<G: Geometry>(island: &mut Island<G>) {
     for near in &mut island.touch.near {
         (near.extra, near.held) = (false, false);
         if !(near.active || near.had_row) {
-            (near.warm, near.bends) = ([G::Lin::zero(); 2], Bends::none());
+            near.warm = [G::Lin::zero(); 2];
         }
     }
 }
@@ -195,8 +187,7 @@ pub(crate) fn remember<G: Geometry>(near: &[Near<G>], memory: &mut Vec<Memory<G>
     memory.clear();
     for contact in near {
         if contact.active || contact.had_row {
-            let Near { key, active, had_row, warm, bends, .. } = *contact;
-            memory.push(Memory { key, active, had_row, warm, bends });
+            memory.push(Memory { key: contact.key, active: contact.active, had_row: contact.had_row, warm: contact.warm });
         }
     }
     memory.sort_unstable_by_key(|x| x.key);

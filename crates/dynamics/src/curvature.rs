@@ -7,11 +7,11 @@ use crate::island::LocalJoint;
 use std::ops::Range;
 
 /// Part of a joint's size that a guess must bend its move by to be worth taking; a tenth of what joints are held to.
-pub(crate) const GUESS_FLOOR: f64 = 1e-13;
+const GUESS_FLOOR: f64 = 1e-13;
 
 /// Terms of the extrapolation: a value and its first differences. A cubic through the last four moves leaves (t w)^4 of the bend of a motion of
 /// frequency w, which at any step that resolves the motion is below what joints are held to, so that one round does.
-pub(crate) const TERMS: usize = 4;
+const TERMS: usize = 4;
 
 /// Targets over the length of their moves [m/s^2 or rad/s^2], row by row, of the last substeps.
 #[derive(Clone, Debug, Default, PartialEq)]

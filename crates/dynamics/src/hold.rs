@@ -2,7 +2,6 @@
 //! the end of it and a sticking contact has no mean slip over it, theory (2.17)-(2.19).
 
 use crate::assembly::{Assembly, Source};
-use crate::bends;
 use crate::contacts::arms;
 use crate::energy_momentum;
 use crate::island::parts::{Books, Links, Motion, System, Touch};
@@ -109,7 +108,6 @@ fn hold_within<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, t: f64, un
     if !uncorrected && island.system.assembly.redundant == 0 {
         let equalities = &island.system.assembly.equalities;
         island.links.curvature.guess(equalities.spans(), t, &equalities.now.errors, &mut island.system.solve.joint_target);
-        bends::guess(island, t);
     }
     // Joints alone need no start to come back to.
     let alone = island.system.solve.lines.is_empty();

@@ -12,7 +12,7 @@ use crate::predict::largest_turn;
 use crate::step::SUBSTEP_CAP;
 use crate::stepped;
 use crate::strain::strained;
-use crate::{assembly, bends, contacts};
+use crate::{assembly, contacts};
 use carom_geometry::Geometry;
 use carom_math::{Pose, Twist, Vector};
 use carom_solve::status::Status;
@@ -273,7 +273,6 @@ pub(crate) fn commit<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, move
             contacts::account(&mut island.touch.reports, near, impulse);
         }
     }
-    bends::learn(island, moved.time);
     contacts::remember(&island.touch.near, &mut island.touch.memory);
     let equalities = &island.system.assembly.equalities;
     island.links.curvature.learn(equalities.spans(), moved.time, &island.system.solve.joint_target, &equalities.now.errors);

@@ -5,7 +5,6 @@
 
 mod articulated;
 mod assembly;
-mod bends;
 mod body_load;
 pub mod combine;
 pub mod constraints;

@@ -71,9 +71,8 @@ pub(crate) fn unmoved<G: Geometry>(before: (&Pose<G>, &Twist<G>), after: (&Pose<
 }
 
 fn same_memory<G: Geometry>(a: &[Memory<G>], b: &[Memory<G>]) -> bool {
-    let all = |a: &[G::Lin], b: &[G::Lin]| a.iter().zip(b).all(|(a, b)| same(a.as_slice(), b.as_slice()));
-    let known = |a: &Memory<G>, b: &Memory<G>| all(&a.warm, &b.warm) && all(&a.bends.0, &b.bends.0);
-    let one = |(a, b): (&Memory<G>, &Memory<G>)| (a.key, a.active, a.had_row) == (b.key, b.active, b.had_row) && known(a, b);
+    let warm = |a: &Memory<G>, b: &Memory<G>| a.warm.iter().zip(&b.warm).all(|(a, b)| same(a.as_slice(), b.as_slice()));
+    let one = |(a, b): (&Memory<G>, &Memory<G>)| (a.key, a.active, a.had_row) == (b.key, b.active, b.had_row) && warm(a, b);
     a.len() == b.len() && a.iter().zip(b).all(one)
 }
 

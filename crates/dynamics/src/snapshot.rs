@@ -3,7 +3,6 @@
 //! Contacts are remembered by their place in the manifold of their colliders at the stored pose: detection is a function of the pose, so
 //! the place names the same features again.
 
-use crate::bends::Bends;
 use crate::contacts::{Key, Memory, placed};
 use crate::ledger::Flow;
 use crate::state::State;
@@ -35,7 +34,6 @@ struct Remembered<G: Geometry> {
     active: bool,
     had_row: bool,
     warm: [G::Lin; 2],
-    bends: Bends<G>,
 }
 
 /// State, books and memory of a world between two steps.
@@ -138,7 +136,7 @@ impl<G: Geometry> Snapshot<G> {
             for index in [a, b, ca, cb, contact.place, usize::from(contact.active), usize::from(contact.had_row)] {
                 word(index as u64);
             }
-            contact.warm.iter().chain(&contact.bends.0).for_each(|w| w.as_slice().iter().for_each(|x| word(x.to_bits())));
+            contact.warm.iter().for_each(|w| w.as_slice().iter().for_each(|x| word(x.to_bits())));
         }
         self.joints.iter().for_each(|x| word(x.to_bits()));
         word(self.state.turns.len() as u64);
@@ -192,13 +190,13 @@ impl<G: Geometry> Snapshot<G> {
             let colliders = [index()?, index()?];
             let place = index()?;
             let (active, had_row) = (index()? != 0, index()? != 0);
-            let (mut warm, mut bends) = ([G::Lin::zero(); 2], Bends::none());
-            for w in warm.iter_mut().chain(&mut bends.0) {
+            let mut warm = [G::Lin::zero(); 2];
+            for w in &mut warm {
                 for k in 0..G::DIM {
                     w[k] = f64::from_bits(word()?);
                 }
             }
-            remembered.push(Remembered { bodies, colliders, place, active, had_row, warm, bends });
+            remembered.push(Remembered { bodies, colliders, place, active, had_row, warm });
         }
         let mut joints = Vec::new();
         for _ in 0..joint_numbers {
@@ -229,7 +227,6 @@ impl<G: Geometry> World<G> {
                     active: memory.active,
                     had_row: memory.had_row,
                     warm: memory.warm,
-                    bends: memory.bends,
                 });
             }
         }
@@ -260,8 +257,7 @@ impl<G: Geometry> World<G> {
             self.manifold(contact.bodies, contact.colliders, &mut manifold);
             let feature = manifold.get(contact.place).ok_or(SnapshotError::Value)?.feature;
             let key = Key { bodies: contact.bodies, colliders: contact.colliders, feature };
-            let Remembered { active, had_row, warm, bends, .. } = *contact;
-            memory.push(Memory { key, active, had_row, warm, bends });
+            memory.push(Memory { key, active: contact.active, had_row: contact.had_row, warm: contact.warm });
         }
         memory.sort_unstable_by_key(|a| a.key);
         if !self.curvature().restore(&snapshot.joints) {
