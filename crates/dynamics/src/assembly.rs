@@ -13,7 +13,7 @@ use crate::line::Line;
 use crate::moments;
 use crate::options::SolverChoice;
 use crate::predict::{effective_mass, soft_spring};
-use crate::reduced::{Columns, couple_joints, reduce};
+use crate::reduced::{Columns, reduce};
 use crate::sparse_rows::{Root, many};
 use crate::tendon::{AlongTendon, room};
 use carom_geometry::Geometry;
@@ -184,45 +184,6 @@ impl<G: Geometry> Assembly<G> {
         }
     }
 
-    /// Velocity change of impulses along selected rows, joints holding: v += M~^-1 J' l; the joint impulses are added to `reaction`.
-    pub fn push(&mut self, selected: &[usize], impulses: &[f64], reaction: &mut [f64], scratch: &mut Vec<f64>, twists: &mut [Twist<G>]) {
-        if self.columns.are_of(self.lines.len()) && reaction.len() == self.equalities.len() {
-            return self.columns.push(&self.equalities, selected, impulses, reaction, twists);
-        }
-        for (&line, &impulse) in selected.iter().zip(impulses) {
-            self.equalities.line_push(&self.lines[line], impulse, twists);
-        }
-        let count = self.equalities.len();
-        // Nothing pushes, nothing answers.
-        if count == 0 || impulses.iter().all(|impulse| *impulse == 0.0) {
-            return;
-        }
-        scratch.clear();
-        scratch.resize(count, 0.0);
-        for (&line, &impulse) in selected.iter().zip(impulses) {
-            if impulse != 0.0 {
-                couple_joints(&self.factor, &self.equalities, &self.lines[line], -impulse, |r, x| scratch[r] += x);
-            }
-        }
-        self.factor.solve(scratch);
-        self.equalities.push(scratch, twists);
-        for (sum, impulse) in reaction.iter_mut().zip(scratch.iter()) {
-            *sum += impulse;
-        }
-    }
-
-    /// The joint impulses that answer impulses along selected rows.
-    pub fn answer_joints(&self, selected: &[usize], impulses: &[f64], out: &mut Vec<f64>) {
-        out.clear();
-        out.resize(self.equalities.len(), 0.0);
-        for (&line, &impulse) in selected.iter().zip(impulses) {
-            if impulse != 0.0 {
-                couple_joints(&self.factor, &self.equalities, &self.lines[line], -impulse, |r, x| out[r] += x);
-            }
-        }
-        self.factor.solve(out);
-    }
-
     /// Whether the rows are those of these velocities and controls too: which limits have some depends on the ones, where a servo in space counts its turns
     /// from on the others.
     pub fn serves(&self, joints: &[LocalJoint], ctx: &Context<G>, twists: &[Twist<G>]) -> bool {
@@ -242,39 +203,6 @@ impl<G: Geometry> Assembly<G> {
         std::mem::swap(&mut self.equalities.now, &mut self.ahead);
         self.placed = true;
     }
-
-    /// Changes J_e v by joint impulses; `change` becomes them, and they are added to `reaction`.
-    pub fn change_joints(&self, change: &mut Vec<f64>, reaction: &mut [f64], twists: &mut [Twist<G>]) {
-        self.factor.solve(change);
-        self.equalities.push(change, twists);
-        for (sum, impulse) in reaction.iter_mut().zip(change.iter()) {
-            *sum += impulse;
-        }
-    }
-
-    /// Makes J_e v equal a target by joint impulses: v += M^-1 J_e' y with y = A_e^-1 (target - J_e v), left in `reaction`.
-    /// Rotors are at rest before that.
-    pub fn hold_joints(&self, target: &[f64], reaction: &mut Vec<f64>, twists: &mut [Twist<G>]) {
-        self.hold(target, false, reaction, twists);
-    }
-
-    /// The same where rotors turn at their rates before, theory (21.2).
-    pub fn hold_joints_and_rotors(&self, target: &[f64], reaction: &mut Vec<f64>, twists: &mut [Twist<G>]) {
-        self.hold(target, true, reaction, twists);
-    }
-
-    fn hold(&self, target: &[f64], turning: bool, reaction: &mut Vec<f64>, twists: &mut [Twist<G>]) {
-        reaction.clear();
-        if self.equalities.is_empty() {
-            return;
-        }
-        self.equalities.lacking(target, twists, reaction);
-        if turning {
-            self.equalities.add_rates(reaction);
-        }
-        self.factor.solve(reaction);
-        self.equalities.push(reaction, twists);
-    }
 }
 
 /// Builds the rows of the island at its present poses, for the contacts that may act and the joints.
@@ -289,7 +217,7 @@ pub(crate) fn assemble<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>) {
         books: Books { report, .. },
         ..
     } = island;
-    let Assembly { equalities, placed, factor, factored, redundant, groups, lines, judged, .. } = assembly;
+    let Assembly { equalities, placed, factor, factored, redundant, groups, lines, judged, columns, .. } = assembly;
     judged.clear();
 
     // Joints.
@@ -400,9 +328,15 @@ pub(crate) fn assemble<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>) {
     // Rows are inserted by the law of a plain contact.
     let articulated = !rolls && !equalities.tied() && articulates::<G>(&model.options, lines.len(), equalities.len());
     // The end of a step is the start of the next, and rows are added at the pose where others were: the same numbers have the same factor.
-    let kept = factor.stands(articulated) && !equalities.tied() && equalities.are(factored);
+    let Columns { basis, by_basis, .. } = columns;
+    // Whoever keeps problems keeps them with the factor.
+    let along = !articulated && !ctx.capture && !model.options.whole_bodies && basis.suits(equalities, bodies, lines.len());
+    let stands = along == *by_basis && if along { basis.stands() } else { factor.stands(articulated) };
+    let kept = stands && !equalities.tied() && equalities.are(factored);
     if !kept {
-        *redundant = factor.refactor(equalities, articulated);
+        *by_basis = along && basis.find(equalities, bodies);
+        // Rows that a tree tells apart are none too many.
+        *redundant = if *by_basis { 0 } else { factor.refactor(equalities, articulated) };
         // Without rows the next step starts from here anyway.
         if near.is_empty() && acting.is_empty() && tendons.is_empty() {
             factored.forget();
@@ -446,7 +380,7 @@ pub(crate) fn assemble<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>) {
     if !assembly.articulated && !assembly.sparse {
         reduce(assembly, bodies, model.tolerances.locked, kept);
     } else {
-        assembly.columns.forget();
+        assembly.columns.forget_rows();
     }
     let Assembly { groups, locked_rows, .. } = assembly;
     for group in groups.iter_mut() {

@@ -234,6 +234,7 @@ fn second_kick<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, t: f64, ti
         let outcome = solve::resolve(assembly, solve, solver, model.options.friction_cone, &scratch, twists, report);
         // Only bodies without joints ask for what pushed them, and the rounds after the plain ones.
         if island.members.loose || round + 1 >= PLAIN_ROUNDS {
+            settle(island);
             torques(island, &mut pushed);
         }
         // What could not be solved is not asked again for the sake of a torque: the miss is flagged already.
@@ -243,6 +244,7 @@ fn second_kick<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, t: f64, ti
             break;
         }
     }
+    settle(island);
     island.books.report.gyroscopic |= !(settled && found);
     let (before, after) = (std::mem::take(&mut island.motion.half), std::mem::take(&mut island.motion.twists));
     book(island, ctx.model, &before, &after, 0.5 * t, &mut []);
@@ -250,6 +252,12 @@ fn second_kick<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, t: f64, ti
     island.motion.twists = after;
     island.motion.scratch = scratch;
     island.motion.turning = pushed;
+}
+
+/// What the joints did at the end of the move.
+fn settle<G: Geometry>(island: &mut Island<G>) {
+    let Island { system: System { assembly, solve, .. }, motion: Motion { twists, .. }, .. } = island;
+    solve.settle(assembly, twists);
 }
 
 /// The same in the plane where joints are all there is: nothing is sought, and every velocity is written once.

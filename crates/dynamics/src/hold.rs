@@ -135,12 +135,12 @@ fn hold_within<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, t: f64, un
     let mut held = Held { converged: false, outcome: Outcome::failed(0, Method::Trivial) };
     let (mut before, mut last) = (f64::INFINITY, f64::INFINITY);
     let mut misses = [f64::INFINITY; RATE_ROUNDS];
-    let (mut flips, mut rises) = (0, 0);
+    let (mut flips, mut rises, mut settled) = (0, 0, false);
     for round in 0..cap {
         let Island { system: System { assembly, solve, solver }, motion: Motion { half, .. }, books: Books { report, .. }, .. } = island;
         let solves = report.solves;
         if alone && round == 0 {
-            assembly.hold_joints_and_rotors(&solve.joint_target, &mut solve.reaction, half);
+            assembly.hold_unsettled(&solve.joint_target, true, &mut solve.reaction, half);
             held.outcome = Outcome::judge(0.0, RESIDUAL_WANTED, 0, Method::Trivial);
             report.solves += usize::from(!assembly.equalities.is_empty());
         } else if alone {
@@ -153,7 +153,7 @@ fn hold_within<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, t: f64, un
             } else {
                 solve.secants.begin(&solve.scratch);
             }
-            assembly.change_joints(&mut solve.scratch, &mut solve.reaction, half);
+            assembly.change_joints(&solve.joint_target, &mut solve.scratch, &mut solve.reaction, half);
             report.substitutions += 1;
         } else {
             held.outcome = resolve(assembly, solve, solver, options.friction_cone, &scratch, half, report);
@@ -196,6 +196,8 @@ fn hold_within<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, t: f64, un
             island.system.solve.ahead = worst <= 1.0;
             if worst > 1.0 {
                 island.books.report.inaccurate |= !touches;
+                settle(island);
+                settled = true;
                 close_joints(island, ctx, t);
                 // A move on which joints do not close is too long, whatever its contacts do.
                 held.converged = island.system.assembly.equalities.is_empty() || joint_miss(island, ctx, t, true) <= 1.0;
@@ -222,6 +224,9 @@ fn hold_within<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, t: f64, un
         misses[round % RATE_ROUNDS] = worst;
         (before, last) = (last, worst);
     }
+    if !settled {
+        settle(island);
+    }
     held.converged &= turned;
     if island.system.assembly.sparse && held.converged && !uncorrected {
         island.system.solve.note_tried();
@@ -233,6 +238,12 @@ fn hold_within<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, t: f64, un
     }
     island.system.solve.closed = held.converged && !uncorrected && t > 0.0;
     held
+}
+
+/// What the joints did in the move as it stands.
+fn settle<G: Geometry>(island: &mut Island<G>) {
+    let Island { system: System { assembly, solve, .. }, motion: Motion { half, .. }, .. } = island;
+    solve.settle(assembly, half);
 }
 
 /// Joints exact last: where contacts were solved only so far, what they leave of the joint errors at the end of the move is taken out by joint

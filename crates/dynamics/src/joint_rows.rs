@@ -337,7 +337,7 @@ impl<G: Geometry> JointRows<G> {
         self.spans[node].rows as usize
     }
     /// J_r v of a rotor's row.
-    fn rotor_speed(&self, rotor: &Rotor, twists: &[Twist<G>]) -> f64 {
+    pub(crate) fn rotor_speed(&self, rotor: &Rotor, twists: &[Twist<G>]) -> f64 {
         let span = &self.spans[rotor.node];
         let [a, b] = span.bodies.map(|body| &twists[body as usize]);
         if span.pin != WHOLE {

@@ -28,6 +28,7 @@ mod instances;
 mod integrate;
 mod island;
 mod islands;
+mod joint_answers;
 mod joint_effort;
 mod joint_factor;
 mod joint_graph;

@@ -157,7 +157,7 @@ pub struct Options {
     pub time_of_impact: TimeOfImpact,
     /// What takes back the drift of joints.
     pub stabilisation: Stabilisation,
-    /// Bodies with many joints are left whole in the joint matrix: slower, the same motion; for comparison only.
+    /// Joints go through their matrix, also where they make a tree, and bodies with many are left whole in it: slower, the same motion; for comparison only.
     #[doc(hidden)]
     pub whole_bodies: bool,
 }

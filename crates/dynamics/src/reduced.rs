@@ -43,7 +43,8 @@ pub(crate) struct Columns<G: Geometry> {
     wrenches: Vec<[Lanes; FREEDOMS]>,
     /// M^-1 of the bodies that move.
     inverse: Vec<Answer<G>>,
-    /// What the joints of a tree let the bodies do. Where it serves, a row stands for itself by its parts along these motions, in `held`.
+    /// What the joints of a tree let the bodies do. Where it serves, nothing goes through their factor, and a row stands for itself by its parts along the
+    /// freedoms, in `held`.
     pub basis: Basis<G>,
     pub by_basis: bool,
 }
@@ -78,22 +79,17 @@ impl<G: Geometry> Default for Columns<G> {
 
 impl<G: Geometry> Columns<G> {
     /// Forgets the rows.
-    pub fn forget(&mut self) {
+    pub fn forget_rows(&mut self) {
         self.of.clear();
-        self.basis.forget();
     }
 
-    /// Whether the joints make a tree, along whose motions these rows are taken.
-    fn take_parts(&mut self, equalities: &JointRows<G>, bodies: &[LocalBody<G>], lines: &[Line<G>]) -> bool {
-        self.by_basis = !lines.is_empty() && self.basis.find(equalities, bodies);
-        if self.by_basis {
-            let stride = self.basis.freedoms().next_multiple_of(SIDE_BY_SIDE);
-            self.of.clear();
-            self.of.extend_from_slice(lines);
-            self.held.resize(lines.len() * stride, 0.0);
-            self.basis.write_parts(lines, stride, &mut self.held);
-        }
-        self.by_basis
+    /// Takes rows along the freedoms of a tree.
+    fn take_parts(&mut self, equalities: &JointRows<G>, lines: &[Line<G>]) {
+        let stride = self.basis.freedoms().next_multiple_of(SIDE_BY_SIDE);
+        self.of.clear();
+        self.of.extend_from_slice(lines);
+        self.held.resize(lines.len() * stride, 0.0);
+        self.basis.write_parts(equalities, lines, stride, &mut self.held);
     }
 
     /// Whether these are the columns of so many rows.
@@ -104,7 +100,8 @@ impl<G: Geometry> Columns<G> {
     /// What impulses along selected rows do: v += P l, and the joint impulses that answer are added to `reaction`.
     pub fn push(&mut self, equalities: &JointRows<G>, selected: &[usize], impulses: &[f64], reaction: &mut [f64], twists: &mut [Twist<G>]) {
         if self.by_basis {
-            return self.basis.push(equalities, (&self.of, &self.held), (selected, impulses), reaction, twists);
+            self.push_along(equalities, selected, impulses, twists);
+            return self.basis.answer_push(equalities, &self.of, (selected, impulses), reaction);
         }
         let (stride, rows) = (self.stride(), reaction.len());
         let Columns { held, answers, moving, change, .. } = self;
@@ -119,6 +116,12 @@ impl<G: Geometry> Columns<G> {
             twist.lin += G::Lin::from_slice(change);
             twist.ang += G::Ang::from_slice(&change[G::DIM..]);
         }
+    }
+
+    /// The same along the freedoms of a tree, the joints not asked for theirs.
+    pub fn push_along(&mut self, equalities: &JointRows<G>, selected: &[usize], impulses: &[f64], twists: &mut [Twist<G>]) {
+        let stride = self.stride();
+        self.basis.push(equalities, (&self.held, stride), (selected, impulses), twists);
     }
 
     /// Numbers of a row.
@@ -161,18 +164,19 @@ impl<G: Geometry> Columns<G> {
 /// squared. The difference A - B' X would lose the rows that the joints nearly lock.
 pub(crate) fn reduce<G: Geometry>(assembly: &mut Assembly<G>, bodies: &[LocalBody<G>], locked: f64, kept: bool) {
     if assembly.equalities.is_empty() {
-        assembly.columns.forget();
+        assembly.columns.forget_rows();
         return reduce_free(assembly);
     }
     let Assembly { equalities, factor, lines, matrix, locked_rows, columns, column, .. } = assembly;
     if !kept {
-        columns.forget();
+        columns.forget_rows();
     } else if !lines.is_empty() && columns.of == *lines {
         assembly.reduced = true;
         return;
     }
     let n = lines.len();
-    if columns.take_parts(equalities, bodies, lines) {
+    if columns.by_basis {
+        columns.take_parts(equalities, lines);
         matrix.clear();
         matrix.resize(n * n, 0.0);
         multiply_rows(n, &columns.held, &columns.held, matrix);
@@ -486,7 +490,7 @@ mod tests {
             columns.take_over(&[line], [4, 4, 2]);
             let Columns { held, momenta, answers, .. } = &columns;
             assert_eq!((&held[..], &momenta[..], &answers[..]), (&[0.0; 4][..], &[0.0; 4][..], &[0.0; 2][..]));
-            columns.forget();
+            columns.forget_rows();
         }
     }
 }

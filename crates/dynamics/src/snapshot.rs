@@ -13,7 +13,7 @@ use std::fmt;
 
 /// The version of the physics: raised whenever the step that follows a state may end in other bits than before. Snapshots and the logs of runs say which
 /// they were made with, and no other goes on from them.
-pub const PHYSICS: u32 = 4;
+pub const PHYSICS: u32 = 5;
 
 /// What stands before the version in the first word of a snapshot. The first version wrote no word for it but its number of bodies, which is never as
 /// large.

@@ -99,6 +99,11 @@ struct Selected {
 }
 
 impl Solve {
+    /// The impulses of the joints at the end of a solve, from the velocities that it came to.
+    pub fn settle<G: Geometry>(&mut self, assembly: &mut Assembly<G>, twists: &[Twist<G>]) {
+        let Solve { joint_target, lines, impulses, reaction, .. } = self;
+        assembly.settle(joint_target, (lines, impulses), reaction, twists);
+    }
     /// Takes all friction out of the contacts; whether there was any.
     pub fn slacken(&mut self) -> bool {
         let mut any = false;
@@ -335,7 +340,7 @@ fn soft_row(pull: &Pull, coordinate: f64, t: f64, duration: f64) -> (f64, f64) {
     }
 }
 
-/// Solves the selected problem for velocities `free` before rows act; the result is written to `out`.
+/// Solves the selected problem for velocities `free` before rows act; the result is written to `out`. The impulses of joints are those of [`Solve::settle`].
 pub(crate) fn resolve<G: Geometry>(
     assembly: &mut Assembly<G>,
     solve: &mut Solve,
@@ -347,7 +352,7 @@ pub(crate) fn resolve<G: Geometry>(
 ) -> Outcome {
     out.clear();
     out.extend_from_slice(free);
-    assembly.hold_joints_and_rotors(&solve.joint_target, &mut solve.reaction, out);
+    assembly.hold_unsettled(&solve.joint_target, solve.lines.is_empty(), &mut solve.reaction, out);
     solve.free.clear();
     for (&line, target) in solve.lines.iter().zip(&solve.target) {
         // A direction that the joints lock has nothing to answer with.
@@ -379,7 +384,8 @@ pub(crate) fn resolve<G: Geometry>(
     }
     solve.warm.copy_from_slice(&solve.impulses);
     solve.other.clear();
-    assembly.push(&solve.lines, &solve.impulses, &mut solve.reaction, &mut solve.scratch, out);
+    let Solve { joint_target, lines, impulses, reaction, scratch, .. } = solve;
+    assembly.push_unsettled(joint_target, (lines, impulses), reaction, scratch, out);
     outcome
 }
 

@@ -186,5 +186,5 @@ fn held_accelerations<G: Geometry>(island: &mut Island<G>) {
     held.extend_from_slice(free);
     solve.joint_target.clear();
     solve.joint_target.resize(assembly.equalities.len(), 0.0);
-    assembly.hold_joints(&solve.joint_target, &mut solve.reaction, held);
+    assembly.obey_joints(&solve.joint_target, &mut solve.reaction, held);
 }

@@ -134,6 +134,7 @@ impl<G: Geometry> Midpoint<G> {
             enter(flow, given.source, given.row, -given.impulse * mean(&|twists| given.line.speed(twists)));
         }
         let _ = solve::resolve(assembly, solve, solver, ctx.model.options.friction_cone, free, twists, report);
+        solve.settle(assembly, twists);
         landing.iter_mut().zip(&solve.reaction).for_each(|(sum, more)| *sum += more);
         let after = std::mem::take(&mut island.motion.twists);
         book(island, ctx.model, free, &after, 0.0, &mut []);

@@ -276,6 +276,7 @@ impl<G: Geometry> Midpoint<G> {
             assembly.lines[line].push(-impulse, &mut free);
         }
         let outcome = resolve(assembly, solve, solver, ctx.model.options.friction_cone, &free, &mut self.mean, report);
+        solve.settle(assembly, &self.mean);
         self.reaction.copy_from_slice(&solve.reaction);
         self.change = free;
         outcome

@@ -18,6 +18,8 @@ pub(crate) struct Frame {
     across: [Row; FREEDOMS],
     /// R by columns.
     upper: [Row; FREEDOMS],
+    /// For each row what meets it alone: Q R^-T by columns.
+    alone: [Row; FREEDOMS],
 }
 
 #[inline]
@@ -44,6 +46,7 @@ impl Frame {
             let mut left = [0.0; FREEDOMS];
             row(k, &mut left);
             let whole = dot(&left, &left);
+            self.upper[k] = [0.0; FREEDOMS];
             // Twice is enough.
             for _ in 0..2 {
                 for j in 0..k {
@@ -61,6 +64,7 @@ impl Frame {
             self.upper[k][k] = length;
             self.across[k] = left.map(|x| x / length);
         }
+        self.invert();
         for k in rows..numbers {
             // The axis of which most is left.
             let left_of = |axis: usize| 1.0 - self.across[..k].iter().map(|across| across[axis] * across[axis]).sum::<f64>();
@@ -91,32 +95,43 @@ impl Frame {
         &self.across[self.rows..self.numbers]
     }
 
-    /// The least x with A x = b: Q R^-T b.
+    /// For each row what meets it alone.
     #[inline]
-    pub fn meet(&self, mut b: Row) -> Row {
+    pub fn alone(&self) -> &[Row] {
+        &self.alone[..self.rows]
+    }
+
+    /// The least x with A x = b: Q R^-T b.
+    #[inline(always)]
+    pub fn meet(&self, b: &[f64]) -> Row {
         let mut out = [0.0; FREEDOMS];
-        for k in 0..self.rows {
-            for j in 0..k {
-                b[k] -= self.upper[k][j] * b[j];
-            }
-            b[k] /= self.upper[k][k];
-            subtract(-b[k], &self.across[k], &mut out);
+        for (alone, b) in self.alone.iter().zip(b).take(self.rows) {
+            subtract(-b, alone, &mut out);
         }
         out
     }
 
     /// The y with A' y = x, where x is such a sum: R^-1 Q' x.
-    #[inline]
-    pub fn weigh(&self, x: Row) -> Row {
+    #[inline(always)]
+    pub fn weigh(&self, x: &Row) -> Row {
         let mut out = [0.0; FREEDOMS];
-        for k in (0..self.rows).rev() {
-            let mut sum = dot(&self.across[k], &x);
-            for j in k + 1..self.rows {
-                sum -= self.upper[j][k] * out[j];
-            }
-            out[k] = sum / self.upper[k][k];
+        for (alone, y) in self.alone.iter().zip(&mut out).take(self.rows) {
+            *y = dot(alone, x);
         }
         out
+    }
+
+    /// Q R^-T: column k is what is left of q_k / R_kk when the rows after it are met as well.
+    fn invert(&mut self) {
+        for k in (0..self.rows).rev() {
+            let mut left = self.across[k];
+            for j in k + 1..self.rows {
+                let (share, alone) = (self.upper[j][k], self.alone[j]);
+                subtract(share, &alone, &mut left);
+            }
+            let share = 1.0 / self.upper[k][k];
+            self.alone[k] = left.map(|x| x * share);
+        }
     }
 }
 
@@ -137,12 +152,12 @@ mod tests {
                 assert!((0..rows).all(|i| dot(free, &given(i)).abs() < 1e-14), "{rows} rows hold nothing that is free");
             }
             let wanted: Row = std::array::from_fn(|k| if k < rows { 0.4 - k as f64 } else { 0.0 });
-            let met = frame.meet(wanted);
+            let met = frame.meet(&wanted);
             assert!((0..rows).all(|i| (dot(&met, &given(i)) - wanted[i]).abs() < 1e-13));
             assert!(frame.free().iter().all(|free| dot(free, &met).abs() < 1e-13), "the least of all that do");
             let mut sum = [0.0; FREEDOMS];
             (0..rows).for_each(|i| subtract(-wanted[i], &given(i), &mut sum));
-            let found = frame.weigh(sum);
+            let found = frame.weigh(&sum);
             assert!((0..FREEDOMS).all(|i| (found[i] - wanted[i]).abs() < 1e-13), "{found:?}");
         }
     }

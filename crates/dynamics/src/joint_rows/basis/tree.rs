@@ -7,8 +7,8 @@ use carom_geometry::Geometry;
 /// No link, no joint, no freedom.
 pub(super) const NONE: u32 = u32::MAX;
 
-/// Freedoms above which the factor of the joints costs less.
-const MOST: usize = 64;
+/// Joints above which no tree is sought.
+const MOST: usize = 4096;
 
 /// A body of a tree, and how it hangs on the one that carries it.
 #[derive(Clone, Copy, Debug)]
@@ -23,14 +23,17 @@ pub(super) struct Link {
     pub side: u32,
     /// Rows that hold it, without that of a rotor.
     pub held: u32,
-    /// The inverse inertia of the rotor, 0 where there is none.
+    /// The body at the other side of its joint.
+    pub carrier: u32,
+    /// The inverse inertia of the rotor, 0 where there is none, and which of all rotors it is.
     pub inverse: f64,
+    pub rotor: u32,
     /// The first of its own freedoms, and how many.
     pub first: u32,
     pub freedoms: u32,
-    /// The last freedom of what carries it, and of itself.
-    pub above: u32,
-    pub last: u32,
+    /// The first row of its joint, and its frame where it pins no point.
+    pub row: u32,
+    pub frame: u32,
 }
 
 impl Link {
@@ -39,14 +42,25 @@ impl Link {
     pub fn sign(&self) -> f64 {
         if self.side == 0 { 1.0 } else { -1.0 }
     }
+    /// Its own freedoms.
+    #[inline]
+    pub fn range(&self) -> std::ops::Range<usize> {
+        self.first as usize..(self.first + self.freedoms) as usize
+    }
+    /// The link that carries it.
+    #[inline]
+    pub fn parent(&self) -> Option<usize> {
+        (self.parent != NONE).then_some(self.parent as usize)
+    }
 }
 
 /// The bodies of an island whose joints close no loop, those that carry first.
 #[derive(Debug, Default)]
 pub(super) struct Tree {
     pub links: Vec<Link>,
-    /// The freedom before each one on its way to what never moves.
-    pub above: Vec<u32>,
+    /// Number of freedoms, and of joints that pin no point.
+    pub freedoms: usize,
+    pub frames: usize,
     /// Link of each body of the island.
     places: Vec<u32>,
     /// What it was laid out for, and whether it could be.
@@ -59,9 +73,9 @@ pub(super) struct Tree {
 impl Tree {
     /// The link of a body.
     #[inline]
-    pub fn link_of(&self, body: usize) -> Option<(usize, &Link)> {
-        let at = self.places[body] as usize;
-        self.links.get(at).map(|link| (at, link))
+    pub fn place_of(&self, body: usize) -> Option<usize> {
+        let at = self.places[body];
+        (at != NONE).then_some(at as usize)
     }
 
     /// Lays the tree out, unless it is; `false` where there are loops, many freedoms, or bodies that do not answer every push.
@@ -80,13 +94,15 @@ impl Tree {
         }
         if self.laid {
             // So may its rotors.
-            for link in self.links.iter_mut().filter(|link| link.node != NONE) {
-                let rotor = rows.rotor_of(link.node as usize);
-                if rotor.is_some() != (link.inverse != 0.0) {
-                    self.spans.clear();
-                    return false;
-                }
-                link.inverse = rotor.map_or(0.0, |rotor| rotor.inverse);
+            let mut found = 0;
+            for link in self.links.iter_mut().filter(|link| link.inverse != 0.0) {
+                let Some(rotor) = rows.rotors.get(link.rotor as usize).filter(|rotor| rotor.node == link.node as usize) else { break };
+                link.inverse = rotor.inverse;
+                found += 1;
+            }
+            if found != rows.rotors.len() {
+                self.spans.clear();
+                return false;
             }
         }
         self.laid
@@ -95,7 +111,7 @@ impl Tree {
     /// Hangs every body on what carries it.
     fn hang<G: Geometry>(&mut self, rows: &JointRows<G>) -> bool {
         self.links.clear();
-        self.above.clear();
+        (self.freedoms, self.frames) = (0, 0);
         self.places.clear();
         self.places.resize(self.moving.len(), NONE);
         self.used.clear();
@@ -142,27 +158,29 @@ impl Tree {
     /// Adds a body.
     fn add<G: Geometry>(&mut self, rows: &JointRows<G>, node: u32, side: usize, ends: [usize; 2]) -> bool {
         let parent = if node == NONE { NONE } else { self.places[ends[1 - side]] };
-        let (mut held, mut freedoms, mut inverse) = (0, G::DOF, 0.0);
+        let (mut held, mut freedoms, mut inverse, mut rotor, mut row, mut frame) = (0, G::DOF, 0.0, 0, 0, NONE);
         if node != NONE {
-            let (span, rotor) = (&self.spans[node as usize], rows.rotor_of(node as usize));
-            inverse = rotor.map_or(0.0, |rotor| rotor.inverse);
+            let span = &self.spans[node as usize];
+            let found = rows.rotors.binary_search_by_key(&(node as usize), |rotor| rotor.node).ok();
+            if let Some(found) = found {
+                (inverse, rotor) = (rows.rotors[found].inverse, found);
+            }
             let pinned = if span.pin != WHOLE { G::DIM } else { 0 };
-            held = span.rows as usize - usize::from(rotor.is_some()) - pinned;
+            row = span.first;
+            if span.pin == WHOLE {
+                frame = self.frames as u32;
+                self.frames += 1;
+            }
+            held = span.rows as usize - usize::from(found.is_some()) - pinned;
             let Some(left) = (G::DOF - pinned).checked_sub(held) else { return false };
             freedoms = left;
         }
-        let first = self.above.len();
-        if first + freedoms > MOST {
-            return false;
-        }
-        let above = if parent == NONE { NONE } else { self.links[parent as usize].last };
-        let last = if freedoms == 0 { above } else { (first + freedoms) as u32 - 1 };
-        for k in 0..freedoms {
-            self.above.push(if k == 0 { above } else { (first + k) as u32 - 1 });
-        }
+        let first = self.freedoms;
+        self.freedoms += freedoms;
         self.places[ends[side]] = self.links.len() as u32;
-        let [body, side, held, first, freedoms] = [ends[side], side, held, first, freedoms].map(|x| x as u32);
-        self.links.push(Link { body, node, parent, side, held, inverse, first, freedoms, above, last });
+        let [body, carrier] = [ends[side], ends[1 - side]].map(|x| x as u32);
+        let [side, held, first, freedoms, rotor] = [side, held, first, freedoms, rotor].map(|x| x as u32);
+        self.links.push(Link { body, node, parent, side, held, carrier, inverse, rotor, first, freedoms, row, frame });
         true
     }
 }
