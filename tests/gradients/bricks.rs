@@ -42,7 +42,6 @@ fn bricks_that_slide_together() {
     // 36 contacts, 108 rows on 36 freedoms: twelve of the contacts slide, the rest stick.
     let findings = check_text(&sliding_wall(3), 2, 6, 1);
     println!("{findings:#?}");
-    assert!(findings.transpose < 1e-9, "transpose {:.1e}", findings.transpose);
     // What moves gaps has a derivative to one side alone, and here to another side at every contact.
     let kinks = ["pose", "placement", "shape"];
     for found in findings.agreements.iter().filter(|found| !kinks.contains(&found.sort)) {
