@@ -1,6 +1,7 @@
 //! Derivatives of the step against central differences, closed forms and the transpose identity.
 
 mod boundary;
+mod bricks;
 mod choices;
 mod closed_forms;
 mod combine;

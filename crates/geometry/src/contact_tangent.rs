@@ -3,8 +3,9 @@
 //! A motion moves each collider frame by a twist at its origin in world axes (`position += lin`, `rotation := exp(ang) rotation`) and
 //! each shape through its parameters, in the order of [`Geometry::shape_parameters`].
 
-use crate::contact::{Contact, Geometry};
-use carom_math::{Pose, Twist, Vector, Wrench};
+use crate::contact::Geometry;
+use crate::contact_jacobian::ContactJacobian;
+use carom_math::{Twist, Vector, Wrench};
 
 /// The direction in which a contact is differentiated.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -93,63 +94,6 @@ impl<G: Geometry> ContactTangent<G> {
     /// Whether every number is finite.
     pub fn is_finite(&self) -> bool {
         self.gap.is_finite() && self.normal.is_finite() && self.point_a.is_finite() && self.point_b.is_finite()
-    }
-}
-
-/// The derivative of a contact by both poses: one column for each direction of a frame, translations along the world axes first.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct ContactJacobian<G: Geometry> {
-    /// Columns of the frame of a: `DOF` of them.
-    pub a: G::Columns,
-    /// Columns of the frame of b.
-    pub b: G::Columns,
-    /// Whether every column is regular.
-    pub regular: bool,
-}
-
-impl<G: Geometry> ContactJacobian<G> {
-    /// From the columns of a alone: moving b is moving both as one rigid body and a back again, theory (14.3).
-    pub(crate) fn relative(contact: &Contact<G>, pose_a: &Pose<G>, pose_b: &Pose<G>, a: G::Columns) -> Self {
-        let between = pose_a.position - pose_b.position;
-        let (arm_a, arm_b) = (contact.point_a - pose_b.position, contact.point_b - pose_b.position);
-        let mut b: G::Columns = a;
-        for k in 0..G::DOF {
-            let both = unit_twist::<G>(k);
-            let mut column = ContactTangent::zero().plus(-1.0, &a.as_ref()[k]);
-            if k >= G::DIM {
-                let back = G::spin(both.ang, between);
-                for (i, along) in a.as_ref()[..G::DIM].iter().enumerate() {
-                    column = column.plus(-back[i], along);
-                }
-            }
-            column.normal += G::spin(both.ang, contact.normal);
-            column.point_a += both.at(arm_a);
-            column.point_b += both.at(arm_b);
-            b.as_mut()[k] = column;
-        }
-        ContactJacobian { a, b, regular: a.as_ref().iter().all(|column| column.regular) }
-    }
-    /// The derivative along twists of the frames: the columns summed, theory (14.1).
-    pub fn apply(&self, pose_a: &Twist<G>, pose_b: &Twist<G>) -> ContactTangent<G> {
-        let mut sum = ContactTangent::zero();
-        for (columns, twist) in [(&self.a, pose_a), (&self.b, pose_b)] {
-            for (k, column) in columns.as_ref().iter().enumerate() {
-                sum = sum.plus(if k < G::DIM { twist.lin[k] } else { twist.ang[k - G::DIM] }, column);
-            }
-        }
-        sum
-    }
-    /// The wrenches on the frames of a and b that a gradient with respect to the contact makes, theory (14.4).
-    pub fn transpose(&self, bar: &ContactTangent<G>) -> (Wrench<G>, Wrench<G>) {
-        let wrench = |columns: &G::Columns| {
-            let mut wrench = Wrench::<G>::zero();
-            for (k, column) in columns.as_ref().iter().enumerate() {
-                let entry = column.dot(bar);
-                if k < G::DIM { wrench.lin[k] = entry } else { wrench.ang[k - G::DIM] = entry }
-            }
-            wrench
-        };
-        (wrench(&self.a), wrench(&self.b))
     }
 }
 

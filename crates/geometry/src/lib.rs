@@ -5,6 +5,7 @@
 pub mod bounds;
 pub mod broadphase;
 pub mod contact;
+pub mod contact_jacobian;
 pub mod contact_tangent;
 #[cfg(test)]
 mod derivative_tests;
@@ -20,7 +21,8 @@ pub mod time_of_impact;
 
 pub use bounds::Aabb;
 pub use contact::{Contact, Geometry};
-pub use contact_tangent::{ContactAdjoint, ContactDerivative, ContactJacobian, ContactMotion, ContactTangent};
+pub use contact_jacobian::ContactJacobian;
+pub use contact_tangent::{ContactAdjoint, ContactDerivative, ContactMotion, ContactTangent};
 pub use mass::MassProperties;
 pub use outline::{Faces, Outline};
 pub use ray::RayHit;

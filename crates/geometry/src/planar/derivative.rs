@@ -4,7 +4,8 @@ use super::feature::{Feature, closed_form};
 use super::parameters;
 use super::placed::Moving;
 use super::shape::{Pose, Shape};
-use crate::contact_tangent::{ContactAdjoint, ContactDerivative, ContactJacobian, ContactMotion, ContactTangent, Sizes, unit_twist};
+use crate::contact_jacobian::ContactJacobian;
+use crate::contact_tangent::{ContactAdjoint, ContactDerivative, ContactMotion, ContactTangent, Sizes, unit_twist};
 use carom_math::{Planar, Space, Twist};
 use nalgebra::Vector2;
 
@@ -39,7 +40,7 @@ impl ContactDerivative<Planar> for Pair<'_> {
         let b: Moving<DOF> = Moving { shape: self.b, pose: self.pose_b, twists: [Twist::zero(); DOF], sizes: Sizes::Held };
         let raw = closed_form(self.feature, &a, &b);
         let contact = raw.value().named(self.feature, Vector2::zeros());
-        ContactJacobian::relative(&contact, self.pose_a, self.pose_b, std::array::from_fn(|k| raw.tangent(k)))
+        ContactJacobian::of_columns(&contact, [self.pose_a, self.pose_b], std::array::from_fn(|k| raw.tangent(k)))
     }
     fn sizes_adjoint(&self, bar: &ContactTangent<Planar>, out: &mut ContactAdjoint<Planar>) {
         let still = Twist::zero();

@@ -2,6 +2,7 @@
 
 use super::core::{Body, Core, Facet};
 use super::feature::{Feature, Kind, Raw};
+use super::flat::Flat;
 use super::nearest::whole;
 use super::nearest_tangent::whole_tangent;
 use super::parameters::{self, Part};
@@ -9,7 +10,8 @@ use super::placed::{Motion, Moving};
 use super::round::{Side, Solid, closed_form};
 use super::shape::Shape;
 use super::supported;
-use crate::contact_tangent::{ContactAdjoint, ContactDerivative, ContactJacobian, ContactMotion, ContactTangent, Sizes, unit_twist};
+use crate::contact_jacobian::ContactJacobian;
+use crate::contact_tangent::{ContactAdjoint, ContactDerivative, ContactMotion, ContactTangent, Sizes, unit_twist};
 use crate::scalar::Dual;
 use carom_math::{Pose, Space, Spatial, Twist};
 use nalgebra::Vector3;
@@ -74,16 +76,30 @@ impl ContactDerivative<Spatial> for Pair<'_> {
         self.placed().map_or(NONE, |placed| placed.along(motion.pose_a, sizes.0, motion.pose_b, sizes.1))
     }
     fn jacobian(&self) -> ContactJacobian<Spatial> {
-        let Some(placed) = self.placed() else { return ContactJacobian { a: [NONE; DOF], b: [NONE; DOF], regular: false } };
+        let origin = self.b.1.position;
+        let poses = [self.a.1, self.b.1];
+        let Some(placed) = self.placed() else {
+            let nowhere = Raw { gap: 0.0, normal: ZERO, point_a: ZERO, point_b: ZERO, regular: false };
+            return ContactJacobian::of_columns(&nowhere.named(self.feature, origin), poses, [NONE; DOF]);
+        };
+        if let Some(flat) = placed.flat() {
+            let contact = flat.contact().named(self.feature, origin);
+            return ContactJacobian::relative(&contact, poses, flat.side, flat.moved(), true);
+        }
         let raw = placed.moved(Sizes::Held, std::array::from_fn(unit_twist), Sizes::Held, [Twist::zero(); DOF]);
-        let contact = raw.value().named(self.feature, self.b.1.position);
-        ContactJacobian::relative(&contact, self.a.1, self.b.1, std::array::from_fn(|k| raw.tangent(k)))
+        ContactJacobian::of_columns(&raw.value().named(self.feature, origin), poses, std::array::from_fn(|k| raw.tangent(k)))
     }
     fn sizes_adjoint(&self, bar: &ContactTangent<Spatial>, out: &mut ContactAdjoint<Spatial>) {
         let Some(placed) = self.placed() else {
             out.regular = false;
             return;
         };
+        if let Some(flat) = placed.flat() {
+            let (shapes, bars) = ([self.a.0, self.b.0], [out.shape_a.as_deref_mut(), out.shape_b.as_deref_mut()]);
+            let (shapes, bars) = if flat.side == 0 { (shapes, bars) } else { (reversed(shapes), reversed(bars)) };
+            flat.sizes_adjoint(bar, shapes, bars);
+            return;
+        }
         let still = Twist::zero();
         // Nearest points wander over the whole shape.
         let (part_a, part_b) = if placed.nearest.is_some() { (Part::Whole, Part::Whole) } else { self.feature.kind.parts() };
@@ -104,7 +120,18 @@ impl ContactDerivative<Spatial> for Pair<'_> {
     }
 }
 
+fn reversed<T>([a, b]: [T; 2]) -> [T; 2] {
+    [b, a]
+}
+
 impl Placed<'_> {
+    /// The contact of two cores as one over a face, where it is one.
+    fn flat(&self) -> Option<Flat<'_>> {
+        match (&self.a, &self.b) {
+            (Side::Core(a), Side::Core(b)) => Flat::of(self.kind, a, b),
+            _ => None,
+        }
+    }
     /// The contact with its derivatives in `N` directions of the frames; the sizes change along the first.
     fn moved<const N: usize>(
         &self,

@@ -33,6 +33,7 @@ mod axes;
 mod core;
 pub(crate) mod derivative;
 mod feature;
+mod flat;
 mod gjk;
 mod half_space;
 mod hull;

@@ -133,6 +133,69 @@ pub(super) fn radius_tangent(shape: &Shape, sizes: Sizes) -> f64 {
     }
 }
 
+/// Adds what a covector on a vertex, in world axes, is by the sizes: the transpose of [`vertex_tangent`].
+#[inline]
+pub(super) fn vertex_bar(shape: &Shape, core: &Core, vertex: u32, bar: V, out: &mut [f64]) {
+    let local = core.local(bar);
+    match shape {
+        Shape::Cuboid { .. } => {
+            let half = |k: u32| if vertex >> k & 1 == 0 { -0.5 } else { 0.5 };
+            add(out, 0, &[half(0) * local.x, half(1) * local.y, half(2) * local.z]);
+        }
+        Shape::Capsule { .. } => add(out, 0, &[if vertex & 1 == 0 { -0.5 * local.z } else { 0.5 * local.z }]),
+        Shape::Convex(hull) => add(out, DIM * (vertex as usize).min(hull.vertices().len() - 1), local.as_slice()),
+        Shape::Segment { .. } => add(out, DIM * (vertex & 1) as usize, local.as_slice()),
+        _ => {}
+    }
+}
+
+/// The transpose of [`normal_tangent`].
+#[inline]
+pub(super) fn normal_bar(shape: &Shape, core: &Core, face: u32, bar: V, out: &mut [f64]) {
+    match shape {
+        Shape::HalfSpace { normal } => {
+            let local = core.local(bar);
+            add(out, 0, (local - normal * normal.dot(&local)).as_slice());
+        }
+        Shape::Convex(hull) => {
+            let f = (face as usize).min(hull.normals().len() - 1);
+            let (ring, normal, local) = (hull.face(f), hull.normals()[f], core.local(bar));
+            let corner = |k: usize| hull.vertices()[ring[k % ring.len()] as usize];
+            let around = |k: usize| corner(k + 1) - corner(k + ring.len() - 1);
+            let area: f64 = (0..ring.len()).map(|k| 0.5 * normal.dot(&(corner(k) - corner(0)).cross(&around(k)))).sum();
+            let turned = (local - normal * normal.dot(&local)) / area;
+            (0..ring.len()).for_each(|k| add(out, DIM * ring[k] as usize, around(k).cross(&turned).as_slice()));
+        }
+        _ => {}
+    }
+}
+
+/// The transpose of [`face_point_tangent`].
+#[inline]
+pub(super) fn face_point_bar(shape: &Shape, core: &Core, face: u32, bar: V, out: &mut [f64]) {
+    match shape {
+        Shape::HalfSpace { .. } => {}
+        Shape::Cuboid { .. } => add(out, (face as usize / 2) % DIM, &[0.5 * core.normal(face).dot(&bar)]),
+        _ => vertex_bar(shape, core, core.face_vertex(face, 0), bar, out),
+    }
+}
+
+/// The transpose of [`radius_tangent`].
+#[inline]
+pub(super) fn radius_bar(shape: &Shape, bar: f64, out: &mut [f64]) {
+    match shape {
+        Shape::Ball { .. } => add(out, 0, &[bar]),
+        Shape::Capsule { .. } => add(out, 1, &[bar]),
+        _ => {}
+    }
+}
+
+/// Adds numbers from a place on; entries that are missing are left out.
+#[inline(always)]
+fn add(out: &mut [f64], first: usize, values: &[f64]) {
+    out.iter_mut().skip(first).zip(values).for_each(|(out, value)| *out += value);
+}
+
 /// How half height and radii of a solid of revolution change with the sizes.
 pub(super) struct RoundTangent {
     pub half: f64,

@@ -4,6 +4,8 @@
 
 mod wires;
 
+pub(crate) use wires::Angles;
+
 use crate::constraints::{Joint, JointFunction, JointGradient, JointParameter, MAX_COLUMNS, MAX_PARAMETERS, MAX_ROWS};
 use crate::gradient::motion::add;
 use crate::gradient::schedule::program::{Block, Program};

@@ -297,7 +297,7 @@ impl<G: Geometry> Linkage<G> {
 
     /// The weights := -S^-1 or -S^-T of themselves.
     #[inline]
-    pub(crate) fn answer(&mut self, room: usize, transposed: bool, sparse: &Sparse<G>, scratch: &mut Vec<f64>) {
+    pub(crate) fn answer(&mut self, room: usize, transposed: bool, sparse: &mut Sparse<G>, scratch: &mut Vec<f64>) {
         let Walk { weights, both, .. } = &mut self.walk;
         let count = weights.len();
         if count == 0 {

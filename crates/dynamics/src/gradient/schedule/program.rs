@@ -114,7 +114,7 @@ pub(crate) struct Program<G: Geometry> {
     /// Scratch of the next island.
     pub stage: StageScratch<G>,
     /// The program as matrices alone, where that was asked for.
-    pub wiring: Wiring,
+    pub wiring: Wiring<G>,
 }
 
 impl<G: Geometry> Default for Program<G> {

@@ -289,10 +289,12 @@ impl<G: Geometry> Sparse<G> {
         let count = self.answers[0].len();
         // Rows that answer to nothing but velocities make a matrix near J M^-1 J', whose pivots need no search.
         let velocities_alone = entries.is_empty() && times.is_empty();
-        if (velocities_alone || !arrangement.searched) && arrangement.topologies[timed] == NONE {
+        let even = arrangement.searched && self.leave_out(arrangement, entries, times);
+        let whole = velocities_alone && !even;
+        if (whole || !arrangement.searched) && arrangement.topologies[timed] == NONE {
             arrangement.topologies[timed] = self.topology(&arrangement.nodes, timed)?;
         }
-        if velocities_alone {
+        if whole {
             let number = arrangement.topologies[timed];
             let topology = self.topologies[number as usize].filled(&self.felt, &self.answers);
             topology.ready();
@@ -304,7 +306,6 @@ impl<G: Geometry> Sparse<G> {
             }
         }
         let number = if arrangement.searched {
-            self.leave_out(arrangement, entries, times);
             let nodes = std::mem::take(&mut self.nodes);
             let found = self.topology(&nodes, timed);
             self.nodes = nodes;
@@ -378,7 +379,7 @@ impl<G: Geometry> Sparse<G> {
         topology.ready();
         let factor = &mut topology.factors[topology.used];
         // Pivots of nodes without repetition are nearly always sound as they come; where one is not they are searched.
-        let plain = !arrangement.searched && times.last().is_none_or(|corner| *corner > 0.0);
+        let plain = (!arrangement.searched || even) && times.last().is_none_or(|corner| *corner > 0.0);
         if !(plain && factor.factor_plain(&topology.matrix)) {
             let outcome = factor.factor(&topology.matrix, Pivots::Regularise { relative: DROPPED });
             if outcome.is_err() || factor.entangled() {
@@ -397,7 +398,7 @@ impl<G: Geometry> Sparse<G> {
     }
 
     /// x\[out\] -= S^-1 x\[input\].
-    pub fn solve(&self, factored: Factored, input: Range<usize>, out: Range<usize>, x: &mut [f64], scratch: &mut Vec<f64>) {
+    pub fn solve(&mut self, factored: Factored, input: Range<usize>, out: Range<usize>, x: &mut [f64], scratch: &mut Vec<f64>) {
         if factored.topology == NONE {
             return self.by_bodies.solve(factored.factor, input, out, false, x);
         }
@@ -408,7 +409,7 @@ impl<G: Geometry> Sparse<G> {
     }
 
     /// x\[input\] -= S^-T x\[out\].
-    pub fn solve_transposed(&self, factored: Factored, input: Range<usize>, out: Range<usize>, x: &mut [f64], scratch: &mut Vec<f64>) {
+    pub fn solve_transposed(&mut self, factored: Factored, input: Range<usize>, out: Range<usize>, x: &mut [f64], scratch: &mut Vec<f64>) {
         if factored.topology == NONE {
             return self.by_bodies.solve(factored.factor, out, input, true, x);
         }
@@ -420,7 +421,7 @@ impl<G: Geometry> Sparse<G> {
 
     /// The same for several side by side.
     pub fn solve_transposed_lanes<const L: usize>(
-        &self,
+        &mut self,
         factored: Factored,
         input: Range<usize>,
         out: Range<usize>,

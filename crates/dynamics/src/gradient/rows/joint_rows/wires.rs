@@ -9,7 +9,7 @@ use carom_geometry::Geometry;
 use carom_math::{Pose, Twist, Vector, Wrench};
 
 /// Entries by the poses of two bodies.
-fn add_sides<G: Geometry>(wiring: &mut Wiring, blocks: &[Option<Block>; 2], sides: &[Wrench<G>; 2]) {
+fn add_sides<G: Geometry>(wiring: &mut Wiring<G>, blocks: &[Option<Block>; 2], sides: &[Wrench<G>; 2]) {
     for (block, side) in blocks.iter().zip(sides) {
         wiring.add(block.map(|block| block.part(0, G::DIM)), side.lin.as_slice());
         wiring.add(block.map(|block| block.part(G::DIM, G::ANG)), side.ang.as_slice());
@@ -17,7 +17,7 @@ fn add_sides<G: Geometry>(wiring: &mut Wiring, blocks: &[Option<Block>; 2], side
 }
 
 /// Entries by their turns alone.
-fn add_turns<G: Geometry>(wiring: &mut Wiring, blocks: &[Option<Block>; 2], turns: &[G::Ang; 2]) {
+fn add_turns<G: Geometry>(wiring: &mut Wiring<G>, blocks: &[Option<Block>; 2], turns: &[G::Ang; 2]) {
     for (block, turn) in blocks.iter().zip(turns) {
         wiring.add(block.map(|block| block.part(G::DIM, G::ANG)), turn.as_slice());
     }
@@ -33,22 +33,61 @@ fn unit_twist<G: Geometry>(side: usize, k: usize) -> [Twist<G>; 2] {
 }
 
 /// The row of an angle at a pose, and how it turns: the gradients with respect to the turns of both bodies of its covector, component by component.
+#[derive(Clone, Copy, Debug)]
 struct Turned<G: Geometry> {
     covector: G::Ang,
     bent: [[G::Ang; 2]; 3],
 }
 
+/// Angles of joints at poses: the joint, the poses, the row.
+#[derive(Debug)]
+pub(crate) struct Angles<G: Geometry> {
+    known: Vec<(usize, [Pose<G>; 2], Turned<G>)>,
+    /// Those of a joint: at the start and at the end of a substep, mostly.
+    latest: usize,
+}
+
+impl<G: Geometry> Default for Angles<G> {
+    fn default() -> Self {
+        Angles { known: Vec::new(), latest: 0 }
+    }
+}
+
+impl<G: Geometry> Angles<G> {
+    /// Forgets all.
+    pub fn clear(&mut self) {
+        self.known.clear();
+    }
+
+    /// The row of a joint's angle, found once at each pose.
+    fn of(&mut self, (joint, index): (&Joint<G>, usize), poses: &[Pose<G>; 2]) -> Turned<G> {
+        let count = self.known.len();
+        for step in 0..count {
+            // Joints come in one order.
+            let at = (self.latest + step) % count;
+            if self.known[at].0 == index && self.known[at].1 == *poses {
+                self.latest = at + 1;
+                return self.known[at].2;
+            }
+        }
+        let found = Turned::of(joint, poses);
+        self.known.push((index, *poses, found));
+        self.latest = count + 1;
+        found
+    }
+}
+
 impl<G: Geometry> Turned<G> {
-    fn of(joint: &Joint<G>, [a, b]: &[Pose<G>; 2], sign: f64) -> Self {
+    fn of(joint: &Joint<G>, [a, b]: &[Pose<G>; 2]) -> Self {
         let mut bent = [[G::Ang::zero(); 2]; 3];
         if G::ANG > 1 {
             let place = joint.placed(a, b);
             for (k, bent) in bent.iter_mut().enumerate() {
-                let gradient = place.power_gradient(JointFunction::Coordinate, &[sign], &unit_twist(0, G::DIM + k));
+                let gradient = place.power_gradient(JointFunction::Coordinate, &[1.0], &unit_twist(0, G::DIM + k));
                 *bent = gradient.bodies.map(|side| side.ang);
             }
         }
-        Turned { covector: joint.coordinate_row(a, b).a.ang * sign, bent }
+        Turned { covector: joint.coordinate_row(a, b).a.ang, bent }
     }
 
     /// Adds the gradient of its power with a rate of a against b.
@@ -61,7 +100,7 @@ impl<G: Geometry> Turned<G> {
 
 impl<G: Geometry> JointMap<G> {
     /// Writes the rows of its matrix: each slot that it adds to, with the slots that it reads and the numbers before them.
-    pub fn write_rows(&self, model: &Model<G>, wiring: &mut Wiring) {
+    pub fn write_rows(&self, model: &Model<G>, wiring: &mut Wiring<G>) {
         let joint = &model.joints[self.joint];
         let angle = joint.is_angular() && !joint.kind.counts_turns();
         let closed = match self.function {
@@ -77,12 +116,12 @@ impl<G: Geometry> JointMap<G> {
         }
     }
 
-    fn write_any(&self, model: &Model<G>, wiring: &mut Wiring) {
+    fn write_any(&self, model: &Model<G>, wiring: &mut Wiring<G>) {
         let joint = &model.joints[self.joint];
         let place = joint.placed(&self.poses[0], &self.poses[1]);
         // Angles turn with the rates of the bodies alone.
         let angular = joint.is_angular() && matches!(self.function, JointFunction::Coordinate | JointFunction::Inequality(_));
-        let add = |wiring: &mut Wiring, gradient: &JointGradient<G>| {
+        let add = |wiring: &mut Wiring<G>, gradient: &JointGradient<G>| {
             add_sides::<G>(wiring, &self.blocks, &gradient.bodies);
             if let Some(block) = self.parameters {
                 let mut values = [0.0; MAX_COLUMNS];
@@ -118,11 +157,11 @@ impl<G: Geometry> JointMap<G> {
     }
 
     /// Equalities of a hinge or a ball, the row of a rotor behind them, or an angle alone: nothing second-order but turns.
-    fn write_closed(&self, joint: &Joint<G>, sign: f64, wiring: &mut Wiring) {
+    fn write_closed(&self, joint: &Joint<G>, sign: f64, wiring: &mut Wiring<G>) {
         let pinned = self.function == JointFunction::Equalities;
         let pin = pinned.then(|| Pinned::<G>::new(joint, &G::matrix(self.poses[0].rotation), &G::matrix(self.poses[1].rotation)));
         let rows = if pinned { joint.row_count() } else { 0 };
-        let angle = (!pinned || joint.has_rotor()).then(|| Turned::<G>::of(joint, &self.poses, sign));
+        let angle = (!pinned || joint.has_rotor()).then(|| wiring.angles.of((joint, self.joint), &self.poses));
         let turns = |y: &[f64], twists: &[Twist<G>; 2]| {
             let mut out = [G::Ang::zero(); 2];
             if let Some(pin) = &pin {
@@ -131,14 +170,14 @@ impl<G: Geometry> JointMap<G> {
                 out = pin.by_turns(&gradient);
             }
             if let Some(angle) = &angle {
-                angle.add((twists[0].ang - twists[1].ang) * y[rows], &mut out);
+                angle.add((twists[0].ang - twists[1].ang) * (sign * y[rows]), &mut out);
             }
             out
         };
         let weighted = |k: usize, weight: f64| {
             let found = match (&pin, &angle) {
                 (Some(pin), _) if k < rows => pin.row(k),
-                (_, Some(angle)) => Row::turning(angle.covector),
+                (_, Some(angle)) => Row::turning(angle.covector * sign),
                 _ => Row::zero(),
             };
             [found.a, found.b].map(|side| Wrench::zero().plus(weight, side))

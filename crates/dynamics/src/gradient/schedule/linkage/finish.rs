@@ -18,7 +18,7 @@ impl<G: Geometry> Linkage<G> {
     }
 
     /// The tangent of the finish.
-    pub fn finish_tangent(&mut self, model: &Model<G>, sparse: &Sparse<G>, x: &mut [f64], scratch: &mut Vec<f64>) {
+    pub fn finish_tangent(&mut self, model: &Model<G>, sparse: &mut Sparse<G>, x: &mut [f64], scratch: &mut Vec<f64>) {
         self.make_room();
         let t = self.length;
         let time = x[self.time.range().start];
@@ -66,7 +66,7 @@ impl<G: Geometry> Linkage<G> {
     }
 
     /// The adjoint of the finish; what it leaves to the move waits in the walk, or in the slots where other loads come between.
-    pub fn finish_adjoint(&mut self, model: &Model<G>, sparse: &Sparse<G>, x: &mut [f64], scratch: &mut Vec<f64>) {
+    pub fn finish_adjoint(&mut self, model: &Model<G>, sparse: &mut Sparse<G>, x: &mut [f64], scratch: &mut Vec<f64>) {
         self.make_room();
         let t = self.length;
         let count = self.bodies.len();

@@ -12,7 +12,7 @@ use carom_math::{Twist, Vector, Wrench};
 
 impl<G: Geometry> Linkage<G> {
     /// The tangent of the move.
-    pub fn move_tangent(&mut self, model: &Model<G>, sparse: &Sparse<G>, x: &mut [f64], scratch: &mut Vec<f64>) {
+    pub fn move_tangent(&mut self, model: &Model<G>, sparse: &mut Sparse<G>, x: &mut [f64], scratch: &mut Vec<f64>) {
         self.make_room();
         let t = self.length;
         let time = x[self.time.range().start];
@@ -64,7 +64,14 @@ impl<G: Geometry> Linkage<G> {
     }
 
     /// The adjoint of the move, right after that of the finish.
-    pub fn move_adjoint(&mut self, model: &Model<G>, sparse: &Sparse<G>, sums: &mut JointSums<G>, x: &mut [f64], scratch: &mut Vec<f64>) {
+    pub fn move_adjoint(
+        &mut self,
+        model: &Model<G>,
+        sparse: &mut Sparse<G>,
+        sums: &mut JointSums<G>,
+        x: &mut [f64],
+        scratch: &mut Vec<f64>,
+    ) {
         let t = self.length;
         if self.loaded() {
             // Springs and forces at q' have spoken since.
@@ -210,7 +217,7 @@ impl<G: Geometry> Linkage<G> {
     }
 
     /// The velocities, by local body, that the rows of a room answer to the residuals in the weights.
-    pub(crate) fn answered_tangent(&mut self, room: usize, sparse: &Sparse<G>, scratch: &mut Vec<f64>) -> Vec<Twist<G>> {
+    pub(crate) fn answered_tangent(&mut self, room: usize, sparse: &mut Sparse<G>, scratch: &mut Vec<f64>) -> Vec<Twist<G>> {
         self.answer(room, false, sparse, scratch);
         let mut impulses = vec![Wrench::zero(); self.bodies.len()];
         for joint in &self.joints {

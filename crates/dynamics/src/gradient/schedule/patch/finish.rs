@@ -10,7 +10,7 @@ use carom_math::{Twist, Vector, Wrench};
 
 impl<G: Geometry> Patch<G> {
     /// The tangent of the end.
-    pub fn finish_tangent(&mut self, sites: &Sites<G>, sparse: &Sparse<G>, x: &mut [f64], scratch: &mut Vec<f64>) {
+    pub fn finish_tangent(&mut self, sites: &Sites<G>, sparse: &mut Sparse<G>, x: &mut [f64], scratch: &mut Vec<f64>) {
         self.contacts_tangent(1, sites, x);
         let solve = &self.solves[1];
         let time = x[self.time.range().start];
@@ -50,7 +50,7 @@ impl<G: Geometry> Patch<G> {
     }
 
     /// The adjoint of the end.
-    pub fn finish_adjoint(&mut self, sites: &Sites<G>, sparse: &Sparse<G>, x: &mut [f64], scratch: &mut Vec<f64>) {
+    pub fn finish_adjoint(&mut self, sites: &Sites<G>, sparse: &mut Sparse<G>, x: &mut [f64], scratch: &mut Vec<f64>) {
         let Patch { bodies, solves: [_, solve], walk: PatchWalk { by_velocity, bars, changes, .. }, .. } = self;
         by_velocity.clear();
         changes.clear();

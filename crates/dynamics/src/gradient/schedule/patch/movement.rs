@@ -51,7 +51,7 @@ pub(crate) fn turned_adjoint<G: Geometry>(
 
 impl<G: Geometry> Patch<G> {
     /// The tangent of the move.
-    pub fn move_tangent(&mut self, sites: &Sites<G>, sparse: &Sparse<G>, x: &mut [f64], scratch: &mut Vec<f64>) {
+    pub fn move_tangent(&mut self, sites: &Sites<G>, sparse: &mut Sparse<G>, x: &mut [f64], scratch: &mut Vec<f64>) {
         let t = self.length;
         self.contacts_tangent(0, sites, x);
         let solve = &self.solves[0];
@@ -109,7 +109,7 @@ impl<G: Geometry> Patch<G> {
     }
 
     /// The adjoint of the move.
-    pub fn move_adjoint(&mut self, sites: &Sites<G>, sparse: &Sparse<G>, x: &mut [f64], scratch: &mut Vec<f64>) {
+    pub fn move_adjoint(&mut self, sites: &Sites<G>, sparse: &mut Sparse<G>, x: &mut [f64], scratch: &mut Vec<f64>) {
         let t = self.length;
         let Patch { bodies, solves: [solve, _], walk: PatchWalk { by_velocity, by_pose, bars, changes }, .. } = self;
         by_velocity.clear();

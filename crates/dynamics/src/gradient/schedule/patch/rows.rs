@@ -3,7 +3,7 @@
 use crate::combine::Coefficient;
 use crate::contacts::Key;
 use crate::gradient::rows::contact_point::ContactPoint;
-use crate::gradient::rows::contact_rows::{Along, along, columns, transposed};
+use crate::gradient::rows::contact_rows::{Along, along, transposed};
 use crate::gradient::rows::contact_site::bar;
 use crate::gradient::rows::friction_mode::{FrictionMode, NEAR_THE_BOUND};
 use crate::gradient::schedule::patch::{Patch, PatchContact, PatchEvent, PatchLists, PatchRow, PointBar, SOURCES, Seen};
@@ -56,7 +56,7 @@ impl<G: Geometry> Patch<G> {
         group: &Pushed<G>,
         contact: usize,
         (point, friction): (&ContactPoint<G>, f64),
-        normal: Seen<G>,
+        normal: &Seen<G>,
         slips: &[(Seen<G>, f64)],
         switches: &mut Switches,
     ) {
@@ -69,25 +69,26 @@ impl<G: Geometry> Patch<G> {
         let slow = NEAR_THE_BOUND * stage.model.tolerances.rest_speed;
         let cone = stage.model.options.friction_cone;
         switches.friction += usize::from(group.friction.near(&group.impulses, friction, slip, slow, cone));
-        let (size, speed) = (group.impulses[1].hypot(group.impulses[2]), slip[0].hypot(slip[1]));
+        let long = |x: f64, y: f64| (x * x + y * y).sqrt();
+        let (size, speed) = (long(group.impulses[1], group.impulses[2]), long(slip[0], slip[1]));
         let toward = |k: usize| if size > 0.0 { -group.impulses[1 + k] / size } else { 0.0 };
+        let mut bent = Seen::nothing();
         for (k, own) in slips.iter().enumerate() {
             let row = if group.friction == FrictionMode::Slides {
                 // l_k + mu l_n u_k/|u| = 0, where u/|u| = -l_t/|l_t|, theory (17.16).
                 self.lists.entries.push((first + 1 + k, first + 1 + k, 1.0));
                 self.lists.entries.push((first + 1 + k, first, toward(k) * friction));
                 let turns = G::TANGENTS > 1 && speed > 0.0;
-                let seen = turns.then(|| {
-                    let mut seen = Seen::nothing();
+                if turns {
+                    bent = Seen::nothing();
                     for (i, other) in slips.iter().enumerate() {
                         let turn = f64::from(u8::from(i == k)) - toward(k) * toward(i);
-                        seen.add(friction * group.impulses[0] * turn / speed, &other.0);
+                        bent.add(friction * group.impulses[0] * turn / speed, &other.0);
                     }
-                    seen
-                });
-                (seen, toward(k) * group.impulses[0])
+                }
+                (turns.then_some(&bent), toward(k) * group.impulses[0])
             } else {
-                (Some(own.0), 0.0)
+                (Some(&own.0), 0.0)
             };
             self.add_row(solve, point, contact, point.tangents()[k], row);
         }
@@ -100,20 +101,20 @@ impl<G: Geometry> Patch<G> {
         point: &ContactPoint<G>,
         contact: usize,
         direction: G::Lin,
-        (seen, by_coefficient): (Option<Seen<G>>, f64),
+        (seen, by_coefficient): (Option<&Seen<G>>, f64),
     ) {
         let column = along(point, direction);
         let t = self.length;
         let bodies = point.bodies;
         let places = bodies.map(|body| self.places[body]);
-        let covector = |side: usize| match &seen {
+        let covector = |side: usize| match seen {
             Some(seen) => seen.velocity[side].plus(t, self.bodies[places[side]].carried(&seen.pose[side])),
             None => Wrench::zero(),
         };
         self.lists.felt.push([(bodies[0], covector(0)), (bodies[1], covector(1))]);
         let answer = |side: usize| self.bodies[places[side]].response(solve, &column[side].1);
         self.lists.answers.push([(bodies[0], answer(0)), (bodies[1], answer(1))]);
-        self.solves[solve].rows.push(PatchRow { contact, column: column.map(|(_, wrench)| wrench), seen, by_coefficient });
+        self.solves[solve].rows.push(PatchRow { contact, column: column.map(|(_, wrench)| wrench), seen: seen.copied(), by_coefficient });
     }
 
     /// Factors the rows of a solve.
@@ -149,10 +150,11 @@ impl<G: Geometry> Patch<G> {
             let contact = self.push(0, stage, group, (key, friction), &start, end.site());
             let normal = Seen { pose: gap_row(program, &end), end: (PointBar::zero(), per_time), ..Seen::nothing() };
             let mut slips = [(normal, 0.0); 2];
+            let speeds = [start.slip(&substep.half), end.slip(&substep.half)];
             for k in 0..if friction > 0.0 { G::TANGENTS } else { 0 } {
-                slips[k] = mean_slip(program, substep, &start, &end, k);
+                slips[k] = mean_slip(program, substep, (&start, &end), speeds, k);
             }
-            self.add_rows(0, stage, group, contact, (&start, friction), normal, &slips[..G::TANGENTS], switches);
+            self.add_rows(0, stage, group, contact, (&start, friction), &normal, &slips[..G::TANGENTS], switches);
             self.ends.push((key, end));
         }
         self.event = None;
@@ -201,32 +203,32 @@ impl<G: Geometry> Patch<G> {
             };
             switches.irregular += usize::from(!point.regular);
             let contact = self.push(1, stage, group, (key, friction), &point, point.site());
-            let normal = speed(&point, &Along::normal(&point), &substep.end, 1.0);
+            let slip = point.slip(&substep.end);
+            let normal = speed(&point, &Along::normal(&point), (&substep.end, slip), 1.0);
             let mut slips = [(normal, 0.0); 2];
             for k in 0..if friction > 0.0 { G::TANGENTS } else { 0 } {
-                let value = point.tangents()[k].dot(point.slip(&substep.end));
-                slips[k] = (speed(&point, &Along::tangent(&point, k), &substep.end, 1.0), value);
+                slips[k] = (speed(&point, &Along::tangent(&point, k), (&substep.end, slip), 1.0), point.tangents()[k].dot(slip));
             }
-            self.add_rows(1, stage, group, contact, (&point, friction), normal, &slips[..G::TANGENTS], switches);
+            self.add_rows(1, stage, group, contact, (&point, friction), &normal, &slips[..G::TANGENTS], switches);
         }
         self.factor(program, 1, 0)
     }
 }
 
-/// The speed along a direction at a contact, by the contact and by the centres.
+/// The speed along a direction at a contact, by the contact and by the centres; with the velocity of a relative to b there.
 pub(crate) fn speed_bar<G: Geometry>(
     point: &ContactPoint<G>,
     direction: &Along<G>,
-    twists: &[Twist<G>],
+    (twists, slip): (&[Twist<G>], G::Lin),
     weight: f64,
 ) -> (PointBar<G>, [G::Lin; 2]) {
     let centres = centres(point, twists, direction.value * weight);
-    let normal = transposed::<G>(&direction.own, point.slip(twists) * weight);
+    let normal = transposed::<G>(&direction.own, slip * weight);
     (PointBar { normal, middle: -(centres[0] + centres[1]) }, centres)
 }
 
 /// The same as a row that holds, at the poses whose rows push.
-fn speed<G: Geometry>(point: &ContactPoint<G>, direction: &Along<G>, twists: &[Twist<G>], weight: f64) -> Seen<G> {
+fn speed<G: Geometry>(point: &ContactPoint<G>, direction: &Along<G>, twists: (&[Twist<G>], G::Lin), weight: f64) -> Seen<G> {
     let velocity = along(point, direction.value * weight).map(|(_, wrench)| wrench);
     Seen { velocity, own: speed_bar(point, direction, twists, weight), ..Seen::nothing() }
 }
@@ -241,8 +243,8 @@ fn centres<G: Geometry>(point: &ContactPoint<G>, twists: &[Twist<G>], d: G::Lin)
 fn mean_slip<G: Geometry>(
     program: &Program<G>,
     substep: &Substep<G>,
-    start: &ContactPoint<G>,
-    end: &ContactPoint<G>,
+    (start, end): (&ContactPoint<G>, &ContactPoint<G>),
+    speeds: [G::Lin; 2],
     k: usize,
 ) -> (Seen<G>, f64) {
     const MEAN: f64 = 0.5;
@@ -250,24 +252,28 @@ fn mean_slip<G: Geometry>(
     let then = end.contact.normal;
     let across = tangent - then * then.dot(tangent);
     let (carried, length) = (across.unit(), across.norm());
-    let settle = |d: G::Lin| (d - carried * carried.dot(d)) * (1.0 / length);
-    let by_end = columns::<G>(|dn| settle(-(dn * then.dot(tangent) + then * dn.dot(tangent))));
-    let by_start = columns::<G>(|dn| {
-        let turned = start.turned(k, dn);
-        settle(turned - then * then.dot(turned))
-    });
+    // How the carried tangent turns with the normal there and with the tangent here, transposed: across itself, then across the normal.
+    let settled = |d: G::Lin| (d - carried * carried.dot(d)) * (1.0 / length);
+    let turned_here = |d: G::Lin| {
+        let settled = settled(d);
+        transposed::<G>(&start.turning_of(k), settled - then * then.dot(settled))
+    };
+    let turned_there = |d: G::Lin| {
+        let settled = settled(d);
+        -(settled * then.dot(tangent) + tangent * then.dot(settled))
+    };
     let d = carried * MEAN;
-    let slip = end.slip(&substep.half) * MEAN;
+    let slip = speeds[1] * MEAN;
     let end_centres = centres(end, &substep.half, d);
-    let at_end = PointBar { normal: transposed::<G>(&by_end, slip), middle: -(end_centres[0] + end_centres[1]) };
+    let at_end = PointBar { normal: turned_there(slip), middle: -(end_centres[0] + end_centres[1]) };
     let mut pose = program.sites.at(end.site()).by_poses(&bar::<G>(at_end.normal, at_end.middle, 0.0));
     let there = along(end, d);
-    let mut seen = speed(start, &Along::tangent(start, k), &substep.half, MEAN);
+    let mut seen = speed(start, &Along::tangent(start, k), (&substep.half, speeds[0]), MEAN);
     for side in 0..2 {
         seen.velocity[side] = seen.velocity[side].plus(1.0, there[side].1);
         pose[side].lin += end_centres[side];
     }
     (seen.pose, seen.end) = (pose, (at_end, 0.0));
-    seen.own.0.normal += transposed::<G>(&by_start, slip);
-    (seen, MEAN * (tangent.dot(start.slip(&substep.half)) + carried.dot(end.slip(&substep.half))))
+    seen.own.0.normal += turned_here(slip);
+    (seen, MEAN * (tangent.dot(speeds[0]) + carried.dot(speeds[1])))
 }

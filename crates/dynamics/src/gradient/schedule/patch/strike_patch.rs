@@ -194,9 +194,10 @@ impl<G: Geometry> StrikePatch<G> {
                 frictions: sources(Coefficient::Friction, true),
                 restitutions: sources(Coefficient::Restitution, strike.elastic),
             });
+            let slip = point.slip(&strike.before);
             for direction in [Along::normal(&point), Along::tangent(&point, 0)] {
                 let column = along(&point, direction.value).map(|(_, wrench)| wrench);
-                let speed = speed_bar(&point, &direction, &strike.before, 1.0);
+                let speed = speed_bar(&point, &direction, (&strike.before, slip), 1.0);
                 self.rows.push(StruckRow {
                     contact: index,
                     column,

@@ -3,6 +3,7 @@
 
 use super::maps::small;
 use super::{Block, Element, Program};
+use crate::gradient::rows::joint_rows::Angles;
 use crate::gradient::system::sparse::Factored;
 use crate::model::Model;
 use carom_geometry::Geometry;
@@ -43,8 +44,8 @@ enum Wire {
 }
 
 /// A program as matrices alone.
-#[derive(Debug, Default)]
-pub(crate) struct Wiring {
+#[derive(Debug)]
+pub(crate) struct Wiring<G: Geometry> {
     list: Vec<Wire>,
     /// Entries of all rows, none of them nought: the slot that is read and the number.
     entries: Vec<(u32, f64)>,
@@ -56,9 +57,27 @@ pub(crate) struct Wiring {
     written: usize,
     /// Slots for whoever runs it, kept from one run to the next.
     pub slots: Vec<[f64; LANES]>,
+    /// Angles of joints at their poses, which many maps share.
+    pub angles: Angles<G>,
 }
 
-impl Wiring {
+impl<G: Geometry> Default for Wiring<G> {
+    fn default() -> Self {
+        Wiring {
+            list: Vec::new(),
+            entries: Vec::new(),
+            wires: Wires::default(),
+            probe: Vec::new(),
+            both: Vec::new(),
+            column: Vec::new(),
+            written: 0,
+            slots: Vec::new(),
+            angles: Angles::default(),
+        }
+    }
+}
+
+impl<G: Geometry> Wiring<G> {
     /// A row of a matrix.
     fn row(&mut self, out: usize, entries: impl Iterator<Item = (usize, f64)>) {
         self.entries.extend(entries.filter(|(_, value)| *value != 0.0).map(|(slot, value)| (slot as u32, value)));
@@ -68,9 +87,10 @@ impl Wiring {
     /// Entries of the row at hand.
     #[inline]
     pub fn add(&mut self, block: Option<Block>, numbers: &[f64]) {
-        for (slot, &value) in block.into_iter().flat_map(Block::range).zip(numbers) {
+        let Some(block) = block else { return };
+        for (slot, &value) in (block.at..).zip(&numbers[..block.len().min(numbers.len())]) {
             if value != 0.0 {
-                self.entries.push((slot as u32, value));
+                self.entries.push((slot, value));
             }
         }
     }
@@ -104,8 +124,9 @@ impl<G: Geometry> Program<G> {
         done
     }
 
-    fn write_out(&self, model: &Model<G>, wiring: &mut Wiring) -> bool {
+    fn write_out(&self, model: &Model<G>, wiring: &mut Wiring<G>) -> bool {
         wiring.list.clear();
+        wiring.angles.clear();
         wiring.entries.clear();
         wiring.written = 0;
         wiring.probe.clear();
@@ -157,15 +178,19 @@ impl<G: Geometry> Program<G> {
                 _ => small!(self.maps, *element, map => map.wires(wires)),
             }
             let Wires { input, out } = std::mem::take(&mut wiring.wires);
+            let mut probe = std::mem::take(&mut wiring.probe);
             for slot in out.iter().flat_map(|block| block.range()) {
-                let mut probe = std::mem::take(&mut wiring.probe);
                 probe[slot] = 1.0;
                 self.one_adjoint(element, &mut probe);
                 probe[slot] = 0.0;
                 // Slots that are read in two ways have both in the first.
-                wiring.row(slot, input.iter().flat_map(|block| block.range()).map(|slot| (slot, std::mem::take(&mut probe[slot]))));
-                wiring.probe = probe;
+                for block in &input {
+                    wiring.add(Some(*block), &probe[block.range()]);
+                    probe[block.range()].fill(0.0);
+                }
+                wiring.end_row(slot);
             }
+            wiring.probe = probe;
             wiring.wires = Wires { input, out };
         }
         true

@@ -44,11 +44,11 @@ impl<G: Geometry> Program<G> {
                 Element::Shaped(k) => self.sites.tangent(k, model, x),
                 Element::Point(k) => self.maps.points[k as usize].tangent(&self.sites, x),
                 Element::Law(k) => self.large.laws.used[k as usize].tangent(x),
-                Element::LinkageMove(k) => self.large.linkages[k as usize].move_tangent(model, &self.sparse, x, scratch),
-                Element::LinkageFinish(k) => self.large.linkages[k as usize].finish_tangent(model, &self.sparse, x, scratch),
+                Element::LinkageMove(k) => self.large.linkages[k as usize].move_tangent(model, &mut self.sparse, x, scratch),
+                Element::LinkageFinish(k) => self.large.linkages[k as usize].finish_tangent(model, &mut self.sparse, x, scratch),
                 Element::Strike(k) => self.large.strikes.used[k as usize].tangent(&self.sites, x),
-                Element::PatchMove(k) => self.large.patches.used[k as usize].move_tangent(&self.sites, &self.sparse, x, scratch),
-                Element::PatchFinish(k) => self.large.patches.used[k as usize].finish_tangent(&self.sites, &self.sparse, x, scratch),
+                Element::PatchMove(k) => self.large.patches.used[k as usize].move_tangent(&self.sites, &mut self.sparse, x, scratch),
+                Element::PatchFinish(k) => self.large.patches.used[k as usize].finish_tangent(&self.sites, &mut self.sparse, x, scratch),
                 _ => small!(self.maps, *element, map => map.tangent(x)),
             }
         }
@@ -98,12 +98,12 @@ impl<G: Geometry> Program<G> {
                 Element::Point(k) => self.maps.points[k as usize].adjoint(&self.sites, x),
                 Element::Law(k) => self.large.laws.used[k as usize].adjoint(x),
                 Element::LinkageMove(k) => {
-                    self.large.linkages[k as usize].move_adjoint(model, &self.sparse, &mut self.large.joint_sums, x, scratch)
+                    self.large.linkages[k as usize].move_adjoint(model, &mut self.sparse, &mut self.large.joint_sums, x, scratch)
                 }
-                Element::LinkageFinish(k) => self.large.linkages[k as usize].finish_adjoint(model, &self.sparse, x, scratch),
+                Element::LinkageFinish(k) => self.large.linkages[k as usize].finish_adjoint(model, &mut self.sparse, x, scratch),
                 Element::Strike(k) => self.large.strikes.used[k as usize].adjoint(&self.sites, x),
-                Element::PatchMove(k) => self.large.patches.used[k as usize].move_adjoint(&self.sites, &self.sparse, x, scratch),
-                Element::PatchFinish(k) => self.large.patches.used[k as usize].finish_adjoint(&self.sites, &self.sparse, x, scratch),
+                Element::PatchMove(k) => self.large.patches.used[k as usize].move_adjoint(&self.sites, &mut self.sparse, x, scratch),
+                Element::PatchFinish(k) => self.large.patches.used[k as usize].finish_adjoint(&self.sites, &mut self.sparse, x, scratch),
                 _ => small!(self.maps, *element, map => map.adjoint(x)),
             }
         }

@@ -148,8 +148,10 @@ impl<G: Geometry> Sparse<G> {
         parts.weld(respond, &mut self.felt, &mut self.answers);
     }
 
-    /// Leaves out rows and unknowns that repeat others of their node.
-    pub(super) fn leave_out(&mut self, arrangement: &Arrangement, entries: &[(usize, usize, f64)], times: &[f64]) {
+    /// Leaves out rows and unknowns that repeat others of their node; whether each node that may have such was left with as many rows as unknowns that
+    /// belong together.
+    pub(super) fn leave_out(&mut self, arrangement: &Arrangement, entries: &[(usize, usize, f64)], times: &[f64]) -> bool {
+        let mut even = true;
         self.nodes.clone_from(&arrangement.nodes);
         for kept in &mut self.kept {
             kept.clear();
@@ -177,8 +179,12 @@ impl<G: Geometry> Sparse<G> {
             let felt: [&[Wrench<G>]; 2] = [&first[range.clone()], &second[range.clone()]];
             let [first, second] = &self.answers;
             let answers: [&[Twist<G>]; 2] = [&first[range.clone()], &second[range.clone()]];
-            if !self.redundant.find::<G>(felt, answers, own, time) {
-                continue;
+            let plain = times.is_empty() && entries.iter().all(|(i, _, _)| node_of[*i].0 as usize != index);
+            if !(plain && self.redundant.find_even::<G>(felt, answers)) {
+                even = false;
+                if !self.redundant.find::<G>(felt, answers, own, time) {
+                    continue;
+                }
             }
             for (kept, chosen) in self.kept.iter_mut().zip([&self.redundant.rows, &self.redundant.columns]) {
                 kept[range.clone()].fill(NONE);
@@ -188,6 +194,7 @@ impl<G: Geometry> Sparse<G> {
             }
             node.size = self.redundant.rows.len() as u32;
         }
+        even
     }
 }
 

@@ -3,18 +3,24 @@
 //! Rows that hold give way a little, which makes the matrix of the bodies regular whatever repeats; rounds with the residual of the rows themselves take
 //! that out again. The transpose is the transpose of this map, term by term.
 
+mod products;
+
 use super::{NONE, Sides, Sparse};
 use crate::gradient::slots::put;
 use carom_geometry::Geometry;
 use carom_math::multifrontal::{Multifrontal, Slot};
 use carom_math::{Twist, Wrench};
+use products::{add_products, dot, gather, largest, products};
 use std::ops::Range;
 
 /// Stiffness of a row that holds, over the inverse of its own answer.
 const STIFFNESS: f64 = 1e8;
 
-/// Solves by the stiff matrix: one, and what it leaves of the rows twice.
-const ROUNDS: usize = 3;
+/// Most solves by the stiff matrix: one, and what it leaves of the rows again until bodies feel nothing of that.
+const ROUNDS: usize = 8;
+
+/// Part of the motion that the next round would add, as each takes the same part of what the last left, below which it is not made.
+const SETTLED: f64 = 1e-15;
 
 /// Largest error of a velocity that a factor may show on a sample, over the largest.
 const SOUND: f64 = 1e-9;
@@ -27,6 +33,10 @@ pub(super) const CROWD: usize = 100;
 
 /// Numbers of a body at most.
 const FREEDOMS: usize = 6;
+
+/// Those of a body in the plane and in space.
+const PLANAR: usize = 3;
+const SPATIAL: usize = 6;
 
 /// A row: the two bodies it acts between by their nodes, what it feels and how they answer it, on either side.
 #[derive(Clone, Copy, Debug)]
@@ -45,10 +55,14 @@ struct BodyFactor {
     rows: Vec<Row>,
     /// Direct entries of rows that do not hold towards rows that do.
     entries: Vec<(u32, u32, f64)>,
+    /// Ends of the rows that act one after another between the same two bodies.
+    groups: Vec<usize>,
     /// Node of each body, and how many there are, of so many numbers.
     node_of: Vec<u32>,
     nodes: usize,
     freedoms: usize,
+    /// Rounds that the sample took.
+    rounds: usize,
     factor: Multifrontal,
 }
 
@@ -60,6 +74,7 @@ struct Room {
     weighed: Vec<f64>,
     sum: Vec<f64>,
     velocities: Vec<f64>,
+    wanted: Vec<f64>,
     inner: [Vec<f64>; 2],
 }
 
@@ -72,6 +87,7 @@ pub(super) struct ByBodies {
     own: Vec<f64>,
     edges: Vec<(u32, u32)>,
     columns: Vec<[[f64; FREEDOMS]; 2]>,
+    room: Room,
 }
 
 impl ByBodies {
@@ -87,25 +103,24 @@ impl ByBodies {
     }
 
     /// x\[out\] -= S^-1 x\[input\], or the transpose.
-    pub fn solve(&self, number: u32, input: Range<usize>, out: Range<usize>, transposed: bool, x: &mut [f64]) {
-        let factor = &self.factors[number as usize];
-        let mut room = Room::default();
+    pub fn solve(&mut self, number: u32, input: Range<usize>, out: Range<usize>, transposed: bool, x: &mut [f64]) {
+        let (factor, room) = (&self.factors[number as usize], &mut self.room);
+        room.right.clear();
         room.right.extend_from_slice(&x[input]);
-        factor.answer(transposed, &mut room);
+        factor.answer(transposed, factor.rounds, room);
         x[out].iter_mut().zip(&room.sum).for_each(|(x, z)| *x -= z);
     }
 
     /// x\[input\] -= S^-T x\[out\] for several side by side.
-    pub fn solve_transposed_lanes<const L: usize>(&self, number: u32, input: Range<usize>, out: Range<usize>, x: &mut [[f64; L]]) {
-        let factor = &self.factors[number as usize];
-        let mut room = Room::default();
+    pub fn solve_transposed_lanes<const L: usize>(&mut self, number: u32, input: Range<usize>, out: Range<usize>, x: &mut [[f64; L]]) {
+        let (factor, room) = (&self.factors[number as usize], &mut self.room);
         for lane in 0..L {
             room.right.clear();
             room.right.extend(x[out.clone()].iter().map(|lanes| lanes[lane]));
             if room.right.iter().all(|value| *value == 0.0) {
                 continue;
             }
-            factor.answer(true, &mut room);
+            factor.answer(true, factor.rounds, room);
             x[input.clone()].iter_mut().zip(&room.sum).for_each(|(x, z)| x[lane] -= z);
         }
     }
@@ -113,11 +128,19 @@ impl ByBodies {
 
 impl<G: Geometry> Sparse<G> {
     /// Whether so many rows act between these bodies that they repeat each other beyond their own pair: a stack's do not.
-    pub fn outnumber(&self, answers: &[[(usize, Twist<G>); 2]]) -> bool {
-        let mut moving: Vec<usize> = answers.iter().flatten().filter(|(_, twist)| *twist != Twist::zero()).map(|(body, _)| *body).collect();
-        moving.sort_unstable();
-        moving.dedup();
-        answers.len() >= CROWD && answers.len() > OUTNUMBERED * moving.len() * G::DOF
+    pub fn outnumber(&mut self, answers: &[[(usize, Twist<G>); 2]]) -> bool {
+        if answers.len() < CROWD {
+            return false;
+        }
+        let movable = &mut self.sorting.movable;
+        movable.clear();
+        for (body, twist) in answers.iter().flatten() {
+            if movable.len() <= *body {
+                movable.resize(body + 1, false);
+            }
+            movable[*body] |= *twist != Twist::zero();
+        }
+        answers.len() > OUTNUMBERED * movable.iter().filter(|moves| **moves).count() * G::DOF
     }
 
     /// Factors the same rows over bodies. `None` where a row cannot be moved, or where direct entries reach further than from a row that does not hold to
@@ -131,7 +154,7 @@ impl<G: Geometry> Sparse<G> {
         if self.refuses {
             return None;
         }
-        let ByBodies { factors, used, own, edges, columns } = &mut self.by_bodies;
+        let ByBodies { factors, used, own, edges, columns, room } = &mut self.by_bodies;
         if *used == factors.len() {
             factors.push(BodyFactor::default());
         }
@@ -153,7 +176,9 @@ impl<G: Geometry> Sparse<G> {
         for ((felt, answer), &own) in felt.iter().zip(answers).zip(&*own) {
             factor.rows.push(factor.row::<G>(felt, answer, own)?);
         }
-        if !factor.assemble(columns, edges) {
+        factor.group();
+        let sound = if G::DOF == SPATIAL { factor.assemble::<SPATIAL>(columns, edges) } else { factor.assemble::<PLANAR>(columns, edges) };
+        if !(sound && factor.sound(room)) {
             return None;
         }
         *used += 1;
@@ -209,8 +234,19 @@ impl BodyFactor {
         (row.weight.is_finite() && (!row.holds || row.weight > 0.0)).then_some(row)
     }
 
-    /// The matrix 1 + A D R over bodies, and its factor; whether it is sound.
-    fn assemble(&mut self, columns: &mut Vec<[[f64; FREEDOMS]; 2]>, edges: &mut Vec<(u32, u32)>) -> bool {
+    /// Finds the rows that act between the same two bodies.
+    fn group(&mut self) {
+        self.groups.clear();
+        for (end, pair) in self.rows.windows(2).enumerate() {
+            if pair[0].nodes != pair[1].nodes {
+                self.groups.push(end + 1);
+            }
+        }
+        self.groups.push(self.rows.len());
+    }
+
+    /// The matrix 1 + A D R over bodies, and its factor; false where a pivot is not sound.
+    fn assemble<const N: usize>(&mut self, columns: &mut Vec<[[f64; FREEDOMS]; 2]>, edges: &mut Vec<(u32, u32)>) -> bool {
         edges.clear();
         edges.extend(self.rows.iter().map(|row| row.nodes).filter(|nodes| !nodes.contains(&NONE)).map(|[a, b]| (a.min(b), a.max(b))));
         edges.dedup();
@@ -226,36 +262,24 @@ impl BodyFactor {
             }
         }
         self.factor.begin(false);
-        let n = self.freedoms;
         let mut first = 0;
-        while first < self.rows.len() {
+        for group in 0..self.groups.len() {
+            let end = self.groups[group];
             let nodes = self.rows[first].nodes;
-            let count = self.rows[first..].iter().take_while(|row| row.nodes == nodes).count();
-            let mut blocks = [[[0.0; FREEDOMS * FREEDOMS]; 2]; 2];
-            for (row, column) in self.rows[first..][..count].iter().zip(&columns[first..]) {
-                for (column, blocks) in column.iter().zip(&mut blocks) {
-                    for (felt, block) in row.felt.iter().zip(blocks) {
-                        for r in 0..n {
-                            let weighed = row.weight * column[r];
-                            for c in 0..n {
-                                block[r * n + c] += weighed * felt[c];
-                            }
-                        }
-                    }
-                }
-            }
-            first += count;
+            let mut blocks = [[[[0.0; N]; N]; 2]; 2];
+            add_products(&self.rows[first..end], &columns[first..end], &mut blocks);
+            first = end;
             for side in (0..2).filter(|&side| nodes[side] != NONE) {
                 let Some(slot) = self.slot(nodes[side], nodes[side]) else { return false };
-                self.factor.add(slot, n, n, &blocks[side][side][..n * n]);
+                self.factor.add_lines(slot, &blocks[side][side]);
             }
             if !nodes.contains(&NONE) {
                 let Some(slot) = self.slot(nodes[0], nodes[1]) else { return false };
-                self.factor.add(slot, n, n, &blocks[0][1][..n * n]);
-                self.factor.add_opposite(slot, n, n, &blocks[1][0][..n * n]);
+                self.factor.add_lines(slot, &blocks[0][1]);
+                self.factor.add_lines_opposite(slot, &blocks[1][0]);
             }
         }
-        self.factor.factor() && self.sound()
+        self.factor.factor()
     }
 
     fn slot(&self, a: u32, b: u32) -> Option<Slot> {
@@ -263,45 +287,78 @@ impl BodyFactor {
     }
 
     /// Whether impulses of a sample are found again from what they do, as far as bodies feel them.
-    fn sound(&self) -> bool {
-        let mut room = Room::default();
+    fn sound(&mut self, room: &mut Room) -> bool {
         let push = |(k, row): (usize, &Row)| if row.holds { (1 + k % 3) as f64 * STIFFNESS / row.weight } else { 0.0 };
-        let sample: Vec<f64> = self.rows.iter().enumerate().map(push).collect();
-        let mut wanted = Vec::new();
-        self.velocities(&sample, &mut wanted);
-        self.times(&sample, &wanted, &mut room.right);
-        self.answer(false, &mut room);
+        room.sum.clear();
+        room.sum.extend(self.rows.iter().enumerate().map(push));
+        let mut wanted = std::mem::take(&mut room.wanted);
+        self.velocities(&room.sum, &mut wanted);
+        self.times(&room.sum, &wanted, &mut room.right);
+        self.rounds = self.answer_to_the_end(room);
         self.velocities(&room.sum, &mut room.velocities);
-        let largest = wanted.iter().fold(0.0f64, |most, x| most.max(x.abs()));
         let miss = wanted.iter().zip(&room.velocities).fold(0.0f64, |most, (a, b)| most.max((a - b).abs()));
-        miss <= SOUND * largest
+        let sound = miss <= SOUND * largest(&wanted);
+        room.wanted = wanted;
+        sound
     }
 
-    /// sum = S^-1 right, or S^-T right.
-    fn answer(&self, transposed: bool, room: &mut Room) {
-        room.left.clone_from(&room.right);
-        room.sum.clear();
-        room.sum.resize(self.rows.len(), 0.0);
-        for round in 0..ROUNDS {
+    /// sum = S^-1 right, or S^-T right, by so many rounds: the same for both, so that one is the transpose of the other whatever is right.
+    fn answer(&self, transposed: bool, rounds: usize, room: &mut Room) {
+        self.begin(room);
+        for round in 0..rounds {
+            if round > 0 {
+                self.look_at_the_rest(transposed, room);
+            }
             if transposed {
                 self.give_way_transposed(room)
             } else {
                 self.give_way(room)
             }
             room.sum.iter_mut().zip(&room.weighed).for_each(|(sum, z)| *sum += z);
-            if round + 1 == ROUNDS {
-                break;
-            }
-            let Room { right, left, sum, velocities, .. } = &mut *room;
-            if transposed {
-                self.covectors(sum, velocities);
-                self.times_transposed(sum, velocities, left);
-            } else {
-                self.velocities(sum, velocities);
-                self.times(sum, velocities, left);
-            }
-            left.iter_mut().zip(&*right).for_each(|(left, right)| *left = right - *left);
         }
+    }
+
+    /// sum = S^-1 right until another round would move nothing; returns how many rounds that takes.
+    fn answer_to_the_end(&self, room: &mut Room) -> usize {
+        self.begin(room);
+        let (mut first, mut last) = (0.0, f64::INFINITY);
+        for round in 0..ROUNDS {
+            if round > 0 {
+                self.look_at_the_rest(false, room);
+            }
+            self.give_way(room);
+            let moved = largest(&room.velocities);
+            if round > 0 && moved >= last {
+                return round;
+            }
+            room.sum.iter_mut().zip(&room.weighed).for_each(|(sum, z)| *sum += z);
+            if round == 0 {
+                first = moved;
+            } else if moved * moved <= SETTLED * first * last {
+                return round + 1;
+            }
+            last = moved;
+        }
+        ROUNDS
+    }
+
+    fn begin(&self, room: &mut Room) {
+        room.left.clone_from(&room.right);
+        room.sum.clear();
+        room.sum.resize(self.rows.len(), 0.0);
+    }
+
+    /// left = right - S sum, or right - S' sum.
+    fn look_at_the_rest(&self, transposed: bool, room: &mut Room) {
+        let Room { right, left, sum, velocities, .. } = room;
+        if transposed {
+            self.covectors(sum, velocities);
+            self.times_transposed(sum, velocities, left);
+        } else {
+            self.velocities(sum, velocities);
+            self.times(sum, velocities, left);
+        }
+        left.iter_mut().zip(&*right).for_each(|(left, right)| *left = right - *left);
     }
 
     /// weighed = G left with the stiff rows: D (left - R y), (1 + A D R) y = A D left.
@@ -311,9 +368,8 @@ impl BodyFactor {
         self.weigh(weighed);
         self.velocities(weighed, velocities);
         self.factor.solve_in(velocities, false, inner);
-        for ((out, row), left) in weighed.iter_mut().zip(&self.rows).zip(&*left) {
-            *out = left - self.at(row, &row.felt, velocities);
-        }
+        self.products(velocities, weighed, |row| &row.felt);
+        weighed.iter_mut().zip(&*left).for_each(|(out, left)| *out = left - *out);
         self.weigh(weighed);
     }
 
@@ -324,9 +380,8 @@ impl BodyFactor {
         self.weigh_transposed(weighed);
         self.covectors(weighed, velocities);
         self.factor.solve_in(velocities, true, inner);
-        for ((out, row), left) in weighed.iter_mut().zip(&self.rows).zip(&*left) {
-            *out = left - self.at(row, &row.answer, velocities);
-        }
+        self.products(velocities, weighed, |row| &row.answer);
+        weighed.iter_mut().zip(&*left).for_each(|(out, left)| *out = left - *out);
         self.weigh_transposed(weighed);
     }
 
@@ -367,35 +422,27 @@ impl BodyFactor {
     }
 
     fn gather(&self, z: &[f64], out: &mut Vec<f64>, of: impl Fn(&Row) -> &[[f64; FREEDOMS]; 2]) {
-        let n = self.freedoms;
         out.clear();
-        out.resize(self.nodes * n, 0.0);
-        for (row, &z) in self.rows.iter().zip(z) {
-            for (&node, numbers) in row.nodes.iter().zip(of(row)).filter(|(node, _)| **node != NONE) {
-                out[node as usize * n..][..n].iter_mut().zip(numbers).for_each(|(sum, x)| *sum += z * x);
-            }
-        }
+        out.resize(self.nodes * self.freedoms, 0.0);
+        if self.freedoms == SPATIAL { gather::<SPATIAL>(self, z, out, of) } else { gather::<PLANAR>(self, z, out, of) }
     }
 
-    /// The product of a row's numbers with those of its bodies.
-    fn at(&self, row: &Row, numbers: &[[f64; FREEDOMS]; 2], y: &[f64]) -> f64 {
-        let n = self.freedoms;
-        let side = |side: usize| y[row.nodes[side] as usize * n..][..n].iter().zip(&numbers[side]).map(|(a, b)| a * b).sum::<f64>();
-        (0..2).filter(|&k| row.nodes[k] != NONE).map(side).sum()
+    /// The product of every row's numbers with those of its bodies.
+    fn products(&self, y: &[f64], out: &mut Vec<f64>, of: impl Fn(&Row) -> &[[f64; FREEDOMS]; 2]) {
+        out.clear();
+        if self.freedoms == SPATIAL { products::<SPATIAL>(self, y, out, of) } else { products::<PLANAR>(self, y, out, of) }
     }
 
     /// out = S z, where z moves the bodies by y.
     fn times(&self, z: &[f64], y: &[f64], out: &mut Vec<f64>) {
-        out.clear();
-        out.extend(self.rows.iter().map(|row| self.at(row, &row.felt, y)));
+        self.products(y, out, |row| &row.felt);
         self.own_entries(z, out);
         self.entries.iter().for_each(|&(i, j, value)| out[i as usize] += value * z[j as usize]);
     }
 
     /// out = S' z, where the rows of z are the covectors y of the bodies.
     fn times_transposed(&self, z: &[f64], y: &[f64], out: &mut Vec<f64>) {
-        out.clear();
-        out.extend(self.rows.iter().map(|row| self.at(row, &row.answer, y)));
+        self.products(y, out, |row| &row.answer);
         self.own_entries(z, out);
         self.entries.iter().for_each(|&(i, j, value)| out[j as usize] += value * z[i as usize]);
     }
@@ -405,8 +452,4 @@ impl BodyFactor {
             *out += z / row.weight;
         }
     }
-}
-
-fn dot(a: &[f64; FREEDOMS], b: &[f64; FREEDOMS]) -> f64 {
-    a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
