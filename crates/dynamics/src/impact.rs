@@ -3,6 +3,7 @@
 use crate::contacts::{NO_GROUP, Near, account_strike};
 use crate::energy_momentum;
 use crate::error::{Cause, Stage, StepError};
+use crate::impact_coupled::{self, Coupled};
 use crate::impact_rows::gather;
 use crate::island::{Context, Island};
 use crate::observe::report;
@@ -51,6 +52,8 @@ pub(crate) struct ImpactScratch {
     packed_free: Vec<f64>,
     packed: Vec<f64>,
     work: impact::Workspace,
+    /// The same over bodies where nothing rebounds any more.
+    pub coupled: Coupled,
     /// Collisions one at a time, in order, with the restitution each used.
     pub sequence: Vec<(usize, f64)>,
     /// What the last law of all contacts at once decided, where a tape asks for it, and whether it ended without restitution.
@@ -208,6 +211,9 @@ pub(crate) fn resolve<G: Geometry>(
         if round > 0 || inelastic {
             work.restitution.fill(0.0);
         }
+        // Friction that follows the normals makes others close, round after round; where many may, one problem answers both.
+        let together = matches!(law, ImpactLaw::Auto | ImpactLaw::Reflections) && island.system.assembly.equalities.is_empty();
+        let law = if round > 0 && m > impact_coupled::MANY && together { ImpactLaw::Newton } else { law };
         let before = island.kinetic(&island.motion.twists);
         report(island, |observer, island| observer.strike_opens(island, work, law, round == 0 && !inelastic));
         strike(island, ctx, work, law)?;
@@ -399,6 +405,14 @@ fn newton<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, work: &mut Impa
     let m = work.members.len();
     let width = 1 + G::TANGENTS;
     let n = work.lines.len();
+    let cone = match ctx.model.options.friction_cone {
+        FrictionCone::Round => Cone::Round,
+        FrictionCone::Polyhedral(edges) => Cone::Polyhedral(edges),
+    };
+    let rebounds = work.restitution.iter().any(|c| *c > 0.0);
+    if !rebounds && m > impact_coupled::MANY && island.system.assembly.equalities.is_empty() && impact_coupled::settle(island, work, cone) {
+        return;
+    }
     // The contact problem wants each contact's rows together.
     let place = |row: usize| if row < m { row * width } else { ((row - m) / G::TANGENTS) * width + 1 + (row - m) % G::TANGENTS };
     let ImpactScratch {
@@ -430,10 +444,6 @@ fn newton<G: Geometry>(island: &mut Island<G>, ctx: &Context<G>, work: &mut Impa
         blocks.push(Block::contact(friction[i]));
         free[i * width] += restitution[i] * approach[i].min(0.0);
     }
-    let cone = match ctx.model.options.friction_cone {
-        FrictionCone::Round => Cone::Round,
-        FrictionCone::Polyhedral(edges) => Cone::Polyhedral(edges),
-    };
     let mut outcome = island.system.solver.solve(&Problem { tangents: G::TANGENTS, blocks, matrix, free, cone }, None, packed);
     if !outcome.is_solved() {
         // Opposing contacts with restitution have no solution: drop it.

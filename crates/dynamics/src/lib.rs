@@ -23,6 +23,7 @@ mod finish;
 pub mod gradient;
 mod hold;
 mod impact;
+mod impact_coupled;
 mod impact_rows;
 mod instances;
 mod integrate;

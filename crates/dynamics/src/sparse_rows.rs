@@ -39,6 +39,12 @@ const CROWDED_ROWS: usize = 36;
 /// Miss of a law [m/s] above which a solve is called inaccurate, where its relative residual is not as small as is wanted either.
 pub(crate) const SPEED_WANTED: f64 = 1e-8;
 
+/// Bodies that move from which on a heap does so: smaller ones can afford to ask every method.
+const CROWD: usize = 30;
+
+/// Miss [m/s] at which a large heap looks no further once the interior point and Newton's method ended there: it is flagged, and further starts seldom end nearer.
+const SPEED_PASSABLE: f64 = 1e-5;
+
 /// Relative residual of the warm impulses above which those of the other solve are looked at.
 const OTHER_WORTH: f64 = 1e-6;
 
@@ -56,6 +62,11 @@ pub(crate) fn many<G: Geometry>(rows: usize, bodies: usize, busiest: Option<usiz
     let least = if bodies >= HEAP { CROWDED_ROWS } else { GROUP_ROWS };
     let group = rows > least && busiest.is_some_and(|contacts| contacts > ROW);
     rows > DENSE_ROWS || group || crowded::<G>(rows, bodies)
+}
+
+/// Whether rows that are solved over bodies are those of a heap, which needs them as exactly as it matters and no more.
+pub(crate) fn is_heap<G: Geometry>(assembly: &Assembly<G>) -> bool {
+    assembly.equalities.is_empty() && assembly.roots.len() >= HEAP
 }
 
 /// A root L of the inverse mass of a body, L L' = M^-1.
@@ -188,10 +199,12 @@ pub(crate) fn solve_sparse<G: Geometry>(
     // So many rows are solved as far as it matters: 1e-8 m/s, whatever the speeds.
     let mut wanted = RESIDUAL_WANTED.max(SPEED_WANTED / task.scale);
     let rough = purpose.tolerance().is_some();
-    let bodies = if G::DIM == 2 { plane.count() } else { space.count() };
     // A few bodies cost little to the last digit, and a stack that stands for seconds adds up what is missed.
-    if purpose != Purpose::Places && assembly.equalities.is_empty() && bodies >= HEAP {
+    if purpose != Purpose::Places && is_heap(assembly) {
         (task.enough, task.serves) = (wanted, wanted);
+        if assembly.roots.iter().filter(|root| !root.is_zero()).count() >= CROWD {
+            task.passable = SPEED_PASSABLE / task.scale;
+        }
     }
     if let Some(tolerance) = purpose.tolerance() {
         wanted = tolerance / task.scale;

@@ -14,6 +14,8 @@ use std::time::Instant;
 
 /// Miss of a law that serves [m/s].
 const SPEED: f64 = 1e-8;
+/// Miss at which a step of a heap looks no further, though it counts as missed [m/s].
+const PASSABLE: f64 = 1e-5;
 /// Factorisations from which on a problem counts as dear.
 const DEAR: usize = 100;
 
@@ -38,7 +40,7 @@ fn solve<const B: usize>(name: &str, numbers: &[f64], tallies: &mut [Tally; 2], 
         let mut rows: Bodies<B> = stored.bodies.clone();
         let mut task = Task::new(&stored.laws, &stored.free, RESIDUAL_AIM);
         let wanted = RESIDUAL_WANTED.max(SPEED / task.scale);
-        (task.enough, task.serves) = (wanted, wanted);
+        (task.enough, task.serves, task.passable) = (wanted, wanted, PASSABLE / task.scale);
         let mut impulses = vec![0.0; stored.free.len()];
         let begun = Instant::now();
         let answer: Answer =

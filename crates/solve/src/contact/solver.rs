@@ -19,7 +19,8 @@ const WARM: Manner = Manner { trusting: false, rejections: 2, factors: 10 };
 const WARM_ENOUGH: f64 = 1e-4;
 /// The same after the interior point, and after sweeps. Where the interior point leaves more than the residual given, it is far from the modes.
 const POLISH_ENOUGH: f64 = 2e-3;
-const POLISH: Manner = Manner { trusting: false, rejections: usize::MAX, factors: 40 };
+/// What is not found near the first end of the interior point is seldom found near another one: as many factorisations there as all starts had once.
+const POLISH: Manner = Manner { trusting: false, rejections: usize::MAX, factors: 120 };
 const LAST: Manner = Manner { trusting: false, rejections: usize::MAX, factors: 80 };
 /// Sweeps before Newton's method: as many as cost one factorisation, within these bounds. What a sweep costs for each block, in products.
 const FIRST_SWEEPS: [f64; 2] = [20.0, 60.0];
@@ -168,8 +169,10 @@ impl Solver {
         }
         let coarse = Task { aim: serving.aim.max(BARRIER_AIM), ..*task };
         let near = answer.residual.clamp(PUSH[0], PUSH[1]);
+        // From nothing another start may well end elsewhere.
+        let passable = if self.start.iter().any(|l| *l != 0.0) { enough.max(task.passable) } else { enough };
         let smooth = task.laws.iter().all(|law| law.smooths());
-        for push in [Some(near), None].into_iter().chain(OTHER_PUSHES.map(Some)).filter(|_| smooth) {
+        for (number, push) in [Some(near), None].into_iter().chain(OTHER_PUSHES.map(Some)).enumerate().filter(|_| smooth) {
             self.trial.copy_from_slice(impulses);
             let residual = self.barrier.solve(system, &coarse, push, BARRIER_ROUNDS, budget, &mut self.trial);
             self.offer(residual, Method::InteriorPoint, answer, impulses);
@@ -177,15 +180,19 @@ impl Solver {
                 continue;
             }
             let residual = self.proximal.solve(system, &serving, POLISH, budget, &mut self.trial);
-            if self.offer(residual, Method::InteriorPoint, answer, impulses) <= enough {
+            let near_enough = if number > 0 { passable } else { enough };
+            if self.offer(residual, Method::InteriorPoint, answer, impulses) <= near_enough {
                 return;
             }
+        }
+        if answer.residual <= passable {
+            return;
         }
         self.trial.copy_from_slice(impulses);
         let residual = self.sweeps.solve(system, task, SWEEPS, budget, &mut self.trial);
         self.offer(residual, Method::Sweep, answer, impulses);
         let residual = self.proximal.solve(system, &serving, LAST, budget, &mut self.trial);
-        if self.offer(residual, Method::Sweep, answer, impulses) <= enough {
+        if self.offer(residual, Method::Sweep, answer, impulses) <= passable {
             return;
         }
         for path in PATHS {

@@ -25,6 +25,9 @@ pub struct Task<'a> {
     pub ideal: f64,
     /// Relative residual at which no further method is tried.
     pub enough: f64,
+    /// Relative residual that the interior point and what follows it may leave: further starts of theirs seldom find more. What misses `enough` is reported
+    /// as missed all the same.
+    pub passable: f64,
     /// Relative residual that serves as well as the aim: a method that comes so near need not go on.
     pub serves: f64,
     /// The speed that residuals are relative to.
@@ -34,7 +37,7 @@ pub struct Task<'a> {
 impl<'a> Task<'a> {
     /// A problem, solved to a relative residual.
     pub fn new(laws: &'a [Law], free: &'a [f64], aim: f64) -> Self {
-        Task { laws, free, aim, ideal: IDEAL * aim, enough: ENOUGH, serves: aim, scale: speed_scale(free) }
+        Task { laws, free, aim, ideal: IDEAL * aim, enough: ENOUGH, passable: 0.0, serves: aim, scale: speed_scale(free) }
     }
 
     /// Relative residual (4.8) of impulses l with velocities w; infinite where either is not finite.

@@ -13,7 +13,7 @@ const SETTLED: f64 = 1e-13;
 /// The same of crowds, as exact as their normal phase.
 const SETTLED_OF_CROWDS: f64 = 1e-10;
 /// Rows above which contacts are a crowd.
-const CROWD: usize = 200;
+const CROWD: usize = 128;
 /// The same where sweeps no longer halve the change: what is left then is the rounding of redundant contacts.
 const STALLED: f64 = 1e-8;
 /// Sweeps over which that is judged.
