@@ -19,13 +19,22 @@ const FAR: f64 = 3.0;
 const UNITS: [(f64, &str); 6] = [
     (1e3, "thousandths (millimetres?)"),
     (1e2, "hundredths (centimetres?)"),
-    (1e-3, "thousands (kilometres?)"),
+    (1e-3, "thousands (kilometres?), or the clock in thousandths of a second"),
     (180.0 / std::f64::consts::PI, "degrees"),
     (std::f64::consts::PI / 180.0, "radians where degrees were taken"),
     (-1.0, "the other sign"),
 ];
+/// A ratio that close to one of them is that.
+const NEAR: f64 = 0.1;
 
-fn columns<G: Geometry>() -> (&'static [&'static str], &'static [&'static str]) {
+/// What a column is of that changes so many times as fast as its rate says: units that are mixed up, in words.
+#[must_use]
+pub fn mixed_up(ratio: f64) -> Option<&'static str> {
+    UNITS.iter().find(|(unit, _)| (ratio / unit - 1.0).abs() < NEAR).map(|(_, words)| *words)
+}
+
+/// Names of the columns of a pose, and of a velocity.
+pub fn columns<G: Geometry>() -> (&'static [&'static str], &'static [&'static str]) {
     if G::DIM == 2 {
         (&["x", "y", "angle"], &["vx", "vy", "spin"])
     } else {
@@ -134,7 +143,7 @@ fn rates_against_poses<G: Geometry>(table: &Table, column: usize, bodies: usize)
         let fast = 0.1 * seen.iter().map(|s| s.2[k].abs()).fold(0.0, f64::max);
         let ratios: Vec<f64> = seen.iter().filter(|s| s.2[k].abs() > fast.max(1e-6)).map(|s| (s.1[k] - s.0[k]) / s.3 / s.2[k]).collect();
         let ratio = middle(ratios);
-        if let Some((_, words)) = UNITS.iter().find(|(unit, _)| (ratio / unit - 1.0).abs() < 0.1) {
+        if let Some(words) = mixed_up(ratio) {
             out.push(format!(
                 "{name}: q, column {body}.{}: changes {ratio:.4} times as fast as column {} says: {words}",
                 columns::<G>().0[k],
@@ -160,7 +169,7 @@ fn rates_against_poses<G: Geometry>(table: &Table, column: usize, bodies: usize)
     if G::DIM == 2 {
         let ratios: Vec<f64> = seen.iter().filter(|s| s.2[2].abs() > 1e-6).map(|s| (s.1[2] - s.0[2]) / s.3 / s.2[2]).collect();
         let ratio = middle(ratios);
-        if let Some((_, words)) = UNITS.iter().find(|(unit, _)| (ratio / unit - 1.0).abs() < 0.1) {
+        if let Some(words) = mixed_up(ratio) {
             out.push(format!("{name}: q, column {body}.angle: turns {ratio:.4} times as fast as column spin says: {words}"));
         }
         return out;

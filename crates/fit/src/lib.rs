@@ -23,6 +23,7 @@ mod search;
 mod surface;
 pub mod variable;
 
+pub use check::mixed_up;
 pub use complaint::Complaint;
 pub use fit::{Ask, fit};
 pub use knowledge::Open;

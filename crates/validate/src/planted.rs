@@ -13,7 +13,7 @@ use rayon::prelude::*;
 use std::time::Instant;
 
 /// Rounds over the families.
-const ROUNDS: u64 = 11;
+pub const ROUNDS: u64 = 11;
 /// Noise of positions \[m\], of rotations and joint angles \[rad\].
 const NOISE: [f64; 2] = [5e-4, 1e-3];
 /// A search starts within this factor of the truth.
@@ -383,16 +383,21 @@ fn problem(number: u64, interrupt: &Interrupt) -> Result<Found, Trouble> {
     }
 }
 
-/// Runs all problems.
+/// Runs the problems of the families whose names contain a word, over so many rounds; all of them where the word is empty.
 ///
 /// # Errors
-/// A scene or a fit that is refused, or the wish to stop.
-pub fn run(interrupt: &Interrupt) -> Result<Section, Trouble> {
+/// No such family, a scene or a fit that is refused, or the wish to stop.
+pub fn run(word: &str, rounds: u64, interrupt: &Interrupt) -> Result<Section, Trouble> {
     let clock = Instant::now();
     // Families whose parameters are all determined come in every round, the others in every third.
-    let numbers: Vec<u64> = (0..ROUNDS * FAMILIES.len() as u64)
+    let numbers: Vec<u64> = (0..rounds * FAMILIES.len() as u64)
+        .filter(|n| FAMILIES[*n as usize % FAMILIES.len()].name.contains(word))
         .filter(|n| FAMILIES[*n as usize % FAMILIES.len()].open.is_empty() || (n / FAMILIES.len() as u64).is_multiple_of(3))
         .collect();
+    if numbers.is_empty() {
+        let names: Vec<&str> = FAMILIES.iter().map(|f| f.name).collect();
+        return Err(Trouble::Failed(format!("no family \"{word}\"; there are {}", names.join(", "))));
+    }
     let found: Vec<Found> = numbers.par_iter().map(|n| problem(*n, interrupt)).collect::<Result<_, _>>()?;
     let mut out = Section::new("planted", "Planted truth");
     out.about.push(format!(

@@ -11,14 +11,6 @@ const FACTOR: f64 = 2.0;
 const FAST: f64 = 0.2;
 /// Turns miss the measured rates by at most this part of them, in the middle.
 const TURN: f64 = 0.5;
-/// Units that are mixed up, by what one of them is in the right one.
-const UNITS: [(f64, &str); 5] = [
-    (1e3, "in thousandths?"),
-    (1e2, "in hundredths?"),
-    (1e-3, "in thousands?"),
-    (57.295_779_5, "in degrees?"),
-    (-1.0, "of the other sign?"),
-];
 
 /// The files of a folder that belong to a set: `NAME.npz` and `NAME_*.npz`, in the order of their names.
 pub fn files(data: Option<&Path>, set: &str) -> Result<Vec<PathBuf>, Trouble> {
@@ -102,8 +94,7 @@ pub fn rate_of(motions: &[Rows<'_>], path: &Path, [value, rate]: [usize; 2]) -> 
     if ratio.is_nan() || (ratio > 1.0 / FACTOR && ratio < FACTOR) {
         return Ok(());
     }
-    let near = |unit: f64| (ratio / unit - 1.0).abs() < 0.2 || (ratio * unit - 1.0).abs() < 0.2;
-    let guess = UNITS.iter().find(|u| near(u.0)).map_or("other units, or another order of columns?", |u| u.1);
+    let guess = carom_fit::mixed_up(ratio).unwrap_or("other units, or another order of columns?");
     Err(fault(path, &format!("\"state\": column {value} changes {ratio:.4} times as fast as column {rate} says: {guess}")))
 }
 
