@@ -23,13 +23,14 @@ pub fn validate(args: &ValidateArgs) -> Result<(), Failure> {
         ));
     }
     if let Some(folder) = &args.export {
-        let count =
-            carom_validate::export(args.data.as_deref(), folder).map_err(|error| Failure::Failed(vec![Fault::new(error.to_string())]))?;
+        let set = args.sets.first().map_or(SETS[0], String::as_str);
+        let count = carom_validate::export(set, args.data.as_deref(), folder)
+            .map_err(|error| Failure::Failed(vec![Fault::new(error.to_string())]))?;
         if args.json {
             return Ok(print::json(&json!({ "ok": true, "motions": count, "folder": folder }))?);
         }
         return Ok(print::line(&format!(
-            "{}/cube.toml and {} in {}/tosses",
+            "{}/{set}.toml and {} in {}/tosses",
             folder.display(),
             print::plural(count, "motion"),
             folder.display()

@@ -31,8 +31,11 @@ const SHORT: usize = 25;
 /// Places of the blocks among the bodies.
 const FIRST: usize = 1;
 const SECOND: usize = 2;
+/// The blocks by name, with those places.
+pub const BLOCKS: [(&str, usize); 2] = [("first", FIRST), ("second", SECOND)];
 
-fn scene() -> String {
+/// The scene; `hinge`: further lines of the hinge.
+pub fn scene(hinge: &str) -> String {
     let [x, y, z] = BLOCK;
     let at = [HINGE[0] + CENTRE[0], HINGE[1] + CENTRE[1], HINGE[2] + CENTRE[2] + 1.0];
     let block = |name: &str, [a, b, c]: [f64; 3]| {
@@ -44,7 +47,7 @@ fn scene() -> String {
     format!(
         "dimension = 3\nstep = {}\n\
          [[body]]\nname = \"table\"\nkind = \"static\"\nshape = {{ half_space = [0, 0, 1] }}\nfriction = {FRICTION}\nrestitution = {RESTITUTION}\n{}{}\
-         [[joint]]\nname = \"elbow\"\nkind = \"hinge\"\nbetween = [\"first\", \"second\"]\nanchor = [{}, {}, {}]\naxis = [0, 1, 0]\n",
+         [[joint]]\nname = \"elbow\"\nkind = \"hinge\"\nbetween = [\"first\", \"second\"]\nanchor = [{}, {}, {}]\naxis = [0, 1, 0]\n{hinge}",
         1.0 / RATE,
         block("first", [0.0, 0.0, 1.0]),
         block("second", at),
@@ -156,14 +159,31 @@ fn read(path: &Path) -> Result<Set, Trouble> {
     Ok(Set { ids, size, states })
 }
 
+fn world() -> Result<World<Spatial>, Trouble> {
+    let failed = |error: String| Trouble::Failed(error);
+    let Scene::Spatial(scene) = from_toml(&scene(""), "elbow").map_err(|e| failed(e.to_string()))? else {
+        return Err(failed("the scene of the elbow is not spatial".to_string()));
+    };
+    World::new(scene.model, scene.state).map_err(|e| failed(e.to_string()))
+}
+
+/// What was measured, as states of the scene: number of the toss and its frames.
+pub fn motions(data: Option<&Path>) -> Result<Vec<(i64, Vec<State<Spatial>>)>, Trouble> {
+    let world = world()?;
+    let mut out = Vec::new();
+    for path in reading::files(data, "elbow")? {
+        for (id, rows) in read(&path)?.tosses() {
+            let states: Option<Vec<_>> = rows.chunks_exact(ROW).map(|row| state(&world, row)).collect();
+            out.push((id, states.ok_or_else(|| fault(&path, &format!("\"state\", toss {id}: no rotation")))?));
+        }
+    }
+    Ok(out)
+}
+
 /// Runs the set.
 pub fn run(data: Option<&Path>, interrupt: &Interrupt) -> Result<Section, Trouble> {
     let sets = reading::files(data, "elbow")?.iter().map(|path| read(path)).collect::<Result<Vec<_>, _>>()?;
-    let failed = |error: String| Trouble::Failed(error);
-    let Scene::Spatial(scene) = from_toml(&scene(), "elbow").map_err(|e| failed(e.to_string()))? else {
-        return Err(failed("the scene of the elbow is not spatial".to_string()));
-    };
-    let world = World::new(scene.model, scene.state).map_err(|e| failed(e.to_string()))?;
+    let world = world()?;
     let tosses: Vec<(i64, &[f64])> = sets.iter().flat_map(Set::tosses).collect();
     let runs: Vec<Run> = tosses.par_iter().map(|(id, rows)| toss(&world, *id, rows, interrupt)).collect::<Result<_, _>>()?;
 

@@ -5,8 +5,9 @@
 
 mod chart;
 pub mod cube;
-mod elbow;
+pub mod elbow;
 mod ellipse;
+mod export;
 mod page;
 pub mod planted;
 mod problems;
@@ -15,9 +16,9 @@ mod section;
 mod strip;
 mod toss;
 
+pub use export::export;
 pub use page::{page, section};
 pub use section::{Picture, Section, Table, Target};
-pub use toss::export;
 pub use toss::{RATE, Start, Toss, Tosses, WIDTH};
 
 use carom::dynamics::Interrupt;

@@ -130,37 +130,6 @@ fn tosses(arrays: &Arrays, path: &Path) -> Result<Vec<Toss>, Trouble> {
     Ok(out)
 }
 
-/// Writes the scene of the cube (`cube.toml`) and its tosses from the published start on (`tosses/*.csv`) into a folder, for `carom fit`. Velocities stand in
-/// the first row of a table alone: they are those of the flight. Says how many tosses there are.
-///
-/// # Errors
-/// The data cannot be read, or the folder not be written.
-pub fn export(data: Option<&Path>, folder: &Path) -> Result<usize, Trouble> {
-    let tosses = Tosses::load(data)?.all;
-    let fault = |path: &Path, error: &std::io::Error| Trouble::Failed(format!("{}: {error}", path.display()));
-    let inside = folder.join("tosses");
-    std::fs::create_dir_all(&inside).map_err(|e| fault(&inside, &e))?;
-    let scene = folder.join("cube.toml");
-    std::fs::write(&scene, crate::cube::Setup::auto(0.3, 0.3).scene()).map_err(|e| fault(&scene, &e))?;
-    for toss in &tosses {
-        let (first, _, twist) = toss.start(Start::Paper);
-        let mut text = String::from("time,body,x,y,z,qw,qx,qy,qz,vx,vy,vz,wx,wy,wz\n");
-        for (k, pose) in toss.poses[first..].iter().enumerate() {
-            let mut state = State::<Spatial>::empty();
-            state.push(*pose, twist);
-            let (mut q, mut v) = ([0.0; Spatial::COORDS], [0.0; Spatial::DOF]);
-            state.write_pose(0, &mut q);
-            state.write_twist(0, &mut v);
-            let join = |x: &[f64]| x.iter().map(|x| format!("{x:?}")).collect::<Vec<_>>().join(",");
-            let rates = if k == 0 { join(&v) } else { ",".repeat(Spatial::DOF - 1) };
-            text += &format!("{:?},cube,{},{rates}\n", k as f64 / RATE, join(&q));
-        }
-        let path = inside.join(format!("toss_{:03}.csv", toss.id));
-        std::fs::write(&path, text).map_err(|e| fault(&path, &e))?;
-    }
-    Ok(tosses.len())
-}
-
 impl Toss {
     /// The same with all lengths multiplied.
     pub fn scaled(&self, by: f64) -> Self {
@@ -199,6 +168,17 @@ impl Toss {
         lin[2] = along / across - GRAVITY * time(last);
         let turn = Spatial::compose(self.poses[frame].rotation, Spatial::inverse(self.poses[0].rotation));
         Twist { lin, ang: Spatial::log(turn) / time(frame) }
+    }
+
+    /// States from the published start on, of which the first alone has a velocity that counts: that of the flight.
+    pub fn states(&self) -> Vec<State<Spatial>> {
+        let (first, _, twist) = self.start(Start::Paper);
+        let state = |pose: &Pose<Spatial>| {
+            let mut state = State::<Spatial>::empty();
+            state.push(*pose, twist);
+            state
+        };
+        self.poses[first..].iter().map(state).collect()
     }
 
     /// Misses of simulated states that start at a frame: position [% of the width] and rotation \[degrees\], frame by frame.

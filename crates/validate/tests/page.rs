@@ -53,7 +53,7 @@ fn sets_without_data_say_so() {
 /// The tosses as tables, from the published start on; velocities stand in the first row alone.
 fn tables() -> Vec<carom_fit::Table> {
     let folder = std::env::temp_dir().join(format!("carom-cube-{}", std::process::id()));
-    carom_validate::export(None, &folder).unwrap();
+    carom_validate::export("cube", None, &folder).unwrap();
     let mut files: Vec<_> = std::fs::read_dir(folder.join("tosses")).unwrap().map(|f| f.unwrap().path()).collect();
     files.sort();
     let table = |path: &std::path::PathBuf| {

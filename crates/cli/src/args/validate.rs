@@ -25,7 +25,7 @@ pub struct ValidateArgs {
     /// Write a page (.md) with all that was run
     #[arg(long, value_name = "FILE")]
     pub page: Option<PathBuf>,
-    /// Write the scene of the cube and its tosses as tables for `carom fit` here, and run nothing
+    /// Write the scene of a set (cube or elbow) and its tosses as tables for `carom fit` here, and run nothing
     #[arg(long, value_name = "DIR", conflicts_with_all = ["all", "page"])]
     pub export: Option<PathBuf>,
     /// Print as JSON
