@@ -30,6 +30,28 @@ def world() -> carom.World:
     return carom.World.from_toml(SLIDE)
 
 
+def test_the_drift_starts_anew_where_a_state_is_assigned(world):
+    world.step(20)
+    before, loss = world.ledger().drift, world.ledger().friction_loss
+    assert abs(before) < 1e-12 and loss > 0.1
+    q, v = np.array(world.q), np.array(world.v)
+    q[1, 1] += 1.0
+    world.q = q
+    assert abs(world.ledger().drift) < 1e-12 and world.ledger().friction_loss == loss, "the books go on"
+    v[1] = [5, 0, 0]
+    world.v = v
+    world.step(5)
+    assert abs(world.ledger().drift) < 1e-10
+    # A state that starts inside the table is put right, said and booked, and leaves no drift.
+    q[1, 1] = 0.03
+    world.q = q
+    world.step(1)
+    assert any("overlap by 0.02 m" in note for note in world.notes), world.notes
+    assert world.ledger().projection == pytest.approx(2 * 9.81 * 0.02, rel=1e-3) and abs(world.ledger().drift) < 1e-10
+    world.reset()
+    assert world.ledger().drift == 0.0 and world.ledger().friction_loss == 0.0
+
+
 def test_bodies_that_stand_still_may_be_left_out(world):
     world.q, world.v = [[0.5, 0.05, 0.0]], [[1.0, 0.0, 0.0]]
     assert np.array_equal(world.q, [[0, 0, 0], [0.5, 0.05, 0]]) and np.array_equal(world.v[1], [1, 0, 0])
@@ -59,3 +81,15 @@ def test_few_states_of_few_bodies(world):
     ends = [run.backward(dq={(-1, "block"): [1, 0, 0]}) for run in (some, all_)]
     assert np.array_equal(ends[0]["friction"], ends[1]["friction"]) and ends[0].exact_until == pytest.approx(0.3)
     assert carom.Batch(world, 3).rollout([10, 30, 5]).q.shape == (3, 31, 2, 3)
+
+
+def test_a_misfit_says_where_it_is_largest(world):
+    run = world.rollout(40, tape=False)
+    rng = np.random.default_rng(3)
+    q = np.array(run.q[:, 1:])
+    q[..., :2] += 1e-4 * rng.standard_normal(q[..., :2].shape)
+    q[0] = run.q[0, 1:]
+    q[25:, 0, 0] += 0.5
+    found = carom.fit(world, {"time": np.array(run.time), "q": q}, {"friction[block]": 0.2})
+    (said,) = [words for words in found.warnings if "times the noise" in words]
+    assert "motions[0], row" in said and "column block.x" in said, said

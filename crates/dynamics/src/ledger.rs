@@ -34,6 +34,10 @@ impl Flow {
     pub fn losses(&self) -> f64 {
         self.friction_loss + self.impact_loss + self.contact_loss + self.damping_loss
     }
+    /// What all of it adds to the energy of the world \[J\], (10.5).
+    pub fn balance(&self) -> f64 {
+        self.work_in - self.losses() + self.joint_work + self.projection
+    }
 }
 
 /// The balance of a world.

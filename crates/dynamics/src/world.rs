@@ -123,7 +123,7 @@ impl<G: Geometry> World<G> {
     pub fn report(&self) -> &StepReport {
         &self.past.last
     }
-    /// Replaces the state; what was remembered of contacts is forgotten, the books go on.
+    /// Replaces the state; what was remembered of contacts is forgotten. The books go on, and their drift starts anew: no step made the change.
     pub fn set_state(&mut self, state: State<G>) -> Result<(), ModelError> {
         self.model.check(&state)?;
         self.state = state;
@@ -133,6 +133,9 @@ impl<G: Geometry> World<G> {
         self.curvature().forget();
         self.past.reports.clear();
         self.forget_efforts();
+        let (kinetic, potential, elastic) = self.energies();
+        self.books.start_energy = kinetic + potential + elastic - self.books.flow.balance();
+        self.books.largest = self.books.largest.max(kinetic + elastic);
         Ok(())
     }
     /// Back to the start, with empty books.
@@ -230,7 +233,7 @@ impl<G: Geometry> World<G> {
             kinetic,
             potential,
             elastic,
-            drift: balance - flow.work_in + flow.losses() - flow.joint_work - flow.projection,
+            drift: balance - flow.balance(),
             exchanged: self.books.largest + flow.losses(),
             flow,
             momentum: momentum.as_slice().to_vec(),
