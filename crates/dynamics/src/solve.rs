@@ -163,15 +163,19 @@ pub(crate) fn select<G: Geometry>(
     std::mem::swap(&mut before.groups, groups);
     std::mem::swap(&mut before.blocks, blocks);
     std::mem::swap(&mut before.softness, softness);
-    solve.groups.clear();
+    // Both of a pair have room for the largest problem that one of them has met.
+    groups.clear();
+    groups.reserve(before.groups.capacity());
+    blocks.clear();
+    blocks.reserve(before.blocks.capacity());
+    softness.clear();
+    softness.reserve(before.softness.capacity());
     solve.lines.clear();
     solve.first.clear();
-    solve.blocks.clear();
     solve.target.clear();
     solve.warm.clear();
     solve.arms.clear();
     solve.other.clear();
-    solve.softness.clear();
     solve.leaving.clear();
     solve.pushed.clear();
     solve.pushed.resize(bodies.len(), false);

@@ -167,8 +167,11 @@ fn world() -> Result<World<Spatial>, Trouble> {
     World::new(scene.model, scene.state).map_err(|e| failed(e.to_string()))
 }
 
-/// What was measured, as states of the scene: number of the toss and its frames.
-pub fn motions(data: Option<&Path>) -> Result<Vec<(i64, Vec<State<Spatial>>)>, Trouble> {
+/// Number of a toss and its frames as states of the scene.
+pub type Toss = (i64, Vec<State<Spatial>>);
+
+/// What was measured.
+pub fn motions(data: Option<&Path>) -> Result<Vec<Toss>, Trouble> {
     let world = world()?;
     let mut out = Vec::new();
     for path in reading::files(data, "elbow")? {
