@@ -234,6 +234,8 @@ def throw(module, given):
 
 
 def step(module, given):
+    import mujoco
+
     r, world = module.RADIUS, given["world"]
     height = world.body("torso").position[2]
     shape = dict(zip(world.bodies, world.params["inertia"]))
@@ -263,8 +265,11 @@ def step(module, given):
     def residuals(m, d, t, last):
         x, z = module.swing(t)
         tip = foot(d)
-        out = [np.sqrt(200 / states) * (tip[0] - x), np.sqrt(200 / states) * (tip[2] - z)]
-        end = [np.sqrt(20) * (tip[0] - begin - module.FORWARD), *(np.sqrt(20) * d.qpos[4:7]), np.sqrt(20) * (d.qpos[2] - height), *(np.sqrt(0.1) * d.qvel[:6])]
+        out = [np.sqrt(200 / states) * (tip[0] - x), np.sqrt(200 / states) * (tip[2] - z), *(np.sqrt(0.1 / states) * d.qvel[:6])]
+        shank = np.zeros(6)
+        mujoco.mj_objectVelocity(m, d, mujoco.mjtObj.mjOBJ_BODY, d.body("fl_shank").id, shank, 0)
+        end = [np.sqrt(20) * (tip[0] - begin - module.FORWARD), *(np.sqrt(20) * d.qpos[4:7]), np.sqrt(20) * (d.qpos[2] - height), *(np.sqrt(0.2) * d.qvel[:6]),
+               *(np.sqrt(0.5) * shank[3:])]
         return out + [x if last else 0.0 for x in end]
 
     def solved(peer, plan):

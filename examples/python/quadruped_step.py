@@ -68,7 +68,7 @@ def task():
     end, high = swing(STEP * STEPS)[0], world.body("torso").position[2]
     slow = "(torso.vx^2 + torso.vy^2 + torso.vz^2 + torso.wx^2 + torso.wy^2 + torso.wz^2)"
     loss = (f"mean(200 * ({FOOT}.x - {x})^2 + 200 * ({FOOT}.z - {z})^2 + 0.1 * {slow}) + 20 * ({FOOT}.x - {end})^2 + 20 * (torso.z - {high})^2"
-            f" + 20 * torso.qx^2 + 20 * torso.qy^2 + 20 * torso.qz^2 + 0.2 * {slow}")
+            f" + 20 * torso.qx^2 + 20 * torso.qy^2 + 20 * torso.qz^2 + 0.2 * {slow} + 0.5 * (fl_shank.vx^2 + fl_shank.vy^2 + fl_shank.vz^2)")
     return {"world": world, "loss": loss, "controls": np.zeros(8), "steps": STEPS, "limits": (-0.6, 0.6), "kappa": 1e-3, "rounds": 60}
 
 

@@ -44,7 +44,7 @@ def test_the_drift_starts_anew_where_a_state_is_assigned(world):
     assert abs(world.ledger().drift) < 1e-10
     # A state that starts inside the table is put right, said and booked, and leaves no drift.
     q[1, 1] = 0.03
-    world.q = q
+    world.q, world.v = q, np.zeros((2, 3))
     world.step(1)
     assert any("overlap by 0.02 m" in note for note in world.notes), world.notes
     assert world.ledger().projection == pytest.approx(2 * 9.81 * 0.02, rel=1e-3) and abs(world.ledger().drift) < 1e-10
@@ -81,15 +81,3 @@ def test_few_states_of_few_bodies(world):
     ends = [run.backward(dq={(-1, "block"): [1, 0, 0]}) for run in (some, all_)]
     assert np.array_equal(ends[0]["friction"], ends[1]["friction"]) and ends[0].exact_until == pytest.approx(0.3)
     assert carom.Batch(world, 3).rollout([10, 30, 5]).q.shape == (3, 31, 2, 3)
-
-
-def test_a_misfit_says_where_it_is_largest(world):
-    run = world.rollout(40, tape=False)
-    rng = np.random.default_rng(3)
-    q = np.array(run.q[:, 1:])
-    q[..., :2] += 1e-4 * rng.standard_normal(q[..., :2].shape)
-    q[0] = run.q[0, 1:]
-    q[25:, 0, 0] += 0.5
-    found = carom.fit(world, {"time": np.array(run.time), "q": q}, {"friction[block]": 0.2})
-    (said,) = [words for words in found.warnings if "times the noise" in words]
-    assert "motions[0], row" in said and "column block.x" in said, said
